@@ -1,0 +1,28 @@
+"""What can go wrong, each with the exit code the command line owes its caller.
+
+A claim that fails is data and never an exception; these are for a pipeline that cannot go on.
+"""
+
+
+class AssayError(Exception):
+    """Base of every error Assay raises on purpose; its text is one sentence for the user."""
+
+    exit_code = 1
+
+
+class CheckFailed(AssayError):
+    """A check ran and failed: a signature, a hash, a recomputed verdict."""
+
+    exit_code = 1
+
+
+class BadInput(AssayError):
+    """The command line, a config file or a record is wrong."""
+
+    exit_code = 2
+
+
+class MissingEnvironment(AssayError):
+    """This machine lacks something; the sentence says what and how to get it."""
+
+    exit_code = 3

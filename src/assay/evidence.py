@@ -1,0 +1,126 @@
+"""The evidence of a run: all records below one directory, by what they are evidence of.
+
+The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; paths in ``paths`` are
+relative to the directory, so that a verdict can name its evidence.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.io import read_record
+from assay.records.builds import BuildRecord
+from assay.records.measurements import (
+    BenchmarkRecord,
+    CorrectnessRecord,
+    Inspection,
+    InspectionsRecord,
+    ProfileRecord,
+    ProgramRecord,
+)
+from assay.records.plan import Plan
+from assay.records.platform import PlatformRecord
+
+BuildKey = tuple[str, str]
+"""(variant, program or probe id, arch)."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything the judge may look at."""
+
+    plan: Plan
+    builds: dict[BuildKey, BuildRecord]
+    platforms: dict[str, PlatformRecord]
+    correctness: dict[tuple[str, str], CorrectnessRecord]
+    benchmarks: dict[tuple[str, str], BenchmarkRecord]
+    programs: dict[tuple[str, str], ProgramRecord]
+    profiles: dict[tuple[str, str, str], ProfileRecord]
+    inspections: dict[str, Inspection]
+
+
+def plan_path() -> str:
+    """plan.json."""
+    return "plan.json"
+
+
+def inspections_path() -> str:
+    """inspections.json."""
+    return "inspections.json"
+
+
+def build_path(artifact: str, arch: str) -> str:
+    """builds/<arch>/<id>.json."""
+    return f"builds/{arch}/{artifact}.json"
+
+
+def platform_path(target: str) -> str:
+    """<target>/platform.json."""
+    return f"{target}/platform.json"
+
+
+def correctness_path(target: str, comparison: str) -> str:
+    """<target>/correctness/<comparison>.json."""
+    return f"{target}/correctness/{comparison}.json"
+
+
+def benchmark_path(target: str, comparison: str) -> str:
+    """<target>/benchmark/<comparison>.json.gz."""
+    return f"{target}/benchmark/{comparison}.json.gz"
+
+
+def program_path(target: str, job: str) -> str:
+    """<target>/program/<job>.json.gz."""
+    return f"{target}/program/{job}.json.gz"
+
+
+def profile_path(target: str, comparison: str, arm: str) -> str:
+    """<target>/profile/<comparison>.<arm>.json.gz."""
+    return f"{target}/profile/{comparison}.{arm}.json.gz"
+
+
+def load_evidence(directory: Path) -> Evidence:
+    """Read the records that the plan below ``directory`` calls for; absent ones are left out.
+
+    A missing plan or a malformed record raises BadInput. A measurement that the plan calls for
+    and that is not there stays absent: the judge turns that into ``not_run``.
+    """
+    plan = read_record(Plan, directory / plan_path())
+    builds: dict[BuildKey, BuildRecord] = {}
+    for job in plan.builds:
+        path = directory / build_path(job.id, job.arch)
+        if path.is_file():
+            builds[job.id, job.arch] = read_record(BuildRecord, path)
+    platforms: dict[str, PlatformRecord] = {}
+    correctness: dict[tuple[str, str], CorrectnessRecord] = {}
+    benchmarks: dict[tuple[str, str], BenchmarkRecord] = {}
+    programs: dict[tuple[str, str], ProgramRecord] = {}
+    profiles: dict[tuple[str, str, str], ProfileRecord] = {}
+    for target_plan in plan.targets:
+        target = target_plan.target
+        if (path := directory / platform_path(target)).is_file():
+            platforms[target] = read_record(PlatformRecord, path)
+        for comparison in target_plan.comparisons:
+            if (path := directory / correctness_path(target, comparison)).is_file():
+                correctness[target, comparison] = read_record(CorrectnessRecord, path)
+            if (path := directory / benchmark_path(target, comparison)).is_file():
+                benchmarks[target, comparison] = read_record(BenchmarkRecord, path)
+        for program in target_plan.programs:
+            if (path := directory / program_path(target, program.id)).is_file():
+                programs[target, program.id] = read_record(ProgramRecord, path)
+        for comparison, arm in target_plan.profiles:
+            if (path := directory / profile_path(target, comparison, arm)).is_file():
+                profiles[target, comparison, arm] = read_record(ProfileRecord, path)
+    inspections: dict[str, Inspection] = {}
+    if (path := directory / inspections_path()).is_file():
+        record = read_record(InspectionsRecord, path)
+        inspections = {entry.claim: entry for entry in record.inspections}
+    return Evidence(
+        plan=plan,
+        builds=builds,
+        platforms=platforms,
+        correctness=correctness,
+        benchmarks=benchmarks,
+        programs=programs,
+        profiles=profiles,
+        inspections=inspections,
+    )

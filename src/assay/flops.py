@@ -1,0 +1,46 @@
+"""FLOP and byte formulas, one place for host and device. Pure: no imports beyond the library.
+
+Headline FLOPs count stored blocks only ("nnz"). Softmax is not counted. Sources that counted
+otherwise are converted by ``factor_to_nnz`` before anything is compared.
+"""
+
+
+def dense_gemm(m: int, n: int, k: int) -> int:
+    """2 m n k."""
+    return 2 * m * n * k
+
+
+def bsr_gemm(stored_blocks: int, block_rows: int, block_cols: int, n: int) -> int:
+    """2 * blocks * bm * bk * n, for C[m,n] = A_bsr[m,k] B[k,n]."""
+    return 2 * stored_blocks * block_rows * block_cols * n
+
+
+def bsr_bsr_gemm(products: int, block_rows: int, block_inner: int, block_cols: int) -> int:
+    """2 * products * bm * bk * bn, over pairs of stored A(i, k) and B(k, j)."""
+    return 2 * products * block_rows * block_inner * block_cols
+
+
+def grouped_gemm(groups: int, m: int, n: int, k: int) -> int:
+    """2 * groups * m * n * k."""
+    return groups * dense_gemm(m, n, k)
+
+
+def dense_attention(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int) -> int:
+    """4 B H Q K D: two products, softmax not counted."""
+    return 4 * batch * heads * seq_q * seq_kv * head_dim
+
+
+def block_sparse_attention(
+    batch: int, heads: int, stored_blocks: int, block_rows: int, block_cols: int, head_dim: int
+) -> int:
+    """4 D * score elements in the selected blocks; ``stored_blocks`` of one head."""
+    return 4 * batch * heads * stored_blocks * block_rows * block_cols * head_dim
+
+
+def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> int:
+    """What CUTLASS example 41 counts: per score column 2 D + 2 + 1 + 2 D + D, less one a row.
+
+    Causal counts the lower triangle (row r has min(r + 1, seq_kv) columns).
+    """
+    columns = sum(min(row + 1, seq_kv) if causal else seq_kv for row in range(seq_q))
+    return batch * heads * (columns * (5 * head_dim + 3) - seq_q)

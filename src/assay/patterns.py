@@ -1,0 +1,77 @@
+"""Sparsity patterns, generated the same way on host and device. Pure: numpy and nothing else.
+
+A pattern is a CSR-like pair of int32 arrays ``(row_ptr, col_idx)`` over blocks; column indices rise
+within a row. The generator is part of the protocol: same arguments, same arrays, same digest.
+"""
+
+import hashlib
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int32Array = NDArray[np.int32]
+
+
+def block_grid(rows: int, cols: int, block_rows: int, block_cols: int) -> tuple[int, int]:
+    """Block rows and block columns that cover a ``rows`` x ``cols`` matrix (edges padded)."""
+    return math.ceil(rows / block_rows), math.ceil(cols / block_cols)
+
+
+def random_rows(
+    grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
+) -> tuple[Int32Array, Int32Array]:
+    """``blocks_per_row`` distinct columns, uniform without replacement, in every block row.
+
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
+    Raises ValueError when a row is asked for more blocks than it has.
+    """
+    if blocks_per_row > grid_cols:
+        raise ValueError(f"{blocks_per_row} blocks a row do not fit {grid_cols} block columns")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    columns = [
+        np.sort(generator.choice(grid_cols, size=blocks_per_row, replace=False))
+        for _ in range(grid_rows)
+    ]
+    row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
+    return row_ptr.astype(np.int32), np.concatenate(columns).astype(np.int32)
+
+
+def sliding_window(
+    grid_rows: int, grid_cols: int, blocks_per_row: int
+) -> tuple[Int32Array, Int32Array]:
+    """The ``blocks_per_row`` blocks that end at the diagonal; fewer in the first rows."""
+    columns = [
+        np.arange(max(0, row + 1 - blocks_per_row), min(row + 1, grid_cols), dtype=np.int32)
+        for row in range(grid_rows)
+    ]
+    lengths = np.array([0] + [len(row) for row in columns], dtype=np.int32)
+    return np.cumsum(lengths).astype(np.int32), np.concatenate(columns).astype(np.int32)
+
+
+def generate(
+    kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
+) -> tuple[Int32Array, Int32Array]:
+    """Pattern by the names of config/workloads: ``random`` or ``sliding_window``."""
+    if kind == "random":
+        return random_rows(grid_rows, grid_cols, blocks_per_row, seed)
+    if kind == "sliding_window":
+        return sliding_window(grid_rows, grid_cols, blocks_per_row)
+    raise ValueError(f"unknown pattern {kind!r}")
+
+
+def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
+    """SHA-256 over both arrays as little-endian int32, lengths first."""
+    hasher = hashlib.sha256()
+    for array in (row_ptr, col_idx):
+        hasher.update(np.int64(len(array)).tobytes())
+        hasher.update(np.ascontiguousarray(array, dtype="<i4").tobytes())
+    return hasher.hexdigest()
+
+
+def count_products(
+    a_row_ptr: Int32Array, a_col_idx: Int32Array, b_row_ptr: Int32Array, b_col_idx: Int32Array
+) -> int:
+    """Block products of BSR x BSR: pairs of a stored A(i, k) and a stored B(k, j)."""
+    row_lengths = np.diff(b_row_ptr)
+    return int(row_lengths[a_col_idx].sum())

@@ -1,0 +1,56 @@
+"""What a signature says: an in-toto Statement v1 about a report's manifest, and the pipeline."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assay.records.base import Identifier, Record, Sha256
+from assay.records.verdicts import Status
+from assay.records.workloads import Judging
+
+STATEMENT_TYPE: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE: Literal["urn:assay:report:1"] = "urn:assay:report:1"
+
+
+class PipelineRecord(Record):
+    """``evidence/pipeline.json``: the state of this repository when the report was made."""
+
+    schema_: Literal["assay/pipeline/1"] = Field(alias="schema")
+    commit: str | None
+    clean_tree: bool | None
+    """None where no git told."""
+
+
+class DigestSet(Record):
+    """The digests of a subject; SHA-256 alone."""
+
+    sha256: Sha256
+
+
+class Subject(Record):
+    """The one file a statement is about."""
+
+    name: Literal["manifest.json"]
+    digest: DigestSet
+
+
+class Predicate(Record):
+    """What is said of the manifest beyond its digest."""
+
+    run: Identifier
+    commit: str | None
+    judging: Judging
+    """Margins and confidence, as declared before the run."""
+    verdicts: dict[Status, int]
+    """Verdicts of each status; statuses without a verdict are left out."""
+    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+    """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
+
+
+class Statement(Record):
+    """In-toto Statement v1, the payload of a report's DSSE envelope."""
+
+    type_: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
+    subject: Annotated[tuple[Subject, ...], Field(min_length=1, max_length=1)]
+    predicate_type: Literal["urn:assay:report:1"] = Field(alias="predicateType")
+    predicate: Predicate

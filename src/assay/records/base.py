@@ -1,0 +1,29 @@
+"""What every record shares: strict types, no unknown fields, no NaN, immutable."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
+"""A lower-case id that is safe as a file name and as a Snakemake wildcard."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""A SHA-256 digest in lower-case hexadecimal."""
+
+Measurable = Annotated[float, Field(ge=0)]
+"""A finite, non-negative number (NaN and infinities are refused by the model config)."""
+
+Scalar = str | int | float | bool
+
+
+class Record(BaseModel):
+    """Base of all records. Validate from JSON text, so that strict mode reads enums and tuples."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),
+        use_attribute_docstrings=True,
+    )

@@ -1,0 +1,63 @@
+"""What a compiler made of a source, and with what."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assay.records.base import Identifier, Record, Sha256
+
+
+class FileDigest(Record):
+    """A file by name, size and content."""
+
+    path: str
+    sha256: Sha256
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class KernelResources(Record):
+    """What ptxas reports of one kernel entry."""
+
+    entry: str
+    registers: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    stack_bytes: int
+    static_shared_bytes: int
+
+
+class ToolchainRecord(Record):
+    """The compiler, as found: each tool by version, each wheel by name and hash."""
+
+    schema_: Literal["assay/toolchain/1"] = Field(alias="schema")
+    nvcc: str
+    host_compiler: str
+    wheels: dict[str, str]
+    """Distribution name to version."""
+    lock_sha256: Sha256
+    """Digest of the hash-pinned lock they were installed from."""
+
+
+class BuildRecord(Record):
+    """One compiled artifact, or the compiler's refusal."""
+
+    schema_: Literal["assay/build/1"] = Field(alias="schema")
+    id: Identifier
+    """Variant, program or probe."""
+    kind: Literal["variant", "program", "probe"]
+    arch: str
+    status: Literal["built", "failed"]
+    command: tuple[str, ...]
+    """nvcc's arguments, with paths relative to the fixed build directory."""
+    sources: tuple[FileDigest, ...]
+    """Every file of ours that was compiled; a package's files are pinned by the lock."""
+    key: Sha256
+    """Digest of sources, command and toolchain lock: equal keys promise equal cubins."""
+    artifact: FileDigest | None
+    cubins: tuple[FileDigest, ...]
+    resources: tuple[KernelResources, ...]
+    toolchain: ToolchainRecord
+    diagnostics: str
+    """The compiler's last lines, for a failed build."""
+    built_elsewhere: bool
+    """True when a prebuilt artifact with the same sources and command was taken over."""

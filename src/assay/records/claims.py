@@ -1,0 +1,336 @@
+"""Claims: published figures, where they stand, and how Assay answers them.
+
+One file per source, ``config/claims/<source>.yaml``. A figure is transcribed as the source prints
+it; its ``resolution`` is one unit of the last printed digit, so that arithmetic checks can treat it
+as the interval it is.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
+
+
+class Unit(StrEnum):
+    """Units a figure may carry. Rates are decimal (1 TFLOP/s = 1e12 FLOP/s, 1 GB/s = 1e9 B/s)."""
+
+    TFLOP_PER_S = "tflop_per_s"
+    GFLOP_PER_S = "gflop_per_s"
+    GB_PER_S = "gb_per_s"
+    TB_PER_S = "tb_per_s"
+    MS = "ms"
+    US = "us"
+    RATIO = "ratio"
+    PERCENT = "percent"
+    COUNT = "count"
+    LINES = "lines"
+    MAX_ABS_ERROR = "max_abs_error"
+
+
+class ClaimKind(StrEnum):
+    """What sort of statement the source makes."""
+
+    MEASUREMENT = "measurement"
+    RATIO = "ratio"
+    STATISTIC = "statistic"
+    SUPPORT = "support"
+    TARGET = "target"
+    PREDICTION = "prediction"
+    COMPARATOR = "comparator"
+
+
+class Relation(StrEnum):
+    """How the measured value must stand to the claimed one for the claim to hold."""
+
+    EQUALS = "equals"
+    AT_LEAST = "at_least"
+    AT_MOST = "at_most"
+
+
+class FlopFormula(StrEnum):
+    """Which operations a rate counted; the judge converts before it compares (see assay.flops)."""
+
+    NNZ = "nnz"
+    DENSE = "dense"
+    EFFECTIVE = "effective"
+    ATTENTION_4BHQKD = "attention_4bhqkd"
+    CUTLASS_41_FULL = "cutlass_41_full"
+    CUTLASS_41_CAUSAL = "cutlass_41_causal"
+    UNSTATED = "unstated"
+
+
+class NotRun(StrEnum):
+    """Why a claim has no measured answer here."""
+
+    NO_DEVICE = "no_device"
+    UNSUPPORTED_ARCH = "unsupported_arch"
+    CONFIGURATION_MISSING = "configuration_missing"
+    ORIGINAL_UNAVAILABLE = "original_unavailable"
+    NOT_IMPLEMENTED = "not_implemented"
+    BUILD_FAILED = "build_failed"
+    RUN_FAILED = "run_failed"
+    NOT_RECORDED = "not_recorded"
+    NOT_SELECTED = "not_selected"
+
+
+class Place(Record):
+    """Where in its source a figure stands."""
+
+    section: str
+    """Heading under which it stands."""
+    line: Annotated[int, Field(ge=1)]
+    """Line number in the source file, from 1."""
+
+
+class Hardware(Record):
+    """The hardware a source names."""
+
+    target: Identifier | None
+    """The target in config/targets it corresponds to; None where the source does not say."""
+    as_stated: str | None
+    """The source's own words for the product, as short as they stand there."""
+
+
+class Operand(Record):
+    """A number in an arithmetic check: another claim's value, or a literal the source prints."""
+
+    claim: Identifier | None = None
+    value: Measurable | None = None
+    resolution: Measurable | None = None
+    """One unit of the last printed digit of ``value``; 0 for exact counts."""
+    what: str | None = None
+    """What a literal stands for."""
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "Operand":
+        literal = self.value is not None
+        if literal == (self.claim is not None):
+            raise ValueError("an operand names either a claim or a value")
+        if literal and (self.resolution is None or self.what is None):
+            raise ValueError("a literal operand states its resolution and what it stands for")
+        return self
+
+
+class Formula(StrEnum):
+    """Arithmetic the audit knows, over operands a, b, c ... in order (see assay.audit)."""
+
+    QUOTIENT = "quotient"  # a / b
+    PRODUCT = "product"  # a * b * ...
+    PERCENT_GAIN = "percent_gain"  # (a / b - 1) * 100
+    PERCENT_OF = "percent_of"  # 100 * a / b
+    MEAN = "mean"
+    MAXIMUM = "maximum"
+    SAMPLE_STDEV = "sample_stdev"
+    RATE_FROM_FLOP_AND_MS = "rate_from_flop_and_ms"  # a FLOP / b ms -> TFLOP/s
+    GB_PER_S_FROM_BYTES_AND_MS = "gb_per_s_from_bytes_and_ms"  # a bytes / b ms -> GB/s
+    GREATER = "greater"  # a > b; nothing claimed beyond the order
+
+
+class Arithmetic(Record):
+    """Answered by recomputing the figure from others of the same source; needs no GPU."""
+
+    kind: Literal["arithmetic"]
+    formula: Formula
+    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+
+
+class Term(Record):
+    """One measured quantity: an arm of a comparison, or the ratio of two of its arms."""
+
+    comparison: Identifier
+    arm: Identifier
+    over: Identifier | None = None
+    """Baseline arm; the quantity is then rate(arm) / rate(over), from paired blocks."""
+
+
+class Metric(StrEnum):
+    """What is read off a benchmark's samples."""
+
+    RATE = "rate"  # TFLOP/s by the claim's FLOP formula (nnz where unstated)
+    TIME = "time"  # ms
+    BANDWIDTH = "bandwidth"  # GB/s, bytes of the operation's minimal traffic
+    RATE_RATIO = "rate_ratio"  # rate(arm) / rate(over), each by its own operation's FLOPs
+    TIME_RATIO = "time_ratio"  # time(over) / time(arm): how many times faster
+
+
+class Quantity(Record):
+    """A measured quantity by name: a term and what is read off it."""
+
+    metric: Metric
+    term: Term
+
+
+class Benchmark(Record):
+    """Answered by timing a variant that this repository builds or a library provides."""
+
+    kind: Literal["benchmark"]
+    metric: Metric
+    terms: Annotated[tuple[Term, ...], Field(min_length=1)]
+    """More than one term: the claim must hold for the worst of them."""
+    alternatives: tuple[Quantity, ...] = ()
+    """Other readings of the source, measured too and shown beside the verdict."""
+
+
+class Invocation(Record):
+    """How an original program is started, and which problem it must report to have run."""
+
+    arguments: tuple[str, ...]
+    shape: dict[str, int | bool]
+    """The stated problem, keyed as the program's parser names it (see assay.programs)."""
+
+
+class Program(Record):
+    """Answered by running the author's own program, as typed and as stated."""
+
+    kind: Literal["program"]
+    program: Identifier
+    figure: str
+    """Name of the printed figure, as assay.programs parses it."""
+    typed: tuple[str, ...] | None
+    """Arguments exactly as the source types them; None where it gives no command line."""
+    stated: Invocation
+    """Arguments that really produce the configuration the source states."""
+
+
+class Derived(Record):
+    """Answered from two other claims' measured values."""
+
+    kind: Literal["derived"]
+    formula: Literal["quotient", "percent_gain"]
+    numerator: Identifier
+    denominator: Identifier
+
+
+class Support(Record):
+    """Answered by compiling a probe or an example for an architecture: does it build?"""
+
+    kind: Literal["support"]
+    probe: Identifier
+    arch: Identifier
+    expect: Literal["builds", "fails"]
+
+
+class Inspection(Record):
+    """Answered by counting in a file of a pinned package."""
+
+    kind: Literal["inspection"]
+    package: str
+    path: str
+    quantity: Literal["lines", "bytes"]
+
+
+class Unanswerable(Record):
+    """Cannot be answered from what the source states; says why and what comes nearest."""
+
+    kind: Literal["unanswerable"]
+    reason: NotRun
+    detail: str
+    nearest: tuple[Identifier | Quantity, ...] = ()
+    """Claims, or measured quantities, that are shown beside it."""
+
+
+Evaluation = Annotated[
+    Arithmetic | Benchmark | Program | Derived | Support | Inspection | Unanswerable,
+    Field(discriminator="kind"),
+]
+
+RATE_UNITS = frozenset({Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
+METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
+    Metric.RATE: RATE_UNITS,
+    Metric.TIME: frozenset({Unit.MS, Unit.US}),
+    Metric.BANDWIDTH: frozenset({Unit.GB_PER_S, Unit.TB_PER_S}),
+    Metric.RATE_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
+    Metric.TIME_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
+}
+
+
+class Claim(Record):
+    """One published figure."""
+
+    id: Identifier
+    kind: ClaimKind
+    statement: str
+    """What is claimed, in our own words, one line."""
+    place: Place
+    value: Measurable | None
+    """The printed figure; None only for support statements."""
+    unit: Unit | None
+    resolution: Measurable | None
+    """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for exact counts)."""
+    relation: Relation = Relation.EQUALS
+    configuration: dict[str, Scalar] = {}
+    """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
+    hardware: Hardware
+    software: dict[str, str] = {}
+    """Versions as stated: cutlass, cuda, driver, pytorch ..."""
+    command: str | None = None
+    """Command line as typed."""
+    flop_formula: FlopFormula | None = None
+    """For rates: which operations were counted."""
+    unstated: tuple[str, ...] = ()
+    """What one would have to know to repeat the measurement and the source leaves unsaid."""
+    evaluation: Evaluation
+    note: str | None = None
+    """A fact about this figure that a reader of the verdict should know."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Claim":
+        valued = self.value is not None
+        if valued != (self.unit is not None) or valued != (self.resolution is not None):
+            raise ValueError("value, unit and resolution are given together or not at all")
+        if (self.kind is ClaimKind.SUPPORT) == valued:
+            raise ValueError("a support statement carries no value; every other claim carries one")
+        if isinstance(self.evaluation, Support) and self.kind is not ClaimKind.SUPPORT:
+            raise ValueError("only a support statement is answered by a support probe")
+        if isinstance(self.evaluation, Benchmark):
+            allowed = METRIC_UNITS[self.evaluation.metric]
+            if self.unit not in allowed:
+                names = " or ".join(sorted(unit.value for unit in allowed))
+                raise ValueError(
+                    f"unit {self.unit.value if self.unit else None} does not fit metric "
+                    f"{self.evaluation.metric.value}, which is measured in {names}"
+                )
+            for term in self.evaluation.terms:
+                needs_over = self.evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
+                if needs_over != (term.over is not None):
+                    raise ValueError("ratio metrics name a baseline arm in over; others do not")
+        if isinstance(self.evaluation, Inspection) and self.unit not in (Unit.LINES, Unit.COUNT):
+            raise ValueError("an inspection counts lines or bytes: its unit is lines or count")
+        if self.unit in RATE_UNITS and self.flop_formula is None:
+            raise ValueError("a rate says which FLOPs it counts (flop_formula, or unstated)")
+        return self
+
+
+class Audit(Record):
+    """An arithmetic relation between figures of one source that is no printed figure itself."""
+
+    id: Identifier
+    statement: str
+    place: Place
+    claimed: Operand | None
+    """The figure the relation should give; None for an order (formula ``greater``)."""
+    formula: Formula
+    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+    note: str | None = None
+
+
+class Source(Record):
+    """A document that publishes figures."""
+
+    id: Identifier
+    title: str
+    date: str | None
+    file: str | None
+    """File name of the document; None for this project's own statements."""
+    sha256: Sha256 | None
+
+
+class ClaimsFile(Record):
+    """``config/claims/<source>.yaml``."""
+
+    schema_: Literal["assay/claims/1"] = Field(alias="schema")
+    source: Source
+    claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
+    audits: tuple[Audit, ...] = ()

@@ -1,0 +1,17 @@
+"""The list of files a signature covers."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assay.records.base import Record
+from assay.records.builds import FileDigest
+
+
+class Manifest(Record):
+    """``manifest.json``: every file of a report but itself, the attestation and the public key."""
+
+    schema_: Literal["assay/manifest/1"] = Field(alias="schema")
+    run: str
+    files: Annotated[tuple[FileDigest, ...], Field(min_length=1)]
+    """Sorted by path; paths are relative, with forward slashes, never through a link."""

@@ -1,0 +1,103 @@
+"""What was asked for, and what this machine or cluster can answer of it."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assay.records.base import Identifier, Record
+from assay.records.claims import NotRun
+
+
+class Provision(Record):
+    """Where the measurements of a target come from."""
+
+    target: Identifier
+    kind: Literal["device", "recorded", "none"]
+    """``device``: measured in this run; ``recorded``: taken from a verified report; else nothing."""
+    recorded_in: str | None
+    """Report directory, for ``recorded``."""
+    recorded_paths: tuple[str, ...] = ()
+    """Evidence paths that the report holds and that still mean what the configuration says."""
+    detail: str
+    """What was found, in one sentence."""
+
+
+class RunConfig(Record):
+    """``config/config.yaml``: what runs when the command line does not say otherwise."""
+
+    schema_: Literal["assay/run/1"] = Field(alias="schema")
+    sources: tuple[Identifier, ...]
+    targets: tuple[Identifier, ...]
+    runtime: Literal["auto", "host"]
+    executor: Literal["local", "slurm"]
+
+
+class Request(Record):
+    """The caller's wishes and what probing found, written by the command line."""
+
+    schema_: Literal["assay/request/1"] = Field(alias="schema")
+    run: Identifier
+    sources: tuple[Identifier, ...]
+    targets: tuple[Provision, ...]
+    runtime: Literal["host"]
+    executor: Literal["local", "slurm"]
+    device_python: str
+    prebuilt: str | None
+    """Directory of build records and artifacts made elsewhere."""
+    signing_key: str
+    """Path of the private key that signs the report; never part of the evidence."""
+    recorded_dirs: dict[str, str] = {}
+    """Target to the directory of the report its figures are taken from."""
+    extra_keys: tuple[str, ...] = ()
+    """Public keys the caller trusts beside the repository's own."""
+    commit: str | None
+    clean_tree: bool | None
+
+
+class ProgramJob(Record):
+    """One program with one list of arguments; ``id`` is derived from both."""
+
+    id: Identifier
+    program: Identifier
+    arguments: tuple[str, ...]
+
+
+class TargetPlan(Record):
+    """All jobs of one target."""
+
+    target: Identifier
+    provision: Provision
+    comparisons: tuple[Identifier, ...]
+    programs: tuple[ProgramJob, ...]
+    profiles: tuple[tuple[Identifier, Identifier], ...]
+    """(comparison, arm) pairs."""
+
+
+class BuildJob(Record):
+    """One compilation."""
+
+    kind: Literal["variant", "program", "probe"]
+    id: Identifier
+    arch: str
+
+
+class Answer(Record):
+    """How one claim will be answered on one target."""
+
+    claim: Identifier
+    target: Identifier | None
+    """None for arithmetic, inspection and support, which need no GPU."""
+    way: Literal["measure", "recorded", "compute", "not_run"]
+    reason: NotRun | None
+    detail: str
+
+
+class Plan(Record):
+    """Every claim of the selected sources stands in ``answers`` at least once."""
+
+    schema_: Literal["assay/plan/1"] = Field(alias="schema")
+    run: Identifier
+    sources: tuple[Identifier, ...]
+    builds: tuple[BuildJob, ...]
+    targets: tuple[TargetPlan, ...]
+    answers: tuple[Answer, ...]

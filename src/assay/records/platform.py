@@ -1,0 +1,88 @@
+"""The machine a figure was measured on, read from it, never typed."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assay.records.base import Record
+
+
+class Gpu(Record):
+    """One GPU as NVML and CUDA report it; None where the driver does not say."""
+
+    index: int
+    product: str
+    uuid: str
+    pci_bus_id: str
+    compute_capability: str
+    vbios: str | None
+    multiprocessors: int
+    memory_bytes: int
+    l2_bytes: int
+    power_limit_w: float | None
+    power_limit_default_w: float | None
+    ecc: bool | None
+    mig: bool | None
+    persistence: bool | None
+    compute_mode: str | None
+    clock_sm_max_mhz: int | None
+    clock_memory_max_mhz: int | None
+    application_clock_sm_mhz: int | None
+    application_clock_memory_mhz: int | None
+    pcie_generation: int | None
+    pcie_width: int | None
+
+
+class Allocation(Record):
+    """What a scheduler gave the job; None outside one."""
+
+    scheduler: Literal["slurm"]
+    job_id: str
+    node: str
+    partition: str
+    gpu_model: str
+    """Type in the job's GRES request, as the scheduler granted it."""
+    gpu_count: int
+
+
+class Device(Record):
+    """The device side of a platform, written by the device worker."""
+
+    schema_: Literal["assay/device/1"] = Field(alias="schema")
+    gpu: Gpu
+    driver: str
+    cuda_driver: str
+    cuda_runtime: str
+    compat_libcuda: bool
+    """True when the loaded libcuda is not the kernel driver's own."""
+    torch: str
+    cudnn: str | None
+    triton: str | None
+    python: str
+    nsight_compute: str | None
+
+
+class PlatformRecord(Record):
+    """Host, device, toolchain-independent software, scheduler and pipeline state."""
+
+    schema_: Literal["assay/platform/1"] = Field(alias="schema")
+    target: str
+    recorded_at: str
+    """UTC, ISO 8601."""
+    hostname_sha256: str
+    """Digest of the host name: tells machines apart without publishing their names."""
+    cpu: str
+    cores: int
+    memory_bytes: int
+    kernel: str
+    distribution: str
+    runtime: str
+    """Container runtime, or ``host``."""
+    image_digest: str | None
+    device: Device
+    allocation: Allocation | None
+    commit: str | None
+    """Commit of this repository, from git or from the caller (ASSAY_COMMIT)."""
+    clean_tree: bool | None
+    packages: dict[str, str]
+    """Versions of the host environment's main packages."""

@@ -1,0 +1,39 @@
+"""Targets: GPU products with their architecture flags, scheduler names and datasheet peaks."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assay.records.base import Identifier, Record
+
+
+class Peaks(Record):
+    """Datasheet limits, dense, without sparsity acceleration."""
+
+    fp16_tensor_tflop_per_s: Annotated[float, Field(gt=0)]
+    fp8_tensor_tflop_per_s: Annotated[float, Field(gt=0)]
+    fp32_tflop_per_s: Annotated[float, Field(gt=0)]
+    memory_gb_per_s: Annotated[float, Field(gt=0)]
+    source: str
+    """Document that states them."""
+
+
+class Target(Record):
+    """``config/targets/<id>.yaml``."""
+
+    schema_: Literal["assay/target/1"] = Field(alias="schema")
+    id: Identifier
+    product: str
+    product_pattern: str
+    """Regular expression that NVML's product name must match in full."""
+    arch: Identifier
+    """Architecture key of the builds this target runs: sm_89 or sm_90a."""
+    compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
+    gpu_model: str
+    """Slurm's typed-GPU name (``gres=gpu:<gpu_model>``) and Snakemake's gpu_model resource."""
+    slurm_partition: str
+    multiprocessors: Annotated[int, Field(gt=0)]
+    l2_bytes: Annotated[int, Field(gt=0)]
+    max_shared_bytes_per_block: Annotated[int, Field(gt=0)]
+    power_limit_w: Annotated[float, Field(gt=0)]
+    peaks: Peaks

@@ -1,0 +1,168 @@
+"""Workloads (what is computed), comparisons (what is measured side by side), protocols (how)."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from assay.records.base import Identifier, Record
+
+
+class Operation(StrEnum):
+    """What is computed."""
+
+    BSR_GEMM = "bsr_gemm"
+    BSR_BSR_GEMM = "bsr_bsr_gemm"
+    DENSE_GEMM = "dense_gemm"
+    GROUPED_GEMM = "grouped_gemm"
+    DENSE_ATTENTION = "dense_attention"
+    BLOCK_SPARSE_ATTENTION = "block_sparse_attention"
+
+
+class Pattern(Record):
+    """Which blocks are stored: ``blocks_per_row`` of each block row (see assay.patterns)."""
+
+    kind: Literal["random", "sliding_window"]
+    block_rows: Annotated[int, Field(gt=0)]
+    """Rows of one block (BM of A, BK of B, query rows of attention)."""
+    block_cols: Annotated[int, Field(gt=0)]
+    blocks_per_row: Annotated[int, Field(gt=0)]
+    """Stored blocks a block row; for a sliding window, blocks up to and including the diagonal."""
+
+
+class Workload(Record):
+    """One problem. Matrices: C[m,n] = A[m,k] B[k,n]; attention: Q,K,V [batch,heads,seq,head_dim]."""
+
+    id: Identifier
+    operation: Operation
+    dtype: Literal["float16", "bfloat16"]
+    distribution: Literal["normal", "zeros"]
+    """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM)."""
+    seed: Annotated[int, Field(ge=0)]
+    m: Annotated[int, Field(gt=0)] | None = None
+    n: Annotated[int, Field(gt=0)] | None = None
+    k: Annotated[int, Field(gt=0)] | None = None
+    groups: Annotated[int, Field(gt=0)] | None = None
+    batch: Annotated[int, Field(gt=0)] | None = None
+    heads: Annotated[int, Field(gt=0)] | None = None
+    seq_q: Annotated[int, Field(gt=0)] | None = None
+    seq_kv: Annotated[int, Field(gt=0)] | None = None
+    head_dim: Annotated[int, Field(gt=0)] | None = None
+    pattern: Pattern | None = None
+    """Stored blocks of A (BSR) or selected score blocks (attention)."""
+    pattern_b: Pattern | None = None
+    """Stored blocks of B, for BSR x BSR."""
+    relative_tolerance: Annotated[float, Field(gt=0)]
+    """Largest accepted ||out - oracle||_F / ||oracle||_F."""
+    max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None
+    """The source's own criterion, where it states one."""
+
+    @model_validator(mode="after")
+    def _shape_fits_operation(self) -> "Workload":
+        gemm = {"m", "n", "k"}
+        attention = {"batch", "heads", "seq_q", "seq_kv", "head_dim"}
+        needed = {
+            Operation.DENSE_GEMM: gemm,
+            Operation.BSR_GEMM: gemm | {"pattern"},
+            Operation.BSR_BSR_GEMM: gemm | {"pattern", "pattern_b"},
+            Operation.GROUPED_GEMM: gemm | {"groups"},
+            Operation.DENSE_ATTENTION: attention,
+            Operation.BLOCK_SPARSE_ATTENTION: attention | {"pattern"},
+        }[self.operation]
+        optional = gemm | attention | {"groups", "pattern", "pattern_b"}
+        given = {name for name in optional if getattr(self, name) is not None}
+        if given != needed:
+            missing, extra = sorted(needed - given), sorted(given - needed)
+            raise ValueError(
+                f"{self.operation.value} needs {sorted(needed)}"
+                + (f"; missing {missing}" if missing else "")
+                + (f"; does not take {extra}" if extra else "")
+            )
+        return self
+
+
+class WorkloadsFile(Record):
+    """``config/workloads/*.yaml``."""
+
+    schema_: Literal["assay/workloads/1"] = Field(alias="schema")
+    workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
+
+
+class Arm(Record):
+    """One side of a comparison: a variant on a workload."""
+
+    id: Identifier
+    variant: Identifier
+    workload: Identifier
+
+
+class Comparison(Record):
+    """Arms measured in one process, interleaved, so that their ratios can be trusted."""
+
+    id: Identifier
+    title: str
+    protocol: Identifier
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    control: Identifier
+    """Arm that is measured twice under two names: the A/A control."""
+    profile: tuple[Identifier, ...] = ()
+    """Arms that Nsight Compute profiles."""
+
+    @model_validator(mode="after")
+    def _arms_known(self) -> "Comparison":
+        ids = [arm.id for arm in self.arms]
+        if len(ids) != len(set(ids)):
+            raise ValueError(f"comparison {self.id} names an arm twice")
+        unknown = ({self.control} | set(self.profile)) - set(ids)
+        if unknown:
+            raise ValueError(f"comparison {self.id} has no arm {sorted(unknown)}")
+        return self
+
+
+class ComparisonsFile(Record):
+    """``config/comparisons/*.yaml``."""
+
+    schema_: Literal["assay/comparisons/1"] = Field(alias="schema")
+    comparisons: Annotated[tuple[Comparison, ...], Field(min_length=1)]
+
+
+class Protocol(Record):
+    """How samples are taken; constants carry their reason in config/protocols.yaml."""
+
+    id: Identifier
+    processes: Annotated[int, Field(ge=5)]
+    blocks: Annotated[int, Field(ge=2)]
+    """Blocks a process; in a block every arm has two turns (ABBA)."""
+    samples: Annotated[int, Field(ge=1)]
+    """Timed launches a turn."""
+    l2: Literal["cold", "warm"]
+    timer: Literal["events"]
+    warmup_min_ms: Annotated[float, Field(gt=0)]
+    warmup_max_ms: Annotated[float, Field(gt=0)]
+    warmup_stable_fraction: Annotated[float, Field(gt=0, lt=1)]
+    """Warm-up ends when two successive medians differ by less than this fraction."""
+    telemetry_interval_ms: Annotated[float, Field(gt=0)]
+    checked_turns: Annotated[float, Field(gt=0, le=1)]
+    """Share of timed turns whose last output is compared with the oracle."""
+
+
+class ProtocolsFile(Record):
+    """``config/protocols.yaml``."""
+
+    schema_: Literal["assay/protocols/1"] = Field(alias="schema")
+    protocols: Annotated[tuple[Protocol, ...], Field(min_length=1)]
+
+
+class Judging(Record):
+    """``config/judging.yaml``: margins declared before a run and bound into its signature."""
+
+    schema_: Literal["assay/judging/1"] = Field(alias="schema")
+    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    absolute_margin: Annotated[float, Field(gt=0, lt=1)]
+    """Half-width of the equivalence margin for absolute figures, as a fraction."""
+    ratio_margin: Annotated[float, Field(gt=0, lt=1)]
+    bootstrap_resamples: Annotated[int, Field(ge=200)]
+    bootstrap_seed: Annotated[int, Field(ge=0)]
+    program_runs: Annotated[int, Field(ge=5)]
+    """Fresh processes an original program is run in."""
+    correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2)]
