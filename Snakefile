@@ -1,0 +1,26 @@
+# Assay's workflow: claims -> plan -> build -> correctness -> benchmark -> judge -> report -> sign -> verify.
+# The rules are in workflow/rules, one file a stage; this file names the final targets.
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/build.smk"
+include: "workflow/rules/platform.smk"
+include: "workflow/rules/correctness.smk"
+include: "workflow/rules/benchmark.smk"
+include: "workflow/rules/program.smk"
+include: "workflow/rules/profile.smk"
+include: "workflow/rules/judge.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/sign.smk"
+include: "workflow/rules/verify.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{DAG.run_dir}/verified.txt",
+
+
+rule builds:
+    input:
+        DAG.builds(),

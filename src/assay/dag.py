@@ -1,0 +1,152 @@
+"""What Snakemake must know of a run: which files, from which files, on which machine.
+
+The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job runs on a GPU node
+only when its target's figures are measured in this run, or when a scheduler is to place it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import evidence
+from assay.config import Catalog, load_catalog
+from assay.io import load_yaml, read_record
+from assay.plan import make_plan
+from assay.records.plan import Plan, Provision, Request, RunConfig, TargetPlan
+from assay.records.targets import Target
+
+
+@dataclass(frozen=True)
+class Dag:
+    """File lists of one run; all paths are relative to the repository root."""
+
+    catalog: Catalog
+    request: Request
+    request_path: str | None
+    plan: Plan
+
+    @property
+    def run_dir(self) -> str:
+        """results/<run>."""
+        return f"results/{self.request.run}"
+
+    @property
+    def report_dir(self) -> str:
+        """reports/<run>."""
+        return f"reports/{self.request.run}"
+
+    def path(self, relative: str) -> str:
+        """A record of this run by its evidence path."""
+        return f"{self.run_dir}/{relative}"
+
+    def builds(self) -> list[str]:
+        """Every build record."""
+        return [self.path(evidence.build_path(job.id, job.arch)) for job in self.plan.builds]
+
+    def _target_plan(self, target: str) -> TargetPlan:
+        return next(plan for plan in self.plan.targets if plan.target == target)
+
+    def is_measured_here(self, target: str) -> bool:
+        """Whether the target's figures are measured in this run."""
+        return self._target_plan(target).provision.kind == "device"
+
+    def needs_gpu(self, target: str) -> bool:
+        """Whether jobs of the target ask for a GPU."""
+        return self.is_measured_here(target) or self.request.executor == "slurm"
+
+    def target(self, name: str) -> Target:
+        """The target's description."""
+        return self.catalog.targets[name]
+
+    def binaries(self, target: str, comparison: str) -> list[str]:
+        """Build records that a comparison's jobs need on this target; none when taken over."""
+        if not self.is_measured_here(target):
+            return []
+        arch = self.target(target).arch
+        variants = {arm.variant for arm in self.catalog.comparisons[comparison].arms}
+        return [
+            self.path(evidence.build_path(job.id, job.arch))
+            for job in self.plan.builds
+            if job.id in variants and job.arch == arch
+        ]
+
+    def program_binary(self, target: str, job_id: str) -> list[str]:
+        """The build record of a program job; none when taken over."""
+        if not self.is_measured_here(target):
+            return []
+        job = next(job for job in self._target_plan(target).programs if job.id == job_id)
+        return [self.path(evidence.build_path(job.program, self.target(target).arch))]
+
+    def measurements(self) -> list[str]:
+        """Every record of every target that has a device or a recorded report."""
+        files: list[str] = []
+        for plan in self.plan.targets:
+            if plan.provision.kind == "none":
+                continue
+            files.append(evidence.platform_path(plan.target))
+            files += [evidence.correctness_path(plan.target, c) for c in plan.comparisons]
+            files += [evidence.benchmark_path(plan.target, c) for c in plan.comparisons]
+            files += [evidence.program_path(plan.target, job.id) for job in plan.programs]
+            files += [evidence.profile_path(plan.target, c, a) for c, a in plan.profiles]
+        return [self.path(file) for file in files]
+
+    def evidence_files(self) -> list[str]:
+        """Everything the judge looks at."""
+        return [
+            self.path(evidence.plan_path()),
+            self.path(evidence.inspections_path()),
+            *self.builds(),
+            *self.measurements(),
+        ]
+
+    def build_kind(self, artifact: str, arch: str) -> str:
+        """variant, program or probe."""
+        return next(
+            job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch)
+        )
+
+    def gpu_resources(self, target: str) -> dict[str, int | str]:
+        """Snakemake resources of a job of this target."""
+        if not self.needs_gpu(target):
+            return {"gpu": 0, "gpu_model": "", "slurm_partition": ""}
+        described = self.target(target)
+        return {
+            "gpu": 1,
+            "gpu_model": described.gpu_model,
+            "slurm_partition": described.slurm_partition,
+        }
+
+
+def load_dag(root: Path, request_path: str | None) -> Dag:
+    """Read the request (or take the defaults of config/config.yaml, with no GPU) and plan it."""
+    catalog = load_catalog(root)
+    if request_path is None:
+        request = default_request(root)
+    else:
+        request = read_record(Request, root / request_path)
+    return Dag(catalog, request, request_path, make_plan(catalog, request))
+
+
+def default_request(root: Path) -> Request:
+    """What a bare ``snakemake`` runs: the configured sources, nothing measured."""
+    defaults = load_yaml(RunConfig, root / "config" / "config.yaml")
+    return Request(
+        schema="assay/request/1",
+        run="default",
+        sources=defaults.sources,
+        targets=tuple(
+            Provision(
+                target=name,
+                kind="none",
+                recorded_in=None,
+                detail="snakemake was started without a request; use ./assay reproduce",
+            )
+            for name in defaults.targets
+        ),
+        runtime="host",
+        executor=defaults.executor,
+        device_python="python3",
+        prebuilt=None,
+        signing_key="",
+        commit=None,
+        clean_tree=None,
+    )

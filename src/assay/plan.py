@@ -1,0 +1,234 @@
+"""The plan: which claim is answered how, and which jobs that takes. Pure.
+
+Nothing is dropped silently: every claim and audit of the selected sources gets at least one answer,
+and an answer that is ``not_run`` names its reason.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from assay.config import Catalog
+from assay.errors import BadInput
+from assay.evidence import benchmark_path, correctness_path, program_path, profile_path
+from assay.programs import job_id
+from assay.records.claims import (
+    Arithmetic,
+    Benchmark,
+    Claim,
+    Derived,
+    Inspection,
+    NotRun,
+    Program,
+    Quantity,
+    Support,
+    Unanswerable,
+)
+from assay.records.plan import Answer, BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
+from assay.records.targets import Target
+
+
+def make_plan(catalog: Catalog, request: Request) -> Plan:
+    """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
+    for noun, names, known in (
+        ("source", request.sources, catalog.sources),
+        ("target", [provision.target for provision in request.targets], catalog.targets),
+    ):
+        for name in names:
+            if name not in known:
+                raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(sorted(known))}")
+    claims = list(catalog.claims_of(request.sources))
+    needed = _closure(catalog, claims)
+    comparisons = _comparisons(catalog, needed)
+    programs = _programs(needed)
+    return Plan(
+        schema="assay/plan/1",
+        run=request.run,
+        sources=request.sources,
+        builds=tuple(_builds(catalog, needed, comparisons, programs)),
+        targets=tuple(
+            _target_plan(catalog, provision, comparisons, programs)
+            for provision in request.targets
+        ),
+        answers=tuple(_answers(catalog, request, claims)),
+    )
+
+
+def _closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
+    """The claims and those that their answers rest on or are shown beside."""
+    found: dict[str, Claim] = {}
+    waiting = list(claims)
+    while waiting:
+        claim = waiting.pop(0)
+        if claim.id in found:
+            continue
+        found[claim.id] = claim
+        match claim.evaluation:
+            case Derived(numerator=first, denominator=second):
+                waiting += [catalog.claims[first], catalog.claims[second]]
+            case Unanswerable(nearest=nearest):
+                waiting += [catalog.claims[name] for name in nearest if isinstance(name, str)]
+            case _:
+                pass
+    return list(found.values())
+
+
+def _comparisons(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
+    """Ids of the comparisons that the claims need, in catalog order."""
+    named: set[str] = set()
+    for claim in claims:
+        match claim.evaluation:
+            case Benchmark(terms=terms, alternatives=alternatives):
+                named |= {term.comparison for term in terms}
+                named |= {quantity.term.comparison for quantity in alternatives}
+            case Unanswerable(nearest=nearest):
+                named |= {q.term.comparison for q in nearest if isinstance(q, Quantity)}
+            case _:
+                pass
+    return [name for name in catalog.comparisons if name in named]
+
+
+def _programs(claims: Iterable[Claim]) -> list[ProgramJob]:
+    """Every (program, arguments) that a claim calls for, once each."""
+    jobs: dict[str, ProgramJob] = {}
+    for claim in claims:
+        if isinstance(claim.evaluation, Program):
+            for arguments in (claim.evaluation.typed, claim.evaluation.stated.arguments):
+                if arguments is not None:
+                    program = claim.evaluation.program
+                    job = job_id(program, arguments)
+                    jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
+    return list(jobs.values())
+
+
+def _builds(
+    catalog: Catalog,
+    claims: Iterable[Claim],
+    comparisons: Iterable[str],
+    programs: Iterable[ProgramJob],
+) -> Iterator[BuildJob]:
+    """Every compilation: all architectures of what is needed, once each, longest first."""
+    for program in sorted({job.program for job in programs}, reverse=True):
+        for arch in catalog.programs[program].archs:
+            yield BuildJob(kind="program", id=program, arch=arch)
+    variants = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    for name, variant in catalog.variants.items():
+        if name in variants:
+            for arch in variant.archs:
+                yield BuildJob(kind="variant", id=name, arch=arch)
+    probes: dict[tuple[str, str], BuildJob] = {}
+    for claim in claims:
+        if isinstance(claim.evaluation, Support):
+            probe, arch = claim.evaluation.probe, claim.evaluation.arch
+            if probe in catalog.probes:
+                probes[probe, arch] = BuildJob(kind="probe", id=probe, arch=arch)
+            elif arch not in catalog.programs[probe].archs or not any(
+                job.program == probe for job in programs
+            ):
+                probes[probe, arch] = BuildJob(kind="program", id=probe, arch=arch)
+    yield from probes.values()
+
+
+def _target_plan(
+    catalog: Catalog,
+    provision: Provision,
+    comparisons: Iterable[str],
+    programs: Iterable[ProgramJob],
+) -> TargetPlan:
+    """What is measured on, or taken over for, one target."""
+    name, arch = provision.target, catalog.targets[provision.target].arch
+    if provision.kind == "none":
+        comparisons, programs = [], []
+    runnable = [job for job in programs if arch in catalog.programs[job.program].archs]
+    kept = list(comparisons)
+    if provision.kind == "recorded":
+        held = set(provision.recorded_paths)
+        kept = [
+            c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held
+        ]
+        runnable = [job for job in runnable if program_path(name, job.id) in held]
+    profiles = [(c, arm) for c in kept for arm in catalog.comparisons[c].profile]
+    if provision.kind == "recorded":
+        profiles = [pair for pair in profiles if profile_path(name, *pair) in held]
+    return TargetPlan(
+        target=name,
+        provision=provision,
+        comparisons=tuple(kept),
+        programs=tuple(runnable),
+        profiles=tuple(profiles),
+    )
+
+
+def _answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
+    """At least one answer for every claim, then one for every audit of the selected sources."""
+    for claim in claims:
+        match claim.evaluation:
+            case Arithmetic() | Inspection() | Support():
+                yield _answer(claim.id, None, "compute", None, "needs no GPU")
+            case Unanswerable(reason=reason, detail=detail):
+                yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
+            case _:
+                yield from _measured_answers(catalog, request, claim)
+    for source in request.sources:
+        for audit in catalog.sources[source].audits:
+            yield _answer(audit.id, None, "compute", None, "arithmetic of the source")
+
+
+def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Iterator[Answer]:
+    """Answers of a claim that needs a GPU: on its own target, or on every one if it names none."""
+    provisions = {provision.target: provision for provision in request.targets}
+    wanted = claim.hardware.target
+    if wanted is not None and wanted not in provisions:
+        yield _answer(
+            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"target {wanted} was not asked for"
+        )
+        return
+    for name in [wanted] if wanted is not None else list(provisions):
+        provision, target = provisions[name], catalog.targets[name]
+        if provision.kind == "none":
+            yield _answer(claim.id, name, "not_run", NotRun.NO_DEVICE, provision.detail)
+        elif not _arch_supported(catalog, claim, target):
+            detail = f"what the claim needs is not built for {target.arch}"
+            yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
+        elif provision.kind == "recorded" and (lacking := _not_recorded(claim, provision)):
+            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration"
+            yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
+        else:
+            way = "measure" if provision.kind == "device" else "recorded"
+            yield Answer(claim=claim.id, target=name, way=way, reason=None, detail=provision.detail)
+
+
+def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:
+    match claim.evaluation:
+        case Program(program=program):
+            return target.arch in catalog.programs[program].archs
+        case Benchmark(terms=terms):
+            for term in terms:
+                for arm in catalog.comparisons[term.comparison].arms:
+                    variant = catalog.variants[arm.variant]
+                    if (
+                        arm.id in (term.arm, term.over)
+                        and variant.kind == "kernel"
+                        and target.arch not in variant.archs
+                    ):
+                        return False
+            return True
+        case _:
+            return True
+
+
+def _not_recorded(claim: Claim, provision: Provision) -> str | None:
+    """The first evidence path the claim needs and the recorded report lacks."""
+    held = set(provision.recorded_paths)
+    match claim.evaluation:
+        case Benchmark(terms=terms):
+            needed = [benchmark_path(provision.target, term.comparison) for term in terms]
+        case Program(program=program, stated=stated):
+            needed = [program_path(provision.target, job_id(program, stated.arguments))]
+        case _:
+            needed = []
+    return next((path for path in needed if path not in held), None)
+
+
+def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:
+    return Answer.model_validate(
+        {"claim": claim, "target": target, "way": way, "reason": reason, "detail": detail}
+    )

@@ -1,0 +1,125 @@
+"""Measurements recorded in an earlier, signed report, taken over where no GPU can be asked.
+
+Only a report that verifies against a trusted key is used, and of it only what was measured by the
+definitions that the configuration still holds.
+"""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.config import Catalog, load_catalog
+from assay.errors import AssayError, BadInput
+from assay.evidence import (
+    Evidence,
+    benchmark_path,
+    correctness_path,
+    load_evidence,
+    platform_path,
+    profile_path,
+    program_path,
+)
+from assay.io import write_bytes
+from assay.records.plan import Provision
+from assay.verify import verify
+
+
+def published_reports(root: Path) -> list[Path]:
+    """Report directories that belong to the repository, newest name first."""
+    folder = root / "reports" / "published"
+    return sorted((p.parent for p in folder.glob("*/manifest.json")), reverse=True)
+
+
+def trusted_keys(root: Path) -> list[Path]:
+    """The public keys that the repository trusts."""
+    return sorted((root / "config" / "trusted_keys").glob("*.pub"))
+
+
+def find_recorded(
+    root: Path,
+    catalog: Catalog,
+    targets: Iterable[str],
+    reports: Sequence[Path],
+    keys: Sequence[Path],
+) -> dict[str, tuple[Provision, Path]]:
+    """The first verified report that holds each target. Raises when a report does not verify."""
+    wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
+    for report in reports:
+        missing = wanted - found.keys()
+        held = {t for t in missing if (report / "evidence" / platform_path(t)).is_file()}
+        if not held:
+            continue
+        result = verify(report, keys)
+        if not result.passed:
+            failed = "; ".join(check.detail for check in result.checks if not check.passed)
+            raise AssayError(f"{report}: the recorded report does not verify: {failed}")
+        evidence = load_evidence(report / "evidence")
+        then = load_catalog(report / "evidence")
+        for target in held:
+            platform = evidence.platforms[target]
+            gpu = platform.device.gpu
+            paths = usable_paths(catalog, then, evidence, target)
+            provision = Provision(
+                target=target,
+                kind="recorded",
+                recorded_in=_relative(report, root),
+                recorded_paths=tuple(sorted(paths)),
+                detail=(
+                    f"figures come from {_relative(report, root)}, measured on {gpu.product} "
+                    f"({gpu.uuid}) at {platform.recorded_at}"
+                ),
+            )
+            found[target] = (provision, report.resolve())
+    return found
+
+
+def _relative(report: Path, root: Path) -> str:
+    """The report's path below the repository, else just its name: no machine's paths in evidence."""
+    resolved = report.resolve()
+    if resolved.is_relative_to(root.resolve()):
+        return resolved.relative_to(root.resolve()).as_posix()
+    return resolved.name
+
+
+def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -> set[str]:
+    """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold."""
+    paths = {platform_path(target)}
+    for comparison in (c for t, c in evidence.benchmarks if t == target):
+        if _same_definition(now, then, comparison):
+            paths |= {benchmark_path(target, comparison), correctness_path(target, comparison)}
+            paths |= {
+                profile_path(target, c, arm)
+                for t, c, arm in evidence.profiles
+                if (t, c) == (target, comparison)
+            }
+    paths |= {program_path(target, job) for t, job in evidence.programs if t == target}
+    return paths
+
+
+def _same_definition(now: Catalog, then: Catalog, name: str) -> bool:
+    if name not in now.comparisons or now.comparisons[name] != then.comparisons[name]:
+        return False
+    comparison = now.comparisons[name]
+    return now.protocols[comparison.protocol] == then.protocols[comparison.protocol] and all(
+        now.workloads[arm.workload] == then.workloads[arm.workload]
+        and now.variants[arm.variant] == then.variants[arm.variant]
+        for arm in comparison.arms
+    )
+
+
+def take(report: Path, path: str, run_dir: Path) -> None:
+    """Copy one evidence file of a report into a run directory, whole or not at all."""
+    source = report / "evidence" / path
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be taken over: {error.strerror}") from error
+    write_bytes(run_dir / path, data)
+
+
+def take_origin(report: Path, target: str, run_dir: Path) -> None:
+    """Copy the report's manifest and attestation beside the records that they vouch for."""
+    origin = run_dir / target / "origin"
+    origin.mkdir(parents=True, exist_ok=True)
+    for name in ("manifest.json", "attestation.json"):
+        shutil.copyfile(report / name, origin / name)

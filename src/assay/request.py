@@ -1,0 +1,172 @@
+"""From the command line's wishes to a request: probe for GPUs, look for recorded reports."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.config import Catalog
+from assay.errors import BadInput, MissingEnvironment
+from assay.io import write_record_if_changed
+from assay.measure import probe_device
+from assay.recorded import find_recorded, published_reports, trusted_keys
+from assay.records.plan import Provision, Request
+from assay.sign import ensure_key
+
+
+@dataclass(frozen=True)
+class Options:
+    """The caller's wishes, defaults filled in."""
+
+    run: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    runtime: str
+    executor: str
+    device_python: str
+    prebuilt: Path | None
+    recorded: tuple[Path, ...]
+    keys: tuple[Path, ...]
+    signing_key: Path
+
+
+def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
+    """Check the options and find where each target's figures can come from.
+
+    A GPU of this machine (or a node of the cluster) comes first, unless the caller names recorded
+    reports; then the repository's own published report; else the target has nothing. Raises
+    BadInput, MissingEnvironment, or the verification's error for a recorded report.
+    """
+    _check_names(catalog, options)
+    commit, clean = git_state(root)
+    keys = [*options.keys, *trusted_keys(root)]
+    recorded_dirs: dict[str, str] = {}
+    provisions: dict[str, Provision] = {}
+    if options.recorded:
+        for target, (provision, where) in find_recorded(
+            root, catalog, options.targets, options.recorded, keys
+        ).items():
+            provisions[target], recorded_dirs[target] = provision, str(where)
+    missing = {}
+    for target in options.targets:
+        if target not in provisions:
+            found, detail = _device(catalog, options, target)
+            if found is not None:
+                provisions[target] = found
+            else:
+                missing[target] = detail
+    published = find_recorded(root, catalog, missing, published_reports(root), keys)
+    for target, detail in missing.items():
+        if target in published:
+            provision, where = published[target]
+            provisions[target] = provision.model_copy(
+                update={"detail": f"{detail}; {provision.detail}"}
+            )
+            recorded_dirs[target] = str(where)
+        else:
+            provisions[target] = Provision(
+                target=target, kind="none", recorded_in=None, detail=detail
+            )
+    ensure_key(options.signing_key)
+    return Request.model_validate(
+        {
+            "schema": "assay/request/1",
+            "run": options.run,
+            "sources": options.sources,
+            "targets": tuple(provisions[target] for target in options.targets),
+            "runtime": "host",
+            "executor": options.executor,
+            "device_python": options.device_python,
+            "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
+            "signing_key": str(options.signing_key.resolve()),
+            "recorded_dirs": recorded_dirs,
+            "extra_keys": tuple(str(path.resolve()) for path in options.keys),
+            "commit": commit,
+            "clean_tree": clean,
+        }
+    )
+
+
+def _check_names(catalog: Catalog, options: Options) -> None:
+    for noun, names, known in (
+        ("source", options.sources, catalog.sources),
+        ("target", options.targets, catalog.targets),
+    ):
+        for name in names:
+            if name not in known:
+                raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(sorted(known))}")
+        if len(set(names)) != len(names):
+            raise BadInput(f"a {noun} is named twice")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,79}", options.run):
+        raise BadInput(f"run name '{options.run}': use lower-case letters, digits and _")
+    if options.run in ("templates", "published", "cache"):
+        raise BadInput(f"run name '{options.run}' is taken by a folder of the repository")
+    if options.runtime not in ("auto", "host"):
+        raise MissingEnvironment(
+            f"runtime '{options.runtime}' is not available in this version, which runs compilers "
+            "and GPU jobs on the host; use --runtime host"
+        )
+    for path in (*options.recorded, *([options.prebuilt] if options.prebuilt else [])):
+        if not path.is_dir():
+            raise BadInput(f"{path}: no such directory")
+    for path in options.keys:
+        if not path.is_file():
+            raise BadInput(f"{path}: no such key file")
+    if options.executor == "slurm" and shutil.which("sbatch") is None:
+        raise MissingEnvironment(
+            "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
+            "or use --executor local"
+        )
+
+
+def _device(catalog: Catalog, options: Options, target: str) -> tuple[Provision | None, str]:
+    """The target's device if it can be had, else a clause that says why not."""
+    described = catalog.targets[target]
+    if options.executor == "slurm":
+        if described.gpu_model not in slurm_gpu_models():
+            return None, f"the cluster offers no GPU of type {described.gpu_model}"
+        detail = f"measured on the cluster's {described.gpu_model} nodes"
+    else:
+        try:
+            device = probe_device(options.device_python, described)
+        except MissingEnvironment as error:
+            return None, f"no {described.product} here ({str(error).rstrip('.')})"
+        detail = f"measured on this machine's {device.gpu.product} ({device.gpu.uuid})"
+    return Provision(target=target, kind="device", recorded_in=None, detail=detail), detail
+
+
+def slurm_gpu_models() -> set[str]:
+    """GPU types that the cluster's nodes offer. Raises MissingEnvironment when it is silent."""
+    try:
+        shown = subprocess.run(
+            ["sinfo", "--noheader", "--Format", "Gres:200"],
+            capture_output=True, text=True, check=True, timeout=30,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
+    return set(re.findall(r"gpu:([A-Za-z0-9_.-]+):\d+", shown))
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and whether the tree is clean; from ASSAY_COMMIT where the tree came without git."""
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("ASSAY_COMMIT"), None
+
+
+def write_request(root: Path, request: Request, *, scratch: bool) -> Path:
+    """Write request.json, untouched when nothing changed; to a scratch directory for dry runs."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-dry-")) if scratch else root / "results" / request.run
+    path = folder / "request.json"
+    write_record_if_changed(request, path)
+    return path
+

@@ -1,0 +1,223 @@
+"""One function a step of the workflow: find the inputs, call one library function, write its record.
+
+This is the composition root: the only module that knows all stages. The scripts in
+``workflow/scripts`` call it; each takes the run's directory of records as ``run_dir``.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay import build as building
+from assay import evidence, measure, recorded, report, sign
+from assay.dag import Dag, load_dag
+from assay.errors import AssayError, CheckFailed
+from assay.evidence import load_evidence
+from assay.inspect_package import inspect_packages
+from assay.io import read_record, write_bytes, write_record
+from assay.judge import judge as judge_evidence
+from assay.platform_probe import assert_allocation, record_platform, slurm_allocation
+from assay.profile import profile_arm
+from assay.records.builds import BuildRecord
+from assay.records.measurements import CorrectnessRecord
+from assay.records.plan import TargetPlan
+from assay.records.platform import PlatformRecord
+from assay.toolchain import ensure_toolchain
+from assay.verify import verify as verify_report
+
+
+class Steps:
+    """The steps of one run, as the workflow's scripts call them."""
+
+    def __init__(self, root: Path, request_path: str | None) -> None:
+        self.root = root
+        self.dag: Dag = load_dag(root, request_path)
+        self.run_dir = root / self.dag.run_dir
+        self.report_dir = root / self.dag.report_dir
+
+    def plan(self) -> None:
+        """Write plan.json."""
+        write_record(self.dag.plan, self.run_dir / evidence.plan_path())
+
+    def build(self, artifact: str, arch: str) -> None:
+        """Compile one artifact for one architecture; a refusal of the compiler is a record too."""
+        building.build(
+            self.root,
+            self.dag.catalog,
+            self.dag.build_kind(artifact, arch),
+            artifact,
+            arch,
+            out_dir=self.run_dir / "builds",
+            cache_dir=self.root / "results" / "cache",
+            prebuilt=Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None,
+        )
+
+    def inspect(self) -> None:
+        """Count in the files of pinned packages."""
+        toolchain = ensure_toolchain(self.root)
+        claims = self.dag.catalog.claims_of(self.dag.plan.sources)
+        write_record(
+            inspect_packages(claims, toolchain), self.run_dir / evidence.inspections_path()
+        )
+
+    def platform(self, target: str) -> None:
+        """Record host and device; assert that the GPU is the target."""
+        if self._take_over(target, evidence.platform_path(target)):
+            recorded.take_origin(self._report_of(target), target, self.run_dir)
+            return
+        device = measure.probe_device(self.dag.request.device_python, self.dag.target(target))
+        write_record(
+            record_platform(self.dag.request, self.dag.target(target), device),
+            self.run_dir / evidence.platform_path(target),
+        )
+
+    def correctness(self, target: str, comparison: str) -> None:
+        """The gate."""
+        path = evidence.correctness_path(target, comparison)
+        if not self._take_over(target, path):
+            record = measure.measure_correctness(
+                self.dag.catalog,
+                self.dag.request.device_python,
+                target,
+                comparison,
+                self._binaries(target, comparison),
+            )
+            self._same_gpu(target, record.gpu_uuid)
+            write_record(record, self.run_dir / path)
+
+    def benchmark(self, target: str, comparison: str) -> None:
+        """Raw samples of the arms that passed the gate."""
+        path = evidence.benchmark_path(target, comparison)
+        if not self._take_over(target, path):
+            gate = self.run_dir / evidence.correctness_path(target, comparison)
+            record = measure.measure_benchmark(
+                self.dag.catalog,
+                self.dag.request.device_python,
+                target,
+                comparison,
+                self._binaries(target, comparison),
+                read_record(CorrectnessRecord, gate),
+            )
+            self._same_gpu(target, record.gpu_uuid)
+            write_record(record, self.run_dir / path)
+
+    def program(self, target: str, job_id: str) -> None:
+        """An original program with one list of arguments."""
+        path = evidence.program_path(target, job_id)
+        if not self._take_over(target, path):
+            job = next(j for j in self._plan_of(target).programs if j.id == job_id)
+            build, artifact = self._binary(job.program, self.dag.target(target).arch)
+            record = measure.run_program(
+                self.dag.catalog, self.dag.request.device_python, target, job, build, artifact
+            )
+            self._same_gpu(target, record.gpu_uuid)
+            write_record(record, self.run_dir / path)
+
+    def profile(self, target: str, comparison: str, arm: str) -> None:
+        """Nsight Compute's metrics of one arm."""
+        path = evidence.profile_path(target, comparison, arm)
+        if not self._take_over(target, path):
+            builds = self._binaries(target, comparison)
+            job = measure.profile_job(self.dag.catalog, target, comparison, arm, builds)
+            platform = self._platform(target)
+            record = profile_arm(
+                self.dag.request.device_python, job, platform.device.gpu.uuid
+            )
+            write_record(record, self.run_dir / path)
+
+    def judge(self) -> None:
+        """Verdicts from the records alone."""
+        verdicts = judge_evidence(self.dag.catalog, load_evidence(self.run_dir))
+        write_record(verdicts, self.run_dir / "verdicts.json")
+
+    def report(self) -> None:
+        """Render the report directory; unsigned until ``sign``."""
+        report.render(self.root, self.run_dir, self.report_dir)
+
+    def sign(self) -> None:
+        """Manifest, attestation, public key."""
+        sign.sign(self.report_dir, Path(self.dag.request.signing_key))
+
+    def verify(self) -> None:
+        """Verify the signed report with the signer's own key and the trusted ones."""
+        own = sign.public_key_path(Path(self.dag.request.signing_key))
+        keys = [own, *recorded.trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
+        result = verify_report(self.report_dir, keys)
+        lines = [f"{'ok  ' if c.passed else 'FAIL'} {c.name}: {c.detail}" for c in result.checks]
+        if not result.passed:
+            raise CheckFailed("the report just made does not verify: " + "; ".join(lines))
+        write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
+
+    def _plan_of(self, target: str) -> TargetPlan:
+        return next(plan for plan in self.dag.plan.targets if plan.target == target)
+
+    def _report_of(self, target: str) -> Path:
+        recorded_in = self._plan_of(target).provision.recorded_in
+        assert recorded_in is not None
+        return Path(self.dag.request.recorded_dirs[target])
+
+    def _take_over(self, target: str, path: str) -> bool:
+        """Copy a recorded file where the plan says so. A GPU job first asserts its allocation."""
+        allocation = slurm_allocation(os.environ) if self.dag.needs_gpu(target) else None
+        assert_allocation(self.dag.target(target), allocation)
+        if allocation is not None:
+            name = path.removeprefix(f"{target}/").split(".json")[0].replace("/", ".")
+            write_record(allocation, self.run_dir / target / "allocation" / f"{name}.json")
+        if self.dag.is_measured_here(target):
+            return False
+        recorded.take(self._report_of(target), path, self.run_dir)
+        return True
+
+    def _binary(self, artifact: str, arch: str) -> tuple[BuildRecord, Path]:
+        record = read_record(BuildRecord, self.run_dir / evidence.build_path(artifact, arch))
+        if record.artifact is None:
+            return record, Path()
+        return record, self.run_dir / "builds" / record.artifact.path
+
+    def _binaries(self, target: str, comparison: str) -> dict[str, tuple[BuildRecord, Path]]:
+        arch = self.dag.target(target).arch
+        variants = {arm.variant for arm in self.dag.catalog.comparisons[comparison].arms}
+        return {
+            job.id: self._binary(job.id, arch)
+            for job in self.dag.plan.builds
+            if job.id in variants and job.arch == arch
+        }
+
+    def _platform(self, target: str) -> PlatformRecord:
+        return read_record(PlatformRecord, self.run_dir / evidence.platform_path(target))
+
+    def _same_gpu(self, target: str, uuid: str) -> None:
+        expected = self._platform(target).device.gpu.uuid
+        if uuid != expected:
+            raise CheckFailed(
+                f"target {target}: the platform record names GPU {expected}, "
+                f"but this job ran on {uuid}"
+            )
+
+
+@contextlib.contextmanager
+def step(log: str, run_dir: str, name: str) -> Iterator[None]:
+    """Around a workflow script: say how long it took; turn an AssayError into a sentence.
+
+    The error goes to standard error, to ``log`` and to ``<run_dir>/failures/<name>.json``, where the
+    command line finds the exit code it owes its caller.
+    """
+    started = time.monotonic()
+    try:
+        yield
+    except AssayError as error:
+        failure = {"step": name, "exit_code": error.exit_code, "message": str(error)}
+        write_bytes(Path(run_dir, "failures", f"{name}.json"), json.dumps(failure).encode())
+        write_bytes(Path(log), f"{error}\n".encode())
+        sys.stderr.write(f"assay: {name}: {error}\n")
+        sys.exit(error.exit_code)
+    seconds = time.monotonic() - started
+    write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
+    timing = json.dumps({"step": name, "seconds": round(seconds, 3)}).encode()
+    write_bytes(Path(run_dir, "timings", f"{name}.json"), timing)
+    if seconds >= 1:
+        sys.stderr.write(f"  {name}: {seconds:.1f} s\n")

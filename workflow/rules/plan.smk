@@ -1,0 +1,20 @@
+localrules:
+    plan,
+
+
+rule plan:
+    input:
+        claims=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("config/**/*.yaml")),
+        kernels=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")),
+        request=DAG.request_path or [],
+    output:
+        f"{RUN}/plan.json",
+    log:
+        f"{LOGS}/plan.log",
+    params:
+        request=DAG.request_path,
+        run=RUN,
+    message:
+        "plan: which claim is answered how"
+    script:
+        "../scripts/step.py"

@@ -1,0 +1,20 @@
+rule profile:
+    input:
+        platform=f"{RUN}/{{target}}/platform.json",
+        correctness=f"{RUN}/{{target}}/correctness/{{comparison}}.json",
+        binaries=lambda wildcards: DAG.binaries(wildcards.target, wildcards.comparison),
+    output:
+        f"{RUN}/{{target}}/profile/{{comparison}}.{{arm}}.json.gz",
+    log:
+        f"{LOGS}/{{target}}/profile/{{comparison}}.{{arm}}.log",
+    params:
+        request=DAG.request_path,
+        run=RUN,
+    resources:
+        gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: DAG.gpu_resources(wildcards.target)["slurm_partition"],
+    message:
+        "profile: {wildcards.arm} of {wildcards.comparison} on {wildcards.target}"
+    script:
+        "../scripts/step.py"
