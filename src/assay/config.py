@@ -108,9 +108,7 @@ def load_catalog(root: Path) -> Catalog:
         ),
         protocols={
             protocol.id: protocol
-            for protocol in load_yaml(
-                ProtocolsFile, root / "config" / "protocols.yaml"
-            ).protocols
+            for protocol in load_yaml(ProtocolsFile, root / "config" / "protocols.yaml").protocols
         },
         variants=_unique((v.id, v, path) for path, kernel in kernels for v in kernel.variants),
         programs=_unique((p.id, p, path) for path, kernel in kernels for p in kernel.programs),
@@ -163,12 +161,12 @@ def _check_references(catalog: Catalog) -> None:
                     f"{workload.operation.value} workload"
                 )
     for claim in catalog.claims.values():
-        where = f"claim '{claim.id}'"
+        where = f"{catalog.source_of[claim.id]}.yaml: claim '{claim.id}'"
         if claim.hardware.target is not None:
             _known(where, "target", claim.hardware.target, catalog.targets)
         _check_evaluation(catalog, where, claim)
     for audit in catalog.audits.values():
-        where = f"audit '{audit.id}'"
+        where = f"{catalog.source_of[audit.id]}.yaml: audit '{audit.id}'"
         _check_operands(catalog, where, audit.operands)
         if audit.claimed is not None:
             _check_operands(catalog, where, (audit.claimed,))
@@ -194,11 +192,15 @@ def _check_evaluation(catalog: Catalog, where: str, claim: Claim) -> None:
         case Support():
             _known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
         case Unanswerable():
-            for nearest in evaluation.nearest:
-                if isinstance(nearest, Quantity):
-                    _check_term(catalog, where, nearest.term)
-                else:
-                    _known(where, "claim", nearest, catalog.claims)
+            _check_nearest(catalog, where, evaluation)
+
+
+def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> None:
+    for nearest in evaluation.nearest:
+        if isinstance(nearest, Quantity):
+            _check_term(catalog, where, nearest.term)
+        else:
+            _known(where, "claim", nearest, catalog.claims)
 
 
 def _check_term(catalog: Catalog, where: str, term: Term) -> None:

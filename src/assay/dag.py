@@ -9,8 +9,9 @@ from pathlib import Path
 
 from assay import evidence
 from assay.config import Catalog, load_catalog
-from assay.io import load_yaml, read_record
+from assay.io import dump_record, load_yaml, read_record, sha256_bytes, sha256_file
 from assay.plan import make_plan
+from assay.records.base import Record
 from assay.records.plan import Plan, Provision, Request, RunConfig, TargetPlan
 from assay.records.targets import Target
 
@@ -100,9 +101,25 @@ class Dag:
 
     def build_kind(self, artifact: str, arch: str) -> str:
         """variant, program or probe."""
-        return next(
-            job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch)
-        )
+        return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
+
+    def definition(self, target: str, comparison: str | None = None) -> str:
+        """Digest of all that a measurement's meaning rests on: measure again when it changes.
+
+        Covers where the figures come from, the target, the device side's code and, for a
+        comparison, its arms, workloads, variants and protocol.
+        """
+        parts: list[Record] = [self._target_plan(target).provision, self.target(target)]
+        parts.append(self.catalog.judging)
+        if comparison is not None:
+            described = self.catalog.comparisons[comparison]
+            parts += [described, self.catalog.protocols[described.protocol]]
+            for arm in described.arms:
+                parts.append(self.catalog.workloads[arm.workload])
+                parts.append(self.catalog.variants[arm.variant])
+        code = sorted((Path(__file__).parent / "device").glob("*.py"))
+        digests = [sha256_file(path) for path in code]
+        return sha256_bytes(b"".join(map(dump_record, parts)) + "".join(digests).encode())
 
     def gpu_resources(self, target: str) -> dict[str, int | str]:
         """Snakemake resources of a job of this target."""

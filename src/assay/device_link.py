@@ -79,9 +79,9 @@ def run_device_job(
         try:
             return read_record(record, output)
         except AssayError as error:
-            raise DeviceJobFailed(f"device job '{job['task']}' wrote no valid record: {error}") from (
-                error
-            )
+            raise DeviceJobFailed(
+                f"device job '{job['task']}' wrote no valid record: {error}"
+            ) from (error)
 
 
 def _relay(process: "subprocess.Popen[str]", echo: bool) -> str:

@@ -43,6 +43,11 @@ def plan_path() -> str:
     return "plan.json"
 
 
+def pipeline_path() -> str:
+    """pipeline.json."""
+    return "pipeline.json"
+
+
 def inspections_path() -> str:
     """inspections.json."""
     return "inspections.json"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from assay.config import Catalog
 from assay.errors import BadInput
-from assay.evidence import benchmark_path, correctness_path, program_path, profile_path
+from assay.evidence import benchmark_path, correctness_path, profile_path, program_path
 from assay.programs import job_id
 from assay.records.claims import (
     Arithmetic,
@@ -45,8 +45,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         sources=request.sources,
         builds=tuple(_builds(catalog, needed, comparisons, programs)),
         targets=tuple(
-            _target_plan(catalog, provision, comparisons, programs)
-            for provision in request.targets
+            _target_plan(catalog, provision, comparisons, programs) for provision in request.targets
         ),
         answers=tuple(_answers(catalog, request, claims)),
     )
@@ -141,9 +140,7 @@ def _target_plan(
     kept = list(comparisons)
     if provision.kind == "recorded":
         held = set(provision.recorded_paths)
-        kept = [
-            c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held
-        ]
+        kept = [c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held]
         runnable = [job for job in runnable if program_path(name, job.id) in held]
     profiles = [(c, arm) for c in kept for arm in catalog.comparisons[c].profile]
     if provision.kind == "recorded":

@@ -44,9 +44,7 @@ class ProfileDone(Record):
     ok: bool
 
 
-def profile_arm(  # noqa: D417 - the job's keys are documented in assay.measure
-    device_python: str, job: dict[str, Any], gpu_uuid: str
-) -> ProfileRecord:
+def profile_arm(device_python: str, job: dict[str, Any], gpu_uuid: str) -> ProfileRecord:
     """Profile the arm that ``job`` names; a refusal by the driver is a status, not an error."""
     ncu = shutil.which("ncu")
     if ncu is None:

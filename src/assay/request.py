@@ -14,7 +14,7 @@ from assay.io import write_record_if_changed
 from assay.measure import probe_device
 from assay.recorded import find_recorded, published_reports, trusted_keys
 from assay.records.plan import Provision, Request
-from assay.sign import ensure_key
+from assay.sign import load_or_create_signer
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=detail
             )
-    ensure_key(options.signing_key)
+    load_or_create_signer(options.signing_key)
     return Request.model_validate(
         {
             "schema": "assay/request/1",
@@ -152,6 +152,7 @@ def slurm_gpu_models() -> set[str]:
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:
     """Commit and whether the tree is clean; from ASSAY_COMMIT where the tree came without git."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
@@ -165,8 +166,9 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
 def write_request(root: Path, request: Request, *, scratch: bool) -> Path:
     """Write request.json, untouched when nothing changed; to a scratch directory for dry runs."""
-    folder = Path(tempfile.mkdtemp(prefix="assay-dry-")) if scratch else root / "results" / request.run
+    folder = (
+        Path(tempfile.mkdtemp(prefix="assay-dry-")) if scratch else root / "results" / request.run
+    )
     path = folder / "request.json"
     write_record_if_changed(request, path)
     return path
-

@@ -19,9 +19,7 @@ def run_workflow(
     run_dir = root / "results" / request.run
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
     profile = "slurm" if request.executor == "slurm" else "default"
-    named = (
-        request_path.relative_to(root) if request_path.is_relative_to(root) else request_path
-    )
+    named = request_path.relative_to(root) if request_path.is_relative_to(root) else request_path
     command = [
         sys.executable, "-m", "snakemake",
         "--snakefile", str(root / "Snakefile"),

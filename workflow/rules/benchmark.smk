@@ -9,6 +9,7 @@ rule benchmark:
     params:
         request=DAG.request_path,
         run=RUN,
+        definition=lambda wildcards: DAG.definition(wildcards.target, wildcards.comparison),
     # A benchmark has the whole machine: compilers beside it would disturb its launches.
     threads: lambda wildcards: workflow.cores if DAG.is_measured_here(wildcards.target) else 1
     resources:

@@ -9,6 +9,7 @@ rule correctness:
     params:
         request=DAG.request_path,
         run=RUN,
+        definition=lambda wildcards: DAG.definition(wildcards.target, wildcards.comparison),
     resources:
         gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
         gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],

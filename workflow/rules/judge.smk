@@ -5,6 +5,7 @@ localrules:
 rule judge:
     input:
         DAG.evidence_files(),
+        claims=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("config/**/*.yaml")),
     output:
         f"{RUN}/verdicts.json",
     log:

@@ -8,7 +8,8 @@ rule plan:
         kernels=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")),
         request=DAG.request_path or [],
     output:
-        f"{RUN}/plan.json",
+        plan=f"{RUN}/plan.json",
+        pipeline=f"{RUN}/pipeline.json",
     log:
         f"{LOGS}/plan.log",
     params:

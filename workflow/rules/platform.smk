@@ -1,6 +1,7 @@
 rule platform:
     input:
-        plan=f"{RUN}/plan.json",
+        # Each measurement is made again when its own definition changes, not with every plan.
+        plan=ancient(f"{RUN}/plan.json"),
     output:
         f"{RUN}/{{target}}/platform.json",
     log:
@@ -8,6 +9,7 @@ rule platform:
     params:
         request=DAG.request_path,
         run=RUN,
+        definition=lambda wildcards: DAG.definition(wildcards.target),
     resources:
         gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
         gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],

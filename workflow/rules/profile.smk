@@ -10,6 +10,7 @@ rule profile:
     params:
         request=DAG.request_path,
         run=RUN,
+        definition=lambda wildcards: DAG.definition(wildcards.target, wildcards.comparison),
     resources:
         gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
         gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],

@@ -9,6 +9,7 @@ rule program:
     params:
         request=DAG.request_path,
         run=RUN,
+        definition=lambda wildcards: DAG.definition(wildcards.target),
     threads: lambda wildcards: workflow.cores if DAG.is_measured_here(wildcards.target) else 1
     resources:
         gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],

@@ -5,6 +5,7 @@ localrules:
 rule report:
     input:
         verdicts=f"{RUN}/verdicts.json",
+        pipeline=f"{RUN}/pipeline.json",
         templates=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("reports/templates/*")),
     output:
         html=f"{DAG.report_dir}/report.html",

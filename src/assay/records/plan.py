@@ -13,7 +13,7 @@ class Provision(Record):
 
     target: Identifier
     kind: Literal["device", "recorded", "none"]
-    """``device``: measured in this run; ``recorded``: taken from a verified report; else nothing."""
+    """``device``: measured in this run; ``recorded``: taken from a verified report."""
     recorded_in: str | None
     """Report directory, for ``recorded``."""
     recorded_paths: tuple[str, ...] = ()

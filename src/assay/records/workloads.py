@@ -27,11 +27,11 @@ class Pattern(Record):
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: Annotated[int, Field(gt=0)]
     blocks_per_row: Annotated[int, Field(gt=0)]
-    """Stored blocks a block row; for a sliding window, blocks up to and including the diagonal."""
+    """Stored blocks a block row; of a sliding window, those up to and including the diagonal."""
 
 
 class Workload(Record):
-    """One problem. Matrices: C[m,n] = A[m,k] B[k,n]; attention: Q,K,V [batch,heads,seq,head_dim]."""
+    """One problem: C[m,n] = A[m,k] B[k,n], or attention over Q, K, V [batch,heads,seq,head_dim]."""
 
     id: Identifier
     operation: Operation

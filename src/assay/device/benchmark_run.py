@@ -1,0 +1,161 @@
+"""All processes of a benchmark: fork, sample telemetry meanwhile, assemble the record."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.device.arms import prepare_arm
+from assay.device.benchmark import RunProcess, run_process
+from assay.device.cuda import DEVICE, open_cuda
+from assay.device.errors import DeviceError
+from assay.device.jobs import ArmSpec, Comparison, Job, Json, Protocol, entry, progress, utc_now
+from assay.device.schedule import CONTROL
+from assay.device.stopwatch import CudaStopwatch
+from assay.device.telemetry import Choice, Recorder, Sensor, Telemetry
+from assay.device.zygote import Note, run_child
+
+DEADLINE_S = 900.0
+"""A process that has not ended by then hangs; one with compilation takes under three minutes."""
+SECONDS_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Process records, and the arms that lost their samples, with the reason."""
+
+    processes: list[Json]
+    dropped: dict[str, str]
+
+
+def process_record(
+    index: int, value: Json, telemetry: Telemetry, interval_s: float, seconds: float
+) -> Json:
+    """The Process record: times from the first telemetry sample on, disturbed blocks void."""
+    blocks = []
+    for turns in value["blocks"]:
+        started = min(turn["started"] for turn in turns)
+        ended = max(turn["ended"] for turn in turns)
+        reason = telemetry.void_reason(started, ended, interval_s)
+        blocks.append({"turns": [_turn(turn, telemetry.origin) for turn in turns], "void": reason})
+    return {
+        "index": index,
+        "arms": value["arms"],
+        "blocks": blocks,
+        "telemetry": telemetry.record(),
+        "seconds": round(seconds, SECONDS_DIGITS),
+        "gpu_seconds": value["gpu_seconds"],
+    }
+
+
+def _turn(turn: Json, origin: float) -> Json:
+    kept = {key: turn[key] for key in ("arm", "times_ms", "checked", "relative_error")}
+    started, ended = (round(turn[key] - origin, SECONDS_DIGITS) for key in ("started", "ended"))
+    return {**kept, "started_s": started, "ended_s": ended}
+
+
+def without(process: Json, arms: set[str], control: str) -> Json:
+    """A Process record without the samples of ``arms`` (and of the control, if it is one)."""
+    names = arms | ({CONTROL} if control in arms else set())
+    return {
+        **process,
+        "arms": [facts for facts in process["arms"] if facts["arm"] not in names],
+        "blocks": [
+            {**block, "turns": [turn for turn in block["turns"] if turn["arm"] not in names]}
+            for block in process["blocks"]
+        ],
+    }
+
+
+def measure_processes(
+    arms: Sequence[ArmSpec],
+    control: str,
+    protocol: Protocol,
+    sensor: Sensor,
+    run: RunProcess,
+    label: str,
+) -> Measured:
+    """Run the protocol's processes one after the other.
+
+    An arm that raises or kills its process is dropped and the process started again without it; an
+    arm whose checked output is wrong is dropped after it ran. Either loses all its samples: what is
+    wrong once is not reported as a time. Raises DeviceError when a process fails on its own.
+    """
+    interval_s = protocol.telemetry_interval_ms / 1e3
+    processes: list[Json] = []
+    dropped: dict[str, str] = {}
+    while len(processes) < protocol.processes:
+        index = len(processes)
+        left = [arm for arm in arms if arm.id not in dropped]
+        if not left:
+            return Measured([], dropped)
+        recorder = Recorder(sensor, interval_s)
+
+        def work(note: Note, left: Sequence[ArmSpec] = left, index: int = index) -> Json:
+            return run(left, index, note)
+
+        outcome = run_child(work, DEADLINE_S, recorder.poll)
+        recorder.sample()
+        if outcome.value is None:
+            if outcome.note not in {arm.id for arm in left}:
+                raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
+            dropped[outcome.note] = f"failed: {outcome.error}"
+            progress(index + 1, protocol.processes, f"{label}: {outcome.note} {outcome.error}")
+            continue
+        dropped.update(outcome.value["wrong"])
+        processes.append(
+            process_record(index, outcome.value, recorder.telemetry, interval_s, outcome.seconds)
+        )
+        progress(index + 1, protocol.processes, _summary(label, processes[-1]))
+    kept = [without(process, set(dropped), control) for process in processes]
+    return Measured(kept, dropped)
+
+
+def _summary(label: str, process: Json) -> str:
+    blocks = process["blocks"]
+    void = sum(block["void"] is not None for block in blocks)
+    samples = sum(len(turn["times_ms"]) for block in blocks for turn in block["turns"])
+    discarded = f", {void} void" if void else ""
+    return (
+        f"{label}: {len(blocks)} blocks{discarded}, {samples} samples, {process['seconds']:.1f} s"
+    )
+
+
+def benchmark_record(
+    comparison: str, target: str, choice: Choice, protocol: str, not_timed: dict[str, str]
+) -> Json:
+    """The BenchmarkRecord, still without processes."""
+    return {
+        "schema": "assay/benchmark/1",
+        "comparison": comparison,
+        "target": target,
+        "gpu_uuid": choice.uuid,
+        "recorded_at": utc_now(),
+        "protocol": protocol,
+        "not_timed": not_timed,
+        "processes": [],
+        "seconds": 0.0,
+    }
+
+
+def run_benchmark(
+    job: Job, comparison: Comparison, protocol: Protocol, choice: Choice, sensor: Sensor
+) -> Json:
+    """The BenchmarkRecord of a comparison's arms that passed the gate."""
+    began = time.monotonic()
+    timed = set(entry(job.document, "timed"))
+    not_timed = dict(job.document.get("not_timed", {}))
+    record = benchmark_record(comparison.id, job.target.id, choice, protocol.id, not_timed)
+
+    def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
+        open_cuda(choice)
+        stopwatch = CudaStopwatch(cold=protocol.l2 == "cold")
+        seed = f"{comparison.id}:{index}"
+        args = (arms, comparison.control, protocol, seed, stopwatch, DEVICE, prepare_arm, note)
+        return run_process(*args)
+
+    arms = [arm for arm in comparison.arms if arm.id in timed]
+    measured = measure_processes(arms, comparison.control, protocol, sensor, run, comparison.id)
+    record["not_timed"].update(measured.dropped)
+    record["processes"] = measured.processes
+    record["seconds"] = round(time.monotonic() - began, SECONDS_DIGITS)
+    return record

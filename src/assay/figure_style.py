@@ -1,0 +1,97 @@
+"""How every picture looks, and how it becomes an SVG that can stand in a page.
+
+The SVGs carry no script, no date and no random id, so equal data gives equal bytes. Colours are
+written as CSS variables with the light theme's value as fallback: one picture serves both themes.
+"""
+
+import io
+import re
+
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+INK, MUTED, GRID, BAND = "#1c2128", "#5b6472", "#d5d9e0", "#c9d8ee"
+STATUS_COLOURS = {
+    "reproduced": "#1a7f4b",
+    "exceeded": "#0f6a8f",
+    "not_reproduced": "#b3261f",
+    "inconclusive": "#9a6701",
+    "incorrect": "#7a1fa3",
+}
+STATUS_MARKERS = {
+    "reproduced": "o",
+    "exceeded": "^",
+    "not_reproduced": "v",
+    "inconclusive": "D",
+    "incorrect": "X",
+}
+SERIES = ("#2f5fa8", "#c2571a", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
+_VARIABLES = {
+    INK: "--fig-ink",
+    MUTED: "--fig-muted",
+    GRID: "--fig-grid",
+    BAND: "--fig-band",
+    **{colour: f"--status-{name.replace('_', '-')}" for name, colour in STATUS_COLOURS.items()},
+    **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
+}
+STYLE = {
+    "svg.hashsalt": "assay",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: measured the same everywhere
+    "font.size": 8.5,
+    "text.parse_math": False,
+    "text.color": INK,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "path.simplify": True,
+}
+
+
+def inline_svg(figure: Figure, name: str, title: str) -> str:
+    """Render for inlining: no prolog, no metadata, ids that are unique on the page."""
+    stream = io.StringIO()
+    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    FigureCanvasSVG(figure).print_svg(stream, metadata=metadata)
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    # The line joins are set by the page's style sheet: a style inside an SVG would reach the page.
+    text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r"url\(#", f"url(#{name}-", text)
+    text = re.sub(r'xlink:href="#', f'href="#{name}-', text)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)
+    text = re.sub(r"<[^>]*>", _short_coordinates, text)
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana")
+    for colour, variable in _VARIABLES.items():
+        text = text.replace(colour, f"var({variable}, {colour})")
+    text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r"<g((?: clip-path=\"[^\"]*\")?)>((?: <use [^>]*/>)+) </g>", _hoist_style, text)
+    label = f'<svg role="img" aria-label="{title}" class="figure" '
+    return text.replace("<svg ", label, 1).strip()
+
+
+def _short_coordinates(tag: re.Match[str]) -> str:
+    """Coordinates to a hundredth of a point; text between tags keeps its digits."""
+    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", tag[0])
+
+
+def _hoist_style(group: re.Match[str]) -> str:
+    """Markers that all look alike say so once, on their group: a trace has hundreds of them."""
+    styles = re.findall(r' style="([^"]*)"', group[2])
+    if len(set(styles)) != 1 or len(styles) != group[2].count("<use "):
+        return group[0]
+    return f'<g{group[1]} style="{styles[0]}">' + re.sub(r' style="[^"]*"', "", group[2]) + "</g>"

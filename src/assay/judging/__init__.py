@@ -1,0 +1,1 @@
+"""How a verdict is reached, one module an evaluation; ``assay.judge`` is the entry. Pure."""

@@ -1,0 +1,203 @@
+"""Measured quantities from benchmark records: gates first, then numbers."""
+
+import math
+
+from assay import roofline, stats
+from assay.evidence import benchmark_path, build_path, correctness_path
+from assay.judging.base import Case, Failure, Measured, not_run, show, with_platform
+from assay.judging.formulas import AS_IS, Conversion, for_benchmark
+from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
+from assay.records.claims import FlopFormula, Metric, NotRun, Term, Unit
+from assay.records.measurements import (
+    ArmFacts,
+    BenchmarkRecord,
+)
+from assay.records.verdicts import Status
+from assay.records.workloads import Workload
+from assay.stats import Summary
+
+METRIC_UNIT: dict[Metric, Unit] = {
+    Metric.RATE: Unit.TFLOP_PER_S,
+    Metric.TIME: Unit.MS,
+    Metric.BANDWIDTH: Unit.GB_PER_S,
+    Metric.RATE_RATIO: Unit.RATIO,
+    Metric.TIME_RATIO: Unit.RATIO,
+}
+
+
+def measure_term(
+    case: Case, target: str, metric: Metric, term: Term, formula: FlopFormula | None
+) -> Measured | Failure:
+    """One term on one target: every gate of the design page, then the quantity."""
+    paths = evidence_paths(case, target, term)
+    comparison = case.catalog.comparisons[term.comparison]
+    correctness = case.evidence.correctness.get((target, term.comparison))
+    if correctness is None:
+        return absent(case, target, comparison, term, paths)
+    for arm in arms_of(term):
+        failure = gate_correctness(correctness, arm, arm == term.arm, paths)
+        if failure is not None:
+            return failure
+    record = case.evidence.benchmarks.get((target, term.comparison))
+    if record is None:
+        text = f"Comparison {term.comparison} was checked but not timed."
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    for arm in arms_of(term):
+        failure = gate_record(case, target, record, correctness, arm, arm == term.arm, paths)
+        if failure is not None:
+            return failure
+    return _measure(case, target, metric, term, formula, record, paths)
+
+
+def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
+    """Records that a term rests on, as far as they exist."""
+    comparison, evidence = term.comparison, case.evidence
+    paths: list[str] = []
+    if (target, comparison) in evidence.benchmarks:
+        paths.append(benchmark_path(target, comparison))
+    if (target, comparison) in evidence.correctness:
+        paths.append(correctness_path(target, comparison))
+    arch = case.catalog.targets[target].arch
+    arms = {arm.id: arm for arm in case.catalog.comparisons[comparison].arms}
+    for name in arms_of(term):
+        if (arms[name].variant, arch) in evidence.builds:
+            paths.append(build_path(arms[name].variant, arch))
+    return with_platform(case, target, tuple(paths))
+
+
+def _measure(
+    case: Case,
+    target: str,
+    metric: Metric,
+    term: Term,
+    formula: FlopFormula | None,
+    record: BenchmarkRecord,
+    paths: tuple[str, ...],
+) -> Measured | Failure:
+    judging = case.catalog.judging
+    facts = {entry.arm: entry for entry in record.processes[0].arms}
+    mine = facts[term.arm]
+    workload = case.catalog.workloads[mine.workload]
+    times = {arm: stats.arm_time(record, arm, judging) for arm in arms_of(term)}
+    summary = (
+        stats.time_ratio(record, term.arm, term.over, judging) if term.over else times[term.arm]
+    )
+    own_time = times[term.arm]
+    if summary is None or own_time is None:
+        text = f"Comparison {term.comparison} has no usable block of {' and '.join(arms_of(term))}."
+        return Failure(Status.INCONCLUSIVE, "no_usable_blocks", text, paths)
+    conversion = for_benchmark(formula, mine, workload)
+    summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
+    peaks = case.catalog.targets[target].peaks
+    own_ms = own_time.value()
+    variant = case.catalog.variants[mine.variant]
+    return Measured(
+        summary=summary,
+        unit=METRIC_UNIT[metric],
+        artifact=variant.artifact,
+        controlled=True,
+        noise_floor=stats.noise_floor(
+            record, case.catalog.comparisons[term.comparison].control, judging
+        ),
+        roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
+        broken=_broken(case, target, record, facts, times),
+        limit=_limit(case, target, metric, mine, workload, conversion),
+        binary_sha256=mine.binary_sha256,
+        gpu_uuid=record.gpu_uuid,
+        ran=_ran(case, record, term, facts),
+        built_from=variant.built_from,
+        notes=(conversion.sentence,) if conversion.sentence and _counts_flop(metric) else (),
+        evidence=paths,
+    )
+
+
+def _counts_flop(metric: Metric) -> bool:
+    return metric in (Metric.RATE, Metric.RATE_RATIO)
+
+
+def _in_metric(
+    case: Case,
+    metric: Metric,
+    term: Term,
+    formula: FlopFormula | None,
+    facts: dict[str, ArmFacts],
+    summary: Summary,
+    conversion: Conversion,
+) -> Summary:
+    """From ln(ms), or ln(time over / time arm), to the metric's base unit."""
+    mine = facts[term.arm]
+    if metric is Metric.RATE:
+        return summary.inverse(mine.flop * 1e-9 * conversion.factor)
+    if metric is Metric.BANDWIDTH:
+        return summary.inverse(mine.bytes * 1e-6)
+    if metric is Metric.RATE_RATIO and term.over is not None:
+        theirs = facts[term.over]
+        over = AS_IS
+        if formula is not None:
+            over = for_benchmark(formula, theirs, case.catalog.workloads[theirs.workload])
+        return summary.scaled(mine.flop * conversion.factor / (theirs.flop * over.factor))
+    return summary
+
+
+def _broken(
+    case: Case,
+    target: str,
+    record: BenchmarkRecord,
+    facts: dict[str, ArmFacts],
+    times: dict[str, Summary | None],
+) -> str | None:
+    """A sentence when an arm's time is below what the hardware can do."""
+    entry = case.catalog.targets[target]
+    l2 = case.catalog.protocols[record.protocol].l2
+    for arm, time in times.items():
+        dtype = case.catalog.workloads[facts[arm].workload].dtype
+        floor = roofline.floor_ms(facts[arm], dtype, entry, l2)
+        if time is not None and time.value() < floor:
+            return (
+                f"arm {arm} was timed at {show(time.value())} ms, below the {show(floor)} ms that "
+                f"the datasheet of {entry.product} allows: a broken measurement, not a record"
+            )
+    return None
+
+
+def _limit(
+    case: Case,
+    target: str,
+    metric: Metric,
+    facts: ArmFacts,
+    workload: Workload,
+    conversion: Conversion,
+) -> float | None:
+    peaks = case.catalog.targets[target].peaks
+    if metric is Metric.RATE:
+        limit = roofline.rate_limit_tflop_per_s(facts, workload.dtype, peaks)
+        return limit * conversion.factor
+    if metric is Metric.TIME:
+        return roofline.bound_ms(facts, workload.dtype, peaks)
+    return peaks.memory_gb_per_s if metric is Metric.BANDWIDTH else None
+
+
+def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFacts]) -> str:
+    protocol = case.catalog.protocols[record.protocol]
+    parts = [
+        describe(facts[arm], case.catalog.workloads[facts[arm].workload]) for arm in arms_of(term)
+    ]
+    l2 = f"{protocol.l2} L2"
+    return f"{' over '.join(parts)}; {l2}, {len(record.processes)} processes"
+
+
+def describe(facts: ArmFacts, workload: Workload) -> str:
+    """Variant and problem of one arm, in words."""
+    names = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
+    sizes = [(name, getattr(workload, name)) for name in names]
+    shape = " ".join(f"{name}={size}" for name, size in sizes if size is not None)
+    text = f"{facts.variant} on {shape} {workload.dtype} {workload.distribution}"
+    for label, pattern in (("", workload.pattern), ("B: ", workload.pattern_b)):
+        if pattern is not None:
+            text += (
+                f", {label}{pattern.kind} {pattern.block_rows}x{pattern.block_cols} blocks, "
+                f"{pattern.blocks_per_row} a row"
+            )
+    if facts.density is not None and not math.isclose(facts.density, 1):
+        text += f" (density {facts.density:.4g})"
+    return text

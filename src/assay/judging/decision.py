@@ -1,0 +1,107 @@
+"""The decision: how a measured interval stands to a claimed figure. Pure functions of numbers.
+
+``equals`` claims: two one-sided tests. With x = ln(measured / claimed) and m the declared margin,
+the claim is reproduced when the whole interval of x lies within +-ln(1 + m); exceeded when it lies
+wholly beyond on the better side, not reproduced wholly beyond on the worse side; else inconclusive.
+(A symmetric margin in log space: 8 % more and 8 % less by the same factor.)
+
+``at_least`` and ``at_most`` claims are one-sided and get no margin: reproduced when the whole
+interval is on the claimed side of the figure (touching it counts), not reproduced when it is wholly
+on the other, else inconclusive. They are never ``exceeded``: more than was asked for is what was
+asked for.
+
+Before either: a broken measurement, a missing A/A control or a noise floor above the declared
+margin makes the verdict inconclusive, whatever the interval says.
+"""
+
+import math
+from dataclasses import dataclass
+
+from assay.judging.base import Measured, show_percent
+from assay.records.claims import Relation, Unit
+from assay.records.verdicts import Status
+from assay.records.workloads import Judging
+from assay.stats import MIN_PROCESSES, Summary
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A status, its reason code, and the clause that explains it."""
+
+    status: Status
+    reason: str | None
+    clause: str
+
+
+def margin_for(unit: Unit, judging: Judging) -> float:
+    """The declared margin: ratios of interleaved arms have one of their own."""
+    return judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
+
+
+def decide(measured: Measured, claimed: float, relation: Relation, judging: Judging) -> Decision:
+    """Judge a measured quantity against ``claimed``, a positive figure in the same base unit."""
+    margin = margin_for(measured.unit, judging)
+    gate = _gate(measured, margin)
+    if gate is not None:
+        return gate
+    if relation is Relation.EQUALS:
+        return equivalence(measured.summary, claimed, margin, measured.unit is not Unit.MS)
+    return one_sided(measured.summary, claimed, relation)
+
+
+def _gate(measured: Measured, margin: float) -> Decision | None:
+    """What makes any interval inconclusive."""
+    if measured.broken is not None:
+        return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken)
+    if measured.summary.processes < MIN_PROCESSES:
+        clause = (
+            f"only {measured.summary.processes} fresh processes have usable samples; "
+            f"a verdict needs {MIN_PROCESSES}"
+        )
+        return Decision(Status.INCONCLUSIVE, "too_few_processes", clause)
+    if not measured.controlled:
+        return None
+    if measured.noise_floor is None:
+        clause = "the A/A control has no usable samples, so the noise of this run is unknown"
+        return Decision(Status.INCONCLUSIVE, "no_control", clause)
+    if measured.noise_floor > margin:
+        clause = (
+            f"the same binary against itself differs by up to {show_percent(measured.noise_floor)}"
+            f" in this run, more than the declared margin of {show_percent(margin)}"
+        )
+        return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause)
+    return None
+
+
+def equivalence(
+    summary: Summary, claimed: float, margin: float, higher_is_better: bool
+) -> Decision:
+    """Two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
+    edge, centre = math.log1p(margin), math.log(claimed)
+    low, high = summary.low - centre, summary.high - centre
+    within = f"the margin of {show_percent(margin)} declared before the run"
+    if -edge <= low and high <= edge:
+        return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
+    if low > edge:
+        status = Status.EXCEEDED if higher_is_better else Status.NOT_REPRODUCED
+        return Decision(status, None, f"the whole interval lies above {within}")
+    if high < -edge:
+        status = Status.NOT_REPRODUCED if higher_is_better else Status.EXCEEDED
+        return Decision(status, None, f"the whole interval lies below {within}")
+    clause = f"the interval reaches across the edge of {within}"
+    return Decision(Status.INCONCLUSIVE, "interval_too_wide", clause)
+
+
+def one_sided(summary: Summary, claimed: float, relation: Relation) -> Decision:
+    """The whole interval on one side of the claimed figure."""
+    limit = math.log(claimed)
+    above = summary.low >= limit
+    below = summary.high <= limit
+    wanted, missed = (above, below) if relation is Relation.AT_LEAST else (below, above)
+    words = "at least" if relation is Relation.AT_LEAST else "at most"
+    if wanted:
+        return Decision(Status.REPRODUCED, None, f"the whole interval is {words} that figure")
+    if missed:
+        return Decision(Status.NOT_REPRODUCED, None, f"no part of the interval is {words} that")
+    clause = f"the interval straddles the figure, which was claimed as {words}"
+    return Decision(Status.INCONCLUSIVE, "interval_straddles", clause)

@@ -1,0 +1,122 @@
+"""FLOP formulas: what a claim's rate counted, against what was measured or printed. Pure.
+
+Headline FLOPs are those of stored blocks ("nnz"). A claim that counted otherwise is met halfway:
+the measured rate is restated by the claim's formula before the two are compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay import flops
+from assay.programs import ParserName, Shape, attention_flop, causal_41, printed_flop
+from assay.records.claims import FlopFormula
+from assay.records.measurements import ArmFacts
+from assay.records.workloads import Workload
+
+CUTLASS_41 = (FlopFormula.CUTLASS_41_FULL, FlopFormula.CUTLASS_41_CAUSAL)
+WHOLE = (FlopFormula.DENSE, FlopFormula.EFFECTIVE, FlopFormula.ATTENTION_4BHQKD)
+"""Formulas that count the whole dense problem, skipped blocks included."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Factor from the measured to the claimed way of counting, and the sentence that says so."""
+
+    factor: float
+    sentence: str | None
+
+
+AS_IS = Conversion(1.0, None)
+UNSTATED = Conversion(
+    1.0, "The source does not say which FLOPs it counted; stored-block FLOPs are assumed."
+)
+
+
+def score_elements(seq_q: int, seq_kv: int, causal: bool) -> int:
+    """Score elements of one head; causal from the top left."""
+    return sum(min(row + 1, seq_kv) for row in range(seq_q)) if causal else seq_q * seq_kv
+
+
+def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> float:
+    """FLOPs that example 41 counts for each of the 4 D FLOPs a score element really costs."""
+    counted = flops.cutlass_41(1, 1, seq_q, seq_kv, head_dim, causal)
+    return counted / (4 * head_dim * score_elements(seq_q, seq_kv, causal))
+
+
+def for_benchmark(formula: FlopFormula | None, facts: ArmFacts, workload: Workload) -> Conversion:
+    """From the stored-block FLOPs of a benchmark arm to ``formula``."""
+    if formula is FlopFormula.UNSTATED:
+        return UNSTATED
+    if formula in CUTLASS_41:
+        return _benchmark_41(formula, workload)
+    if formula not in WHOLE or facts.density == 1:
+        return AS_IS
+    if facts.density is None or facts.density <= 0:
+        if formula is FlopFormula.EFFECTIVE:
+            return Conversion(1.0, "The record states no density: no effective rate can be formed.")
+        return AS_IS
+    sentence = (
+        f"The claim counts the FLOPs of the whole dense problem ({formula.value}); the measured "
+        f"rate is restated by the density of {facts.density:.4g} before it is compared."
+    )
+    return Conversion(1 / facts.density, sentence)
+
+
+def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
+    sizes = (workload.seq_q, workload.seq_kv, workload.head_dim)
+    if None in sizes:
+        return Conversion(1.0, f"The claim's formula {formula.value} is not one of this operation.")
+    seq_q, seq_kv, head_dim = (int(size) for size in sizes if size is not None)
+    causal = formula is FlopFormula.CUTLASS_41_CAUSAL
+    factor = cutlass_41_per_flop(seq_q, seq_kv, head_dim, causal)
+    return Conversion(factor, _sentence_41(factor))
+
+
+def _sentence_41(factor: float) -> str:
+    return (
+        f"The claim counts as CUTLASS example 41 does, {factor:.4g} times the FLOPs of the two "
+        "products; the measured rate is restated by that factor before it is compared."
+    )
+
+
+def for_program(
+    formula: FlopFormula | None, parser: ParserName, shape: Shape, arguments: Sequence[str]
+) -> Conversion:
+    """From the FLOPs that a program counted for its printed rate to ``formula``."""
+    printed = printed_flop(parser, shape, arguments)
+    if parser == "cutlass_57" or printed is None or formula is None:
+        return AS_IS
+    if formula is FlopFormula.UNSTATED:
+        return Conversion(1.0, "The source does not say which FLOPs it counted; the program's own.")
+    if parser == "cutlass_88":
+        if formula in WHOLE and shape["causal"]:
+            return Conversion(attention_flop(parser, shape) / printed, _WHOLE_SENTENCE)
+        return AS_IS
+    return _program_41(formula, shape, causal_41(arguments))
+
+
+_WHOLE_SENTENCE = (
+    "The claim counts the whole score matrix, the program half of it; the printed rate is restated "
+    "before it is compared."
+)
+
+
+def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:
+    sizes = (int(shape["seq_length"]), int(shape["seq_length_kv"]), int(shape["head_size"]))
+    own = cutlass_41_per_flop(*sizes, causal)
+    if formula in CUTLASS_41:
+        claimed_causal = formula is FlopFormula.CUTLASS_41_CAUSAL
+        if claimed_causal == causal:
+            return AS_IS
+        claimed = cutlass_41_per_flop(*sizes, claimed_causal)
+        ran, counted = ("causal", "full") if causal else ("full", "causal")
+        sentence = f"The claim counts {counted} attention; this run was {ran}."
+        return Conversion(claimed / own, sentence)
+    factor = 1 / own
+    if formula in WHOLE and causal:
+        factor *= score_elements(*sizes[:2], False) / score_elements(*sizes[:2], True)
+    sentence = (
+        f"The program counts {own:.4g} times the FLOPs of the two products; the claim does not, so "
+        f"the printed rate is restated by {factor:.4g} before it is compared."
+    )
+    return Conversion(factor, sentence)

@@ -1,0 +1,178 @@
+"""Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
+
+from assay.judging.base import Case, Failure, not_run, show
+from assay.records.claims import NotRun, Term
+from assay.records.measurements import (
+    ArmCorrectness,
+    ArmFacts,
+    BenchmarkRecord,
+    CorrectnessRecord,
+)
+from assay.records.verdicts import Status
+from assay.records.workloads import Comparison, Workload
+
+
+def arms_of(term: Term) -> tuple[str, ...]:
+    """The arm of a term, and its baseline where it has one."""
+    return (term.arm,) if term.over is None else (term.arm, term.over)
+
+
+def absent(
+    case: Case, target: str, comparison: Comparison, term: Term, paths: tuple[str, ...]
+) -> Failure:
+    """No correctness record: the build failed, or the run did."""
+    arch = case.catalog.targets[target].arch
+    variants = {arm.id: arm.variant for arm in comparison.arms}
+    for arm in arms_of(term):
+        build = case.evidence.builds.get((variants[arm], arch))
+        if build is not None and build.status == "failed":
+            text = f"{variants[arm]} does not compile for {arch}: {last_words(build.diagnostics)}"
+            return not_run(NotRun.BUILD_FAILED, text, paths)
+    text = f"No result of comparison {comparison.id} on {target} is among the evidence."
+    return not_run(NotRun.RUN_FAILED, text, paths)
+
+
+def last_words(diagnostics: str) -> str:
+    """The first error a compiler reports, or its last line."""
+    lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines[-1:] or ["the compiler gave no reason"])[0]
+
+
+def gate_correctness(
+    correctness: CorrectnessRecord, arm: str, own: bool, paths: tuple[str, ...]
+) -> Failure | None:
+    """Only an arm that was checked and found correct has a time; ``own``: it is not a baseline."""
+    found = [entry for entry in correctness.arms if entry.arm == arm]
+    if not found:
+        return not_run(NotRun.RUN_FAILED, f"Arm {arm} was never checked, so not timed.", paths)
+    entry = found[0]
+    failed = [check for check in entry.checks if not check.passed]
+    if entry.status == "correct" and not failed and entry.checks:
+        return None
+    if entry.status == "correct" and not entry.checks:
+        return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no correctness check.", paths)
+    who = f"{entry.variant} (arm {arm})"
+    if entry.status == "unsupported":
+        text = f"{who} does not support this problem here: {entry.detail}"
+        return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
+    if entry.status == "failed":
+        return not_run(NotRun.RUN_FAILED, f"{who} failed to run: {entry.detail}", paths)
+    text = f"The output of {who} is wrong ({_failed_checks(entry)}); no performance is reported."
+    return _wrong(text, own, correctness.gpu_uuid, entry.binary_sha256, paths)
+
+
+def _wrong(
+    text: str, own: bool, gpu_uuid: str, binary: str | None, paths: tuple[str, ...]
+) -> Failure:
+    """A wrong output: the claim's own arm is incorrect; a wrong baseline leaves no ratio."""
+    if not own:
+        return not_run(NotRun.RUN_FAILED, f"{text} It is the baseline of this ratio.", paths)
+    return Failure(
+        Status.INCORRECT,
+        "wrong_output",
+        text,
+        paths,
+        binary_sha256=binary,
+        gpu_uuid=gpu_uuid,
+        artifact="reimplemented",
+    )
+
+
+def _failed_checks(entry: ArmCorrectness) -> str:
+    failed = [check for check in entry.checks if not check.passed]
+    if not failed:
+        return entry.detail
+    worst = failed[0]
+    error = "" if worst.relative_error is None else f", relative error {show(worst.relative_error)}"
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return f"check {worst.name} with seed {worst.seed}{error}{more}"
+
+
+def gate_record(
+    case: Case,
+    target: str,
+    record: BenchmarkRecord,
+    correctness: CorrectnessRecord,
+    arm: str,
+    own: bool,
+    paths: tuple[str, ...],
+) -> Failure | None:
+    """Same binary, same GPU, the planned problem, right outputs while timed."""
+    if arm in record.not_timed:
+        text = f"Arm {arm} was not timed: {record.not_timed[arm]}"
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    all_facts = [_facts(process.arms, arm) for process in record.processes]
+    if not all_facts or None in all_facts:
+        text = f"Arm {arm} has no facts in {'any' if not all_facts else 'some'} process."
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    facts = [entry for entry in all_facts if entry is not None]
+    checked = next(entry for entry in correctness.arms if entry.arm == arm)
+    problem = _mismatch(case, target, record, correctness, facts, checked)
+    if problem is not None:
+        return not_run(NotRun.RUN_FAILED, problem, paths)
+    workload = case.catalog.workloads[facts[0].workload]
+    error = _worst_timed_error(record, arm, workload)
+    if error is not None:
+        text = f"The output of {facts[0].variant} (arm {arm}) was wrong while it was timed: {error}"
+        return _wrong(text, own, record.gpu_uuid, facts[0].binary_sha256, paths)
+    return None
+
+
+def _mismatch(
+    case: Case,
+    target: str,
+    record: BenchmarkRecord,
+    correctness: CorrectnessRecord,
+    facts: list[ArmFacts],
+    checked: ArmCorrectness,
+) -> str | None:
+    """Why times and checks are not of one thing, or None."""
+    first = facts[0]
+    if record.gpu_uuid != correctness.gpu_uuid:
+        return (
+            f"Correctness was checked on GPU {correctness.gpu_uuid} but times were taken on "
+            f"{record.gpu_uuid}: they do not vouch for each other."
+        )
+    platform = case.evidence.platforms.get(target)
+    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
+        return (
+            f"Times were taken on GPU {record.gpu_uuid}, the platform record is of "
+            f"{platform.device.gpu.uuid}."
+        )
+    if any(entry.binary_sha256 != checked.binary_sha256 for entry in facts):
+        return (
+            f"The timed binary of arm {checked.arm} is not the one that was checked "
+            "(their SHA-256 differ)."
+        )
+    constant = {(f.variant, f.workload, f.flop, f.bytes, f.pattern_sha256) for f in facts}
+    if len(constant) > 1:
+        return f"The processes of comparison {record.comparison} ran different problems."
+    planned = next(a for a in case.catalog.comparisons[record.comparison].arms if a.id == first.arm)
+    if (first.variant, first.workload) != (planned.variant, planned.workload):
+        return (
+            f"Arm {first.arm} ran {first.variant} on {first.workload}, not {planned.variant} on "
+            f"{planned.workload}."
+        )
+    return None
+
+
+def _worst_timed_error(record: BenchmarkRecord, arm: str, workload: Workload) -> str | None:
+    """What is wrong with the outputs checked among the timed launches, or None."""
+    errors = [
+        turn.relative_error
+        for process in record.processes
+        for block in process.blocks
+        for turn in block.turns
+        if turn.checked and turn.arm == arm
+    ]
+    if any(error is None for error in errors):
+        return "a checked output has no finite error"
+    worst = max((error for error in errors if error is not None), default=0.0)
+    if worst <= workload.relative_tolerance:
+        return None
+    return f"relative error {show(worst)}, tolerated {show(workload.relative_tolerance)}"
+
+
+def _facts(arms: tuple[ArmFacts, ...], arm: str) -> ArmFacts | None:
+    return next((entry for entry in arms if entry.arm == arm), None)

@@ -1,0 +1,240 @@
+"""Measured figures of original programs: the stated configuration, and the command as typed."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay import roofline, stats
+from assay.errors import BadInput
+from assay.evidence import build_path, program_path
+from assay.judging.base import Case, Failure, Measured, not_run, to_base, with_platform
+from assay.judging.formulas import for_program
+from assay.judging.gates import last_words
+from assay.programs import (
+    MalformedOutput,
+    ParsedOutput,
+    Shape,
+    figure_unit,
+    job_id,
+    parse,
+    printed_flop,
+    schedule,
+)
+from assay.records.claims import FlopFormula, NotRun, Program, Unit
+from assay.records.kernels import OriginalProgram
+from assay.records.measurements import ProgramRecord
+from assay.records.verdicts import Status
+
+DTYPES: dict[str, roofline.Dtype] = {
+    "cutlass_41": "float16",
+    "cutlass_57": "float8",
+    "cutlass_88": "float16",
+}
+"""Input types that the examples are compiled with."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The figure of all runs of one program with one list of arguments."""
+
+    shape: Shape
+    figure: str
+    values: tuple[float, ...]
+    passed: bool | None
+    measured: Measured
+
+
+def measure_program(
+    case: Case,
+    target: str,
+    evaluation: Program,
+    arguments: Sequence[str],
+    formula: FlopFormula | None,
+) -> Runs | Failure:
+    """Figures of the program run with ``arguments``, restated by ``formula`` (None: as printed)."""
+    program = case.catalog.programs[evaluation.program]
+    job = job_id(program.id, arguments)
+    record = case.evidence.programs.get((target, job))
+    if record is None:
+        return _absent(case, target, program)
+    paths = with_platform(case, target, (program_path(target, job), *_build(case, target, program)))
+    mismatch = _mismatch(case, target, record, arguments)
+    if mismatch is not None:
+        return not_run(NotRun.RUN_FAILED, mismatch, paths)
+    outputs = _outputs(program, record, paths)
+    if isinstance(outputs, Failure):
+        return outputs
+    return _runs(case, target, evaluation, record, outputs, formula, paths)
+
+
+def _build(case: Case, target: str, program: OriginalProgram) -> tuple[str, ...]:
+    arch = case.catalog.targets[target].arch
+    return (build_path(program.id, arch),) if (program.id, arch) in case.evidence.builds else ()
+
+
+def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
+    arch = case.catalog.targets[target].arch
+    build = case.evidence.builds.get((program.id, arch))
+    paths = with_platform(case, target, _build(case, target, program))
+    if arch not in program.archs:
+        text = f"{program.title} is not made for {arch}."
+        return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
+    if build is not None and build.status == "failed":
+        text = f"{program.title} does not compile for {arch}: {last_words(build.diagnostics)}"
+        return not_run(NotRun.BUILD_FAILED, text, paths)
+    text = f"No run of {program.title} with these arguments on {target} is among the evidence."
+    return not_run(NotRun.RUN_FAILED, text, paths)
+
+
+def _mismatch(
+    case: Case, target: str, record: ProgramRecord, arguments: Sequence[str]
+) -> str | None:
+    if record.arguments != tuple(arguments):
+        return "The record is of another command line."
+    platform = case.evidence.platforms.get(target)
+    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
+        return (
+            f"The program ran on GPU {record.gpu_uuid}, the platform record is of "
+            f"{platform.device.gpu.uuid}."
+        )
+    return None
+
+
+def _outputs(
+    program: OriginalProgram, record: ProgramRecord, paths: tuple[str, ...]
+) -> list[ParsedOutput] | Failure:
+    """All runs parsed; a failed self-check outranks an exit code, which outranks the rest."""
+    outputs: list[ParsedOutput] = []
+    for number, run in enumerate(record.runs, start=1):
+        try:
+            output = parse(program.parser, run.stdout)
+        except MalformedOutput as error:
+            last = run.stderr.strip().splitlines()[-1:] or [str(error)]
+            text = (
+                f"Run {number} of {program.title} gave no result "
+                f"(exit code {run.exit_code}): {last[0]}"
+            )
+            return not_run(NotRun.RUN_FAILED, text, paths)
+        if run.exit_code != 0 and output.passed is not False:
+            text = f"Run {number} of {program.title} ended with exit code {run.exit_code}."
+            return not_run(NotRun.RUN_FAILED, text, paths)
+        outputs.append(output)
+    if not outputs:
+        return not_run(NotRun.RUN_FAILED, f"{program.title} was never started.", paths)
+    shapes = [output.shape for output in outputs if output.shape]
+    if any(shape != shapes[0] for shape in shapes):
+        text = f"The runs of {program.title} report different problems."
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    return outputs
+
+
+def _runs(
+    case: Case,
+    target: str,
+    evaluation: Program,
+    record: ProgramRecord,
+    outputs: list[ParsedOutput],
+    formula: FlopFormula | None,
+    paths: tuple[str, ...],
+) -> Runs | Failure:
+    program = case.catalog.programs[evaluation.program]
+    figure = _figure_name(evaluation.figure, outputs)
+    if any(figure in output.failed for output in outputs):
+        return Failure(
+            Status.INCORRECT,
+            "wrong_output",
+            f"{program.title} found its own output wrong; no performance is reported.",
+            paths,
+            ran=describe(outputs[0].shape, record.arguments),
+            binary_sha256=record.binary_sha256,
+            gpu_uuid=record.gpu_uuid,
+            artifact="original",
+        )
+    values = tuple(o.figures[figure] for o in outputs if o.figures.get(figure, 0) > 0)
+    if len(values) < len(outputs):
+        known = ", ".join(sorted({name for output in outputs for name in output.figures}))
+        text = f"{program.title} did not print {figure} in every run; it printed {known or 'none'}."
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    shape = outputs[0].shape
+    summary = stats.repeated_runs(values, case.catalog.judging)
+    if summary is None:
+        text = f"{program.title} ran only once: no interval can be formed."
+        return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
+    unit = figure_unit(figure)
+    conversion = for_program(formula, program.parser, shape, record.arguments)
+    if unit is Unit.MS:
+        conversion = replace(conversion, factor=1.0, sentence=None)
+    factor, base = to_base(1.0, unit)
+    summary = summary.scaled(factor * conversion.factor)
+    passed = None if any(o.passed is None for o in outputs) else True
+    checked = () if passed else ("The program was not asked to verify its output in these runs.",)
+    rate = _own_rate(program, shape, record.arguments, figure, statistics.median(values))
+    peak = roofline.peak_tflop_per_s(case.catalog.targets[target].peaks, DTYPES[program.parser])
+    measured = Measured(
+        summary=summary,
+        unit=base,
+        artifact="original",
+        controlled=False,
+        noise_floor=None,
+        roofline_fraction=None if rate is None else rate / peak,
+        broken=_broken(rate, peak),
+        limit=peak * conversion.factor if base is Unit.TFLOP_PER_S else None,
+        binary_sha256=record.binary_sha256,
+        gpu_uuid=record.gpu_uuid,
+        ran=describe(shape, record.arguments),
+        built_from=None,
+        notes=tuple(note for note in (conversion.sentence, *checked) if note),
+        evidence=paths,
+    )
+    return Runs(shape, figure, values, passed, measured)
+
+
+def _figure_name(figure: str, outputs: list[ParsedOutput]) -> str:
+    """The printed name of a figure: its own, or the only one of the same schedule.
+
+    A command that ran another head size than stated prints the schedule with another tile.
+    """
+    names = {name for output in outputs for name in (*output.figures, *output.failed)}
+    alike = [name for name in names if schedule(name) == schedule(figure)]
+    return alike[0] if figure not in names and len(alike) == 1 else figure
+
+
+def _own_rate(
+    program: OriginalProgram, shape: Shape, arguments: Sequence[str], figure: str, value: float
+) -> float | None:
+    """TFLOP/s of the matrix products alone, from a printed rate or time."""
+    printed = printed_flop(program.parser, shape, arguments)
+    if printed is None:
+        return None
+    factor, base = to_base(1.0, figure_unit(figure))
+    rate = printed * 1e-9 / (value * factor) if base is Unit.MS else value * factor
+    if program.parser == "cutlass_41":
+        rate *= for_program(FlopFormula.NNZ, program.parser, shape, arguments).factor
+    return rate
+
+
+def _broken(rate: float | None, peak: float) -> str | None:
+    if rate is None or rate <= peak:
+        return None
+    return f"the program printed {rate:.4g} TFLOP/s, above the datasheet's peak of {peak:.4g}"
+
+
+def describe(shape: Shape, arguments: Sequence[str]) -> str:
+    """The problem as the program reports it, and the arguments it was given."""
+    sizes = " ".join(f"{key}={str(value).lower()}" for key, value in shape.items())
+    return f"{sizes or 'no problem reported'}; arguments: {' '.join(arguments) or '(none)'}"
+
+
+def shape_matches(shape: Shape, stated: Shape) -> bool:
+    """Whether the reported problem is the stated one, in every size that is stated."""
+    return all(key in shape and shape[key] == value for key, value in stated.items())
+
+
+def check_unit(claim_id: str, unit: Unit | None, figure: str) -> Unit:
+    """The claim's unit. Raises BadInput where a rate is claimed of a printed time or so."""
+    if unit is None or to_base(1.0, unit)[1] is not to_base(1.0, figure_unit(figure))[1]:
+        raise BadInput(
+            f"claim '{claim_id}': figure '{figure}' is printed in {figure_unit(figure).value}, "
+            f"the claim is in {unit.value if unit else 'no unit'}"
+        )
+    return unit

@@ -1,0 +1,171 @@
+"""Running nvcc so that equal inputs give equal bytes, and reading what ptxas says.
+
+The recipe: one fixed directory per key, sources and headers with one date, intermediate files kept
+under fixed names (``--keep``), no environment variable that nvcc reads. nvcc mangles names with
+internal linkage by path, writes the dates of files into line tables, and embeds the names of
+temporary files: elsewhere the bytes would differ.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.compilation import CUTLASS, TOOL, Compilation
+from assay.errors import MissingEnvironment
+from assay.io import sha256_file
+from assay.progress import exclusive, watch
+from assay.records.builds import FileDigest, KernelResources
+from assay.toolchain import CUDA, DATE, Toolchain
+
+SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
+TICK_S = 15.0
+DIAGNOSTIC_LINES = 20
+OUT_OF_RESOURCES = ("Killed", "No space left on device", "Cannot allocate memory", "out of memory")
+"""Words of a compiler that lost its machine, not its argument."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Outcome of one call; paths are valid only inside ``compiled``."""
+
+    artifact: Path | None
+    cubins: tuple[FileDigest, ...]
+    resources: tuple[KernelResources, ...]
+    diagnostics: str
+
+
+@contextmanager
+def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Compiled]:
+    """Compile in the key's own directory, which is removed afterwards.
+
+    A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
+    MissingEnvironment.
+    """
+    directory = SCRATCH / f"assay-build-{job.key[:12]}"
+    try:
+        waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
+        with exclusive(directory.with_suffix(".lock"), waiting):
+            _stage(job, root, directory, toolchain)
+            try:
+                yield _run(job, directory, toolchain)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+    except PermissionError as error:
+        raise MissingEnvironment(
+            f"{directory} belongs to somebody else, and binaries are only the same when they are "
+            "compiled there: have it removed"
+        ) from error
+
+
+def _stage(job: Compilation, root: Path, directory: Path, toolchain: Toolchain) -> None:
+    """Lay out sources and toolchain in an empty directory of ours."""
+    if directory.exists():  # left behind by a killed process: we hold its lock
+        shutil.rmtree(directory)
+    directory.mkdir(mode=0o700)
+    (directory / "keep").mkdir()
+    _stage_packages(job, directory / TOOL, toolchain.packages.site.resolve())
+    for source in job.sources:
+        target = directory / source.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / source.path, target)
+        os.utime(target, (DATE, DATE))
+
+
+def _stage_packages(job: Compilation, tool: Path, site: Path) -> None:
+    """Make the packages available under a fixed path.
+
+    nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
+    program's sources are copied, and all else is linked.
+    """
+    tool.mkdir()
+    (tool / "nvidia").symlink_to(site / "nvidia")
+    if job.kind == "program":
+        shutil.copytree(site / CUTLASS, tool / CUTLASS)  # keeps the date
+    else:
+        (tool / CUTLASS).parent.mkdir()
+        (tool / CUTLASS).symlink_to(site / CUTLASS)
+
+
+def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
+    log = directory / "log"
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "TMPDIR": str(directory),
+        "SOURCE_DATE_EPOCH": str(DATE),
+    }
+    command = [f"./{TOOL}/{CUDA}/bin/nvcc", *job.command[1:]]
+    code = watch(
+        command,
+        log,
+        environment,
+        tick_s=TICK_S,
+        describe=lambda _: f", compiling {job.id} for {job.arch}",
+        directory=directory,
+    )
+    text = log.read_text(errors="replace")
+    text = text.replace(str(toolchain.packages.site.resolve()), TOOL)
+    if code < 0 or (code != 0 and any(words in text for words in OUT_OF_RESOURCES)):
+        raise MissingEnvironment(
+            f"compiling {job.id} for {job.arch} was cut short ({last_lines(text, 1)}): "
+            "give this machine more memory or space, or run fewer jobs at once"
+        )
+    if code != 0:
+        return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES))
+    artifact = directory / job.output
+    kept = [path for path in (directory / "keep").glob("*.cubin") if "_dlink" not in path.name]
+    cubins = [artifact] if job.kind == "probe" else sorted(kept)
+    return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "")
+
+
+def file_digest(path: Path) -> FileDigest:
+    """A file by its name, without its directory."""
+    return FileDigest(path=path.name, sha256=sha256_file(path), bytes=path.stat().st_size)
+
+
+def last_lines(text: str, count: int) -> str:
+    """The last lines of a log that say more than where ptxas was."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith("ptxas info")]
+    return "\n".join((telling or lines)[-count:])
+
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)' for")
+_PROPERTIES = re.compile(r"Function properties for (\S+)")
+_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
+    """Resources of every kernel entry in the output of ``-Xptxas -v``, sorted by name.
+
+    Device functions that were not inlined have properties of their own; they are no entries.
+    """
+    found: dict[str, KernelResources] = {}
+    entry: str | None = None
+    described: str | None = None
+    frame = (0, 0, 0)
+    for line in text.splitlines():
+        if match := _ENTRY.search(line):
+            entry, frame = match.group(1), (0, 0, 0)
+        elif match := _PROPERTIES.search(line):
+            described = match.group(1)
+        elif (match := _FRAME.search(line)) and described == entry:
+            frame = (int(match.group(1)), int(match.group(2)), int(match.group(3)))
+        elif (match := _USED.search(line)) and entry is not None:
+            shared = _SHARED.search(line)
+            found[entry] = KernelResources(
+                entry=entry,
+                registers=int(match.group(1)),
+                spill_store_bytes=frame[1],
+                spill_load_bytes=frame[2],
+                stack_bytes=frame[0],
+                static_shared_bytes=int(shared.group(1)) if shared else 0,
+            )
+            entry = None
+    return tuple(found[name] for name in sorted(found))

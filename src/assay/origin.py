@@ -1,0 +1,66 @@
+"""Measurements taken over from another signed report, checked against that report's signature."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from securesystemslib.signer import SSlibKey
+
+from assay.attestation import check_signatures, parse_envelope, parse_statement
+from assay.errors import AssayError
+from assay.evidence import benchmark_path, correctness_path, platform_path, profile_path
+from assay.evidence import program_path as _program_path
+from assay.io import read_record, sha256_file
+from assay.manifest import ATTESTATION, MANIFEST
+from assay.records.manifest import Manifest
+from assay.records.plan import TargetPlan
+
+
+def origin_folder(target: str) -> str:
+    """Where, inside evidence, the manifest and attestation of a target's origin lie."""
+    return f"{target}/origin"
+
+
+def target_paths(plan: TargetPlan) -> list[str]:
+    """Every record path, inside evidence, that the plan of one target calls for."""
+    target = plan.target
+    paths = [platform_path(target)]
+    for comparison in plan.comparisons:
+        paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
+    paths += [_program_path(target, job.id) for job in plan.programs]
+    paths += [profile_path(target, comparison, arm) for comparison, arm in plan.profiles]
+    return paths
+
+
+def origin_problems(
+    report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[SSlibKey]
+) -> list[str]:
+    """How the files of a recorded target differ from the signed report they were taken from."""
+    target = plan.target
+    folder = report_dir / "evidence" / origin_folder(target)
+    try:
+        envelope = parse_envelope((folder / ATTESTATION).read_bytes())
+        check_signatures(envelope, keys)
+        statement = parse_statement(envelope)
+        if statement.subject[0].digest.sha256 != sha256_file(folder / MANIFEST):
+            return [f"{target}: the origin's signature is about another manifest"]
+        origin = read_record(Manifest, folder / MANIFEST)
+    except OSError:
+        return [f"{target}: the manifest and attestation of its origin are missing"]
+    except AssayError as error:
+        return [f"{target}: origin: {error}"]
+    signed = {entry.path: entry for entry in origin.files}
+    here = {entry.path: entry for entry in manifest.files}
+    prefix, skip = f"evidence/{target}/", f"evidence/{origin_folder(target)}/"
+    problems = [
+        f"{path} is not the file that report '{origin.run}' signed"
+        for path, entry in here.items()
+        if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
+    ]
+    # A record left out would turn an unwelcome figure into a mere not_run.
+    wanted = [f"evidence/{path}" for path in target_paths(plan)]
+    problems += [
+        f"{path} was left out, though report '{origin.run}' holds it"
+        for path in wanted
+        if path in signed and path not in here
+    ]
+    return problems

@@ -1,0 +1,89 @@
+"""Lines of progress, commands watched while they run, and locks between processes.
+
+Standard library only: the launcher uses this before anything is installed.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def say(line: str) -> None:
+    """A line of progress on stderr; stdout belongs to results."""
+    print(f"assay: {line}", file=sys.stderr, flush=True)
+
+
+def watch(
+    command: Sequence[str],
+    log: Path,
+    environment: Mapping[str, str],
+    *,
+    tick_s: float,
+    describe: Callable[[str], str],
+    directory: Path | None = None,
+) -> int:
+    """Exit code of a command whose output goes to ``log``.
+
+    Every ``tick_s`` seconds a line says how long it has been running, with ``describe(output so
+    far)`` behind it. The command is ended when this process is interrupted.
+    """
+    started = time.monotonic()
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            cwd=directory,
+        )
+        try:
+            while True:
+                try:
+                    return process.wait(timeout=tick_s)
+                except subprocess.TimeoutExpired:
+                    text = log.read_text(errors="replace")
+                    say(f"  ... {time.monotonic() - started:.0f} s{describe(text)}")
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+
+
+@contextmanager
+def exclusive(path: Path, waiting: str) -> Iterator[None]:
+    """Hold the lock file ``path``; say ``waiting`` when another process holds it first.
+
+    The file is removed at the end, so a waiter makes sure that what it locked still stands there.
+    Raises OSError where it cannot be made.
+    """
+    said = False
+    while True:
+        with path.open("a") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not said:
+                    say(waiting)
+                    said = True
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            if not _is_at(stream.fileno(), path):
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is the one that stands at ``path`` now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

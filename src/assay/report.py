@@ -1,0 +1,135 @@
+"""Render a report directory: evidence copied whole, verdicts, and two readable accounts of them."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.exceptions import TemplateError
+
+from assay import report_format as fmt
+from assay.config import load_catalog
+from assay.errors import BadInput
+from assay.evidence import (
+    build_path,
+    inspections_path,
+    load_evidence,
+    pipeline_path,
+    plan_path,
+)
+from assay.io import dump_record, read_record, write_bytes
+from assay.manifest import ATTESTATION, MANIFEST
+from assay.origin import origin_folder, target_paths
+from assay.records.attestation import PipelineRecord
+from assay.records.plan import Plan
+from assay.records.verdicts import VerdictsFile
+from assay.report_view import ReportView, build_view
+
+
+def render(root: Path, run_dir: Path, out_dir: Path) -> None:
+    """Build the report of ``run_dir`` (with verdicts.json in it) as directory ``out_dir``.
+
+    ``root`` is the repository, for configuration and templates. The report is built beside its
+    place and swapped in whole; an existing one stays until then. It is not signed yet.
+    Raises BadInput for missing or malformed records.
+    """
+    out_dir.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}."))
+    try:
+        _build(root, run_dir, building)
+        building.chmod(0o755)
+        _swap_in(building, out_dir)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _build(root: Path, run_dir: Path, report: Path) -> None:
+    evidence_dir = report / "evidence"
+    plan = read_record(Plan, run_dir / plan_path())
+    for path in sorted(set(_evidence_files(run_dir, plan))):
+        _copy(run_dir / path, evidence_dir / path)
+    for path in _config_files(root):
+        _copy(root / path, evidence_dir / path)
+    pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
+    verdicts = read_record(VerdictsFile, run_dir / "verdicts.json")
+    write_bytes(report / "verdicts.json", dump_record(verdicts))
+    view = build_view(load_catalog(evidence_dir), load_evidence(evidence_dir), verdicts, pipeline)
+    html, markdown = render_texts(root / "reports" / "templates", view)
+    write_bytes(report / "report.html", html.encode())
+    write_bytes(report / "report.md", markdown.encode())
+
+
+def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
+    """report.html and report.md. Raises BadInput when a template is missing or broken."""
+    loader = FileSystemLoader(templates)
+    html = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    markdown = Environment(
+        loader=loader,
+        autoescape=False,  # noqa: S701 - HTML's escapes are not Markdown's: ``finalize`` does it
+        undefined=StrictUndefined,
+        finalize=fmt.markdown,
+    )
+    try:
+        css = (templates / "report.css").read_text(encoding="utf-8")
+        page = html.get_template("report.html.j2").render(view=view, css=css)
+        text = markdown.get_template("report.md.j2").render(view=view)
+    except (TemplateError, OSError) as error:
+        raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error
+    return page, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
+    """Every record of the plan that exists, and what vouches for records taken over."""
+    yield plan_path()
+    yield pipeline_path()
+    paths = [inspections_path(), *(build_path(job.id, job.arch) for job in plan.builds)]
+    for target_plan in plan.targets:
+        target = target_plan.target
+        if target_plan.provision.kind == "none":
+            continue
+        paths += target_paths(target_plan)
+        if target_plan.provision.kind == "recorded":
+            for name in (MANIFEST, ATTESTATION):
+                path = f"{origin_folder(target)}/{name}"
+                if not (run_dir / path).is_file():
+                    raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
+                yield path
+        else:
+            jobs = sorted((run_dir / target / "allocation").glob("*.json"))
+            paths += [path.relative_to(run_dir).as_posix() for path in jobs]
+    yield from (path for path in paths if (run_dir / path).is_file())
+
+
+def _config_files(root: Path) -> list[str]:
+    """Configuration that the judge reads, relative to the repository."""
+    config = root / "config"
+    found = [path for path in config.rglob("*.yaml") if path.is_file()]
+    found += (root / "kernels").glob("*/kernel.yaml")
+    return sorted(path.relative_to(root).as_posix() for path in found)
+
+
+def _copy(source: Path, destination: Path) -> None:
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, destination)
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be copied: {error.strerror}") from error
+
+
+def _swap_in(building: Path, out_dir: Path) -> None:
+    """Put the finished directory in place; an old one is moved aside first, then removed."""
+    if not out_dir.exists():
+        building.rename(out_dir)
+        return
+    aside = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}.old."))
+    try:
+        out_dir.rename(aside / "old")
+        try:
+            building.rename(out_dir)
+        except OSError:
+            (aside / "old").rename(out_dir)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,130 @@
+"""Numbers, units, names and links as a reader sees them. Pure: formats, never computes."""
+
+import math
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+UNITS = {
+    "tflop_per_s": "TFLOP/s",
+    "gflop_per_s": "GFLOP/s",
+    "gb_per_s": "GB/s",
+    "tb_per_s": "TB/s",
+    "ms": "ms",
+    "us": "µs",
+    "ratio": "\N{MULTIPLICATION SIGN}",
+    "percent": "%",
+    "count": "",
+    "lines": "lines",
+    "max_abs_error": "",
+}
+NOTHING = "\N{EN DASH}"
+"""What stands in a cell that has nothing to say."""
+
+
+def number(value: float) -> str:
+    """Four significant digits, and whole numbers whole; an exponent only where zeros would pile."""
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.3g}"
+    rounded = float(f"{value:.4g}")
+    if abs(rounded) >= 1000:
+        return f"{value:.0f}"
+    value = rounded
+    decimals = max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if value == int(value) else text
+
+
+def rough(value: float) -> str:
+    """Two significant digits, for what is an expectation or a duration."""
+    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def printed(value: float, resolution: float | None) -> str:
+    """A claimed figure with as many decimals as its source prints."""
+    if resolution is None or resolution <= 0:
+        return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+    return f"{value:.{max(0, -math.floor(math.log10(resolution) + 1e-9))}f}"
+
+
+def with_unit(text: str, unit: str | None) -> str:
+    """A number and its unit; a space between them is one that does not break."""
+    symbol = UNITS.get(unit, unit) if unit else ""
+    return f"{text}\N{NO-BREAK SPACE}{symbol}" if symbol else text
+
+
+def quantity(value: float | str | None, unit: str | None) -> str:
+    """A measured value with its unit, or a word as it stands."""
+    if value is None:
+        return NOTHING
+    return value if isinstance(value, str) else with_unit(number(value), unit)
+
+
+def interval(ci: tuple[float, float] | None) -> str | None:
+    """``[low, high]``, without a unit: it stands beside a value that has one."""
+    return None if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as per cent with a sensible number of digits."""
+    if fraction is None:
+        return NOTHING
+    return f"{100 * fraction:.{2 if abs(fraction) < 0.01 else 1}f}\N{NO-BREAK SPACE}%"
+
+
+def words(code: str) -> str:
+    """``not_reproduced`` as ``not reproduced``."""
+    return code.replace("_", " ")
+
+
+def short_hash(digest: str | None) -> str:
+    """The first twelve digits: enough to tell binaries apart at a glance."""
+    return digest[:12] if digest else NOTHING
+
+
+def size(count: int) -> str:
+    """Bytes in the binary unit that fits, always named."""
+    if count < 1024:
+        return f"{count} B"
+    if count < 1024**2:
+        return f"{count / 1024:.1f} KiB"
+    if count < 1024**3:
+        return f"{count / 1024**2:.1f} MiB"
+    return f"{count / 1024**3:.1f} GiB"
+
+
+def yes_no(value: bool | None) -> str:
+    """A switch; None where nobody could tell."""
+    return "not known" if value is None else ("yes" if value else "no")
+
+
+def optional(value: object, unit: str = "") -> str:
+    """A value that may be missing, with a unit."""
+    return "not reported" if value is None else f"{value}{' ' + unit if unit else ''}"
+
+
+def shape(values: Mapping[str, object]) -> str:
+    """A problem shape on one line."""
+    return ", ".join(f"{key}={str(value).lower()}" for key, value in values.items())
+
+
+def href(path: str) -> str:
+    """A path inside the report as a relative link."""
+    return quote(path)
+
+
+def link_text(path: str) -> str:
+    """A record's path without what all records share."""
+    return re.sub(r"(\.json)?(\.gz)?$", "", path.removeprefix("evidence/"))
+
+
+def markdown(value: object) -> object:
+    """Text so that Markdown shows it as it is, in a table cell too; other values as they are."""
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.split("\n"))
+    text = re.sub(r"([\\`*\[\]|])", r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
+    # Inside a word an underscore is just an underscore.
+    return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)

@@ -1,0 +1,194 @@
+"""The machine's part of the report: what was compiled, what Nsight Compute saw, which platform."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay import report_format as fmt
+from assay.evidence import Evidence, build_path, platform_path, profile_path
+from assay.records.builds import BuildRecord
+from assay.records.measurements import ProfileRecord
+from assay.records.platform import PlatformRecord
+from assay.report_claims import Fact, Link, link
+from assay.summary import BinaryMatch
+
+PROFILE_COLUMNS = (
+    ("gpu__time_duration.sum", "duration"),
+    ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "SM throughput"),
+    ("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active", "tensor pipe"),
+    ("sm__warps_active.avg.pct_of_peak_sustained_active", "achieved occupancy"),
+    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM throughput"),
+    ("lts__t_sector_hit_rate.pct", "L2 hit rate"),
+    ("launch__registers_per_thread", "registers"),
+)
+
+
+@dataclass(frozen=True)
+class BuildRow:
+    """One compilation."""
+
+    id: str
+    arch: str
+    kind: str
+    status: str
+    registers: str
+    spills: str
+    shared: str
+    stack: str
+    sha256: str
+    where: str
+    diagnostics: str | None
+    link: Link
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """One profiled arm; ``cells`` stand under PROFILE_COLUMNS."""
+
+    target: str
+    comparison: str
+    arm: str
+    status: str
+    collected: bool
+    detail: str
+    cells: tuple[str, ...]
+    link: Link
+
+
+@dataclass(frozen=True)
+class PlatformSection:
+    """The machine behind one target's figures."""
+
+    target: str
+    title: str
+    facts: tuple[Fact, ...]
+    link: Link
+
+
+def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> tuple[BuildRow, ...]:
+    """Every compilation of the plan, each beside the measured binary of the same name."""
+    return tuple(
+        _build(
+            evidence.builds[job.id, job.arch],
+            job.kind,
+            [match for match in measured if (match.artifact, match.arch) == (job.id, job.arch)],
+        )
+        for job in evidence.plan.builds
+        if (job.id, job.arch) in evidence.builds
+    )
+
+
+def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> BuildRow:
+    resources = record.resources
+    where = [
+        f"identical to the one measured on {match.target}"
+        if match.identical
+        else f"differs from the one measured on {match.target} "
+        f"({fmt.short_hash(match.measured_sha256)})"
+        for match in measured
+    ] or ["not measured"]
+    if record.built_elsewhere:
+        where.append("built elsewhere")
+    return BuildRow(
+        id=record.id,
+        arch=record.arch,
+        kind=kind,
+        status=record.status,
+        registers=_span(r.registers for r in resources),
+        spills=_span(r.spill_store_bytes + r.spill_load_bytes for r in resources),
+        shared=_span(r.static_shared_bytes for r in resources),
+        stack=_span(r.stack_bytes for r in resources),
+        sha256=record.artifact.sha256 if record.artifact else "",
+        where="; ".join(where),
+        diagnostics=record.diagnostics if record.status == "failed" else None,
+        link=link(f"evidence/{build_path(record.id, record.arch)}"),
+    )
+
+
+def _span(values: Iterable[int]) -> str:
+    """One number, or the range over a binary's kernels."""
+    found = list(values)
+    if not found:
+        return fmt.NOTHING
+    low, high = min(found), max(found)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def profile_rows(evidence: Evidence) -> tuple[ProfileRow, ...]:
+    """Every profile of the plan with its status."""
+    return tuple(
+        ProfileRow(
+            target=target,
+            comparison=comparison,
+            arm=arm,
+            status=fmt.words(record.status),
+            collected=record.status == "collected",
+            detail=record.kernel or record.detail,
+            cells=tuple(_metric(record, name) for name, _ in PROFILE_COLUMNS),
+            link=link(f"evidence/{profile_path(target, comparison, arm)}"),
+        )
+        for (target, comparison, arm), record in evidence.profiles.items()
+    )
+
+
+def _metric(record: ProfileRecord, name: str) -> str:
+    if name not in record.metrics:
+        return fmt.NOTHING
+    unit = record.units.get(name, "")
+    text = fmt.number(record.metrics[name])
+    return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
+
+
+def platform_sections(evidence: Evidence) -> tuple[PlatformSection, ...]:
+    """The platform records, label by label."""
+    return tuple(
+        PlatformSection(
+            target=target,
+            title=platform.device.gpu.product,
+            facts=tuple(_platform_facts(platform)),
+            link=link(f"evidence/{platform_path(target)}"),
+        )
+        for target, platform in evidence.platforms.items()
+    )
+
+
+def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
+    device, gpu, show = platform.device, platform.device.gpu, fmt.optional
+    yield Fact("recorded", platform.recorded_at)
+    yield Fact("GPU", f"{gpu.product}, {gpu.uuid}, PCI {gpu.pci_bus_id}")
+    yield Fact("compute capability", gpu.compute_capability)
+    yield Fact("VBIOS", show(gpu.vbios))
+    yield Fact("multiprocessors", str(gpu.multiprocessors))
+    yield Fact("memory, L2", f"{fmt.size(gpu.memory_bytes)}, {fmt.size(gpu.l2_bytes)}")
+    limits = f"{show(gpu.power_limit_w, 'W')} (default {show(gpu.power_limit_default_w, 'W')})"
+    yield Fact("power limit", limits)
+    yield Fact("ECC, MIG", f"{fmt.yes_no(gpu.ecc)}, {fmt.yes_no(gpu.mig)}")
+    yield Fact(
+        "persistence, compute mode", f"{fmt.yes_no(gpu.persistence)}, {show(gpu.compute_mode)}"
+    )
+    most = f"SM {show(gpu.clock_sm_max_mhz, 'MHz')}, memory {show(gpu.clock_memory_max_mhz, 'MHz')}"
+    yield Fact("highest clocks", most)
+    asked = (
+        f"SM {show(gpu.application_clock_sm_mhz, 'MHz')}, "
+        f"memory {show(gpu.application_clock_memory_mhz, 'MHz')}"
+    )
+    yield Fact("applications clocks", asked)
+    yield Fact("PCIe", f"generation {show(gpu.pcie_generation)}, width {show(gpu.pcie_width)}")
+    compat = ", through a compat libcuda" if device.compat_libcuda else ""
+    yield Fact("driver", f"{device.driver}, CUDA {device.cuda_driver}{compat}")
+    yield Fact("CUDA runtime", device.cuda_runtime)
+    libraries = f"{device.torch}, cuDNN {show(device.cudnn)}, Triton {show(device.triton)}"
+    yield Fact("PyTorch", libraries)
+    yield Fact("Nsight Compute", show(device.nsight_compute))
+    yield Fact("device Python", device.python)
+    yield Fact(
+        "host CPU", f"{platform.cpu}, {platform.cores} cores, {fmt.size(platform.memory_bytes)}"
+    )
+    yield Fact("kernel, distribution", f"{platform.kernel}, {platform.distribution}")
+    yield Fact("container runtime", f"{platform.runtime}, image {show(platform.image_digest)}")
+    if job := platform.allocation:
+        yield Fact(
+            "allocation",
+            f"{job.scheduler} job {job.job_id} on {job.node}, partition {job.partition}, "
+            f"{job.gpu_count} of {job.gpu_model}",
+        )
+    yield Fact("commit", f"{show(platform.commit)}, clean tree: {fmt.yes_no(platform.clean_tree)}")

@@ -1,0 +1,260 @@
+"""Everything the report's templates print, built from catalog, evidence and verdicts.
+
+Builders pick, order and format. The numbers come from the verdicts, from assay.summary and from the
+pure functions of assay.stats; the templates hold no arithmetic at all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import report_format as fmt
+from assay.config import Catalog
+from assay.evidence import Evidence
+from assay.records.attestation import PipelineRecord
+from assay.records.plan import TargetPlan
+from assay.records.verdicts import Status, VerdictsFile
+from assay.report_claims import CommandRow, Fact, SourceSection, command_rows, source_sections
+from assay.report_machine import (
+    PROFILE_COLUMNS,
+    BuildRow,
+    PlatformSection,
+    ProfileRow,
+    build_rows,
+    platform_sections,
+    profile_rows,
+)
+from assay.report_measurements import (
+    ComparisonSection,
+    Picture,
+    bk_sweeps,
+    comparison_sections,
+    rooflines,
+)
+from assay.summary import Summary, summarise
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first thing a reader sees."""
+
+    measured_here: bool
+    lead: str
+    targets: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """Verdicts of each source by status."""
+
+    statuses: tuple[tuple[str, str], ...]
+    """(status, in words)."""
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    total: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """The whole report, ready to print."""
+
+    run: str
+    commit: str
+    headline: Headline
+    counts: CountTable
+    remarks: tuple[str, ...]
+    sources: tuple[SourceSection, ...]
+    rooflines: tuple[Picture, ...]
+    sweeps: tuple[Picture, ...]
+    commands: tuple[CommandRow, ...]
+    comparisons: tuple[ComparisonSection, ...]
+    builds: tuple[BuildRow, ...]
+    profile_columns: tuple[str, ...]
+    profiles: tuple[ProfileRow, ...]
+    platforms: tuple[PlatformSection, ...]
+    rules: tuple[str, ...]
+    protocols: tuple[Fact, ...]
+
+
+def build_view(
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, pipeline: PipelineRecord
+) -> ReportView:
+    """The view of one run."""
+    summary = summarise(catalog, evidence, verdicts)
+    return ReportView(
+        run=verdicts.run,
+        commit=_commit(pipeline.commit, pipeline.clean_tree),
+        headline=headline(evidence, pipeline),
+        counts=count_table(evidence.plan.sources, summary),
+        remarks=tuple(remarks(summary)),
+        sources=source_sections(catalog, evidence.plan.sources, verdicts.verdicts),
+        rooflines=rooflines(catalog, evidence),
+        sweeps=bk_sweeps(catalog, evidence),
+        commands=command_rows(catalog, evidence),
+        comparisons=comparison_sections(catalog, evidence),
+        builds=build_rows(evidence, summary.binaries),
+        profile_columns=tuple(title for _, title in PROFILE_COLUMNS),
+        profiles=profile_rows(evidence),
+        platforms=platform_sections(evidence),
+        rules=tuple(rules(catalog)),
+        protocols=tuple(protocols(catalog, evidence)),
+    )
+
+
+def _commit(commit: str | None, clean: bool | None) -> str:
+    if commit is None:
+        return "a commit that is not known"
+    state = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}[clean]
+    return f"commit {commit[:12]}{state}"
+
+
+def headline(evidence: Evidence, pipeline: PipelineRecord) -> Headline:
+    """Which GPU measured what, when, by which commit; or plainly that none measured here."""
+    plans = evidence.plan.targets
+    here = [plan for plan in plans if plan.provision.kind == "device"]
+    recorded = [plan for plan in plans if plan.provision.kind == "recorded"]
+    if here:
+        measured = " and ".join(_measured(evidence, plan) for plan in here)
+        commit = _commit(pipeline.commit, pipeline.clean_tree)
+        lead = f"Measured in this run on {measured}, by {commit}."
+    else:
+        lead = "No figure was measured on this machine"
+        if recorded:
+            places = "; ".join(
+                f"{plan.provision.recorded_in}, measured on {_measured(evidence, plan)}"
+                for plan in recorded
+            )
+            lead += f": figures come from {places}."
+        else:
+            lead += ", and none was taken from an earlier report."
+    return Headline(
+        measured_here=bool(here),
+        lead=lead,
+        targets=tuple(Fact(plan.target, _provided(evidence, plan)) for plan in plans),
+    )
+
+
+def _measured(evidence: Evidence, plan: TargetPlan) -> str:
+    platform = evidence.platforms.get(plan.target)
+    if platform is None:
+        return f"{plan.target} (no platform record)"
+    gpu = platform.device.gpu
+    return f"{gpu.product} ({gpu.uuid}) at {platform.recorded_at}"
+
+
+def _provided(evidence: Evidence, plan: TargetPlan) -> str:
+    if plan.provision.kind == "device":
+        return f"measured in this run: {_measured(evidence, plan)}"
+    if plan.provision.kind == "recorded":
+        return f"taken from {plan.provision.recorded_in}: {_measured(evidence, plan)}"
+    return f"not measured: {plan.provision.detail}"
+
+
+def count_table(sources: tuple[str, ...], summary: Summary) -> CountTable:
+    """Statuses that occur as columns, sources as rows; a zero is a dash."""
+    counts = summary.by_source
+    seen = [status for status in Status if summary.by_status.get(status)]
+    return CountTable(
+        statuses=tuple((status.value, fmt.words(status.value)) for status in seen),
+        rows=tuple(
+            (source, tuple(_count(counts.get(source, {}).get(status, 0)) for status in seen))
+            for source in sources
+        ),
+        total=tuple(_count(summary.by_status[status]) for status in seen),
+    )
+
+
+def _count(count: int) -> str:
+    return str(count) if count else fmt.NOTHING
+
+
+def remarks(summary: Summary) -> Iterator[str]:
+    """What the counts alone do not say."""
+    if summary.measured_here or summary.figures_recorded:
+        yield (
+            f"{summary.total} verdicts. Of the measured figures, {summary.figures_here} were "
+            f"measured in this run and {summary.figures_recorded} come from an earlier, signed "
+            "report."
+        )
+    else:
+        yield f"{summary.total} verdicts, none of which rests on a measurement."
+    if summary.not_run_reasons:
+        listed = ", ".join(
+            f"{fmt.words(reason)} ({count})" for reason, count in summary.not_run_reasons.items()
+        )
+        yield f"Reasons for not run: {listed}."
+    chance = summary.chance
+    if chance.judged:
+        yield (
+            f"{chance.judged} verdicts rest on an interval, {chance.decided} of them decided. "
+            f"Chance alone would make at most {fmt.rough(chance.expected_wrong)} of them wrong, "
+            f"were every claim at the edge of its margin, and {fmt.rough(chance.expected_missed)} "
+            "intervals would miss the true value."
+        )
+    if summary.binaries:
+        same = sum(match.identical for match in summary.binaries)
+        yield (
+            f"Of {len(summary.binaries)} measured binaries, {same} are byte for byte what this run "
+            "compiled."
+        )
+    for target in summary.targets:
+        if target.samples or any(target.seconds.values()):
+            stages = ", ".join(
+                f"{stage} {fmt.rough(seconds)} s" for stage, seconds in target.seconds.items()
+            )
+            yield (
+                f"{target.target}: {target.samples} samples in {target.blocks} blocks, "
+                f"{target.discarded_blocks} of them discarded; {stages}; "
+                f"{fmt.rough(target.gpu_seconds)} s of GPU work inside the benchmarks."
+            )
+
+
+def rules(catalog: Catalog) -> Iterator[str]:
+    """How verdicts are reached, said from the constants that decide."""
+    judging = catalog.judging
+    level = fmt.percent(judging.confidence).replace(".0", "")
+    yield (
+        f"A claim that states a figure is reproduced when the whole {level} confidence interval of "
+        f"measured over claimed lies within a factor of 1 ± the margin: "
+        f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
+        f"{fmt.percent(judging.ratio_margin)} for ratios of arms measured side by side. "
+        "It is exceeded or not reproduced when the interval lies wholly beyond it on the better or "
+        "the worse side, and inconclusive otherwise."
+    )
+    yield (
+        "A claim of at least (or at most) a figure is reproduced when the whole interval is on the "
+        "claimed side of the figure; it has no margin."
+    )
+    yield (
+        "A margin below the A/A noise floor (the same binary as both arms) makes a verdict "
+        "inconclusive. An incorrect kernel has no time."
+    )
+    yield (
+        "Intervals treat the fresh process as the unit of replication: the hull of a t interval "
+        f"over processes and a bootstrap with {judging.bootstrap_resamples} resamples (seed "
+        f"{judging.bootstrap_seed}). Original programs run in {judging.program_runs} fresh "
+        f"processes. Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
+    )
+    yield (
+        "A failed reproduction with a reimplemented artifact does not say that the original was "
+        "wrong: it says what was rebuilt, from which statements, and how that stands."
+    )
+
+
+def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
+    """The protocols that the plan's comparisons follow, in words."""
+    names = {
+        catalog.comparisons[name].protocol
+        for plan in evidence.plan.targets
+        for name in plan.comparisons
+    }
+    for name in sorted(names):
+        protocol = catalog.protocols[name]
+        yield Fact(
+            name,
+            f"{protocol.processes} fresh processes; {protocol.blocks} randomised ABBA blocks in "
+            f"each; two turns of {protocol.samples} launches an arm and block; {protocol.l2} L2; "
+            f"CUDA events. Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
+            f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "
+            f"than {fmt.percent(protocol.warmup_stable_fraction)}. NVML every "
+            f"{fmt.number(protocol.telemetry_interval_ms)} ms. "
+            f"{fmt.percent(protocol.checked_turns)} of the turns are checked against the oracle.",
+        )

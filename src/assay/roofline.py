@@ -1,0 +1,51 @@
+"""The analytic limit: the least time a launch can take on a target's datasheet. Pure.
+
+Two bounds, for two questions. ``bound_ms`` is the textbook roofline: all minimal traffic over peak
+bandwidth, or all FLOPs over peak rate, whichever is longer. ``floor_ms`` is the time below which a
+measurement is broken: it must hold without exception, so it forgives what the L2 cache can absorb
+(a warm cache serves the inputs; even after a flush, outputs may still lie in L2 when the timer
+stops).
+"""
+
+from typing import Literal
+
+from assay.records.measurements import ArmFacts
+from assay.records.targets import Peaks, Target
+
+Dtype = Literal["float16", "bfloat16", "float8"]
+
+
+def peak_tflop_per_s(peaks: Peaks, dtype: Dtype) -> float:
+    """Dense tensor-core peak; bfloat16 runs at the fp16 rate."""
+    return peaks.fp8_tensor_tflop_per_s if dtype == "float8" else peaks.fp16_tensor_tflop_per_s
+
+
+def compute_ms(flop: float, peaks: Peaks, dtype: Dtype) -> float:
+    """FLOPs over peak rate."""
+    return flop / (peak_tflop_per_s(peaks, dtype) * 1e12) * 1e3
+
+
+def memory_ms(traffic_bytes: float, peaks: Peaks) -> float:
+    """Bytes over peak memory bandwidth."""
+    return traffic_bytes / (peaks.memory_gb_per_s * 1e9) * 1e3
+
+
+def bound_ms(facts: ArmFacts, dtype: Dtype, peaks: Peaks) -> float:
+    """Roofline bound on the time of one launch."""
+    return max(compute_ms(facts.flop, peaks, dtype), memory_ms(facts.bytes, peaks))
+
+
+def floor_ms(facts: ArmFacts, dtype: Dtype, target: Target, l2: Literal["cold", "warm"]) -> float:
+    """Time below which a measurement of one launch cannot be right."""
+    from_memory = max(0, facts.bytes - target.l2_bytes) if l2 == "cold" else 0
+    return max(compute_ms(facts.flop, target.peaks, dtype), memory_ms(from_memory, target.peaks))
+
+
+def fraction(time_ms: float, facts: ArmFacts, dtype: Dtype, peaks: Peaks) -> float:
+    """Share of the roofline reached by a launch of ``time_ms``; 1 is the bound."""
+    return bound_ms(facts, dtype, peaks) / time_ms
+
+
+def rate_limit_tflop_per_s(facts: ArmFacts, dtype: Dtype, peaks: Peaks) -> float:
+    """Highest rate the roofline allows this operation, by its own FLOPs."""
+    return facts.flop / (bound_ms(facts, dtype, peaks) * 1e-3) / 1e12

@@ -1,0 +1,47 @@
+"""Tests of the device side on a CPU. Modules that need PyTorch are skipped, visibly, without it."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+WITHOUT_TORCH = {"test_jobs", "test_telemetry", "test_zygote", "test_schedule", "test_program_runs"}
+
+
+class _NeedsTorch(pytest.Module):
+    """A module that cannot be imported here; collecting it reports the skip."""
+
+    def collect(self):
+        pytest.skip(f"{self.path.name} needs PyTorch", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector):
+    """Stand in for modules that import PyTorch where there is none."""
+    here = module_path.parent == Path(__file__).parent
+    if here and module_path.stem not in WITHOUT_TORCH and not importlib.util.find_spec("torch"):
+        return _NeedsTorch.from_parent(parent, path=module_path)
+    return None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def single_thread():
+    """OpenMP's threads do not survive a fork, and the zygote forks."""
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+
+
+@pytest.fixture
+def validated():
+    """Check a JSON-like dict against a record model, strictly, as the host would."""
+    pytest.importorskip("pydantic")
+    import json
+
+    def validate(model_name: str, value: dict):
+        from assay.records import measurements, platform
+
+        model = getattr(measurements, model_name, None) or getattr(platform, model_name)
+        return model.model_validate_json(json.dumps(value, allow_nan=False))
+
+    return validate

@@ -1,0 +1,109 @@
+"""Small workloads, arms and stand-ins for NVML and the GPU's stopwatch."""
+
+import time
+
+from assay.device.jobs import ArmSpec, Pattern, Protocol, Variant, Workload
+from assay.device.telemetry import Reading
+
+
+def bsr_workload(**changes):
+    values = {
+        "id": "tiny_bsr",
+        "operation": "bsr_gemm",
+        "dtype": "float16",
+        "distribution": "normal",
+        "seed": 1,
+        "relative_tolerance": 2e-3,
+        "m": 64,
+        "n": 32,
+        "k": 96,
+        "pattern": Pattern("random", 16, 32, 2),
+    }
+    return Workload(**{**values, **changes})
+
+
+def bsr_bsr_workload(**changes):
+    return bsr_workload(
+        id="tiny_bsr_bsr",
+        operation="bsr_bsr_gemm",
+        pattern_b=Pattern("random", 32, 16, 1),
+        **changes,
+    )
+
+
+def dense_workload(**changes):
+    return bsr_workload(id="tiny_dense", operation="dense_gemm", pattern=None, **changes)
+
+
+def attention_workload(**changes):
+    values = {
+        "id": "tiny_attention",
+        "operation": "dense_attention",
+        "dtype": "float16",
+        "distribution": "normal",
+        "seed": 1,
+        "relative_tolerance": 4e-3,
+        "batch": 2,
+        "heads": 3,
+        "seq_q": 64,
+        "seq_kv": 64,
+        "head_dim": 16,
+    }
+    return Workload(**{**values, **changes})
+
+
+def sparse_attention_workload(**changes):
+    return attention_workload(
+        id="tiny_sparse_attention",
+        operation="block_sparse_attention",
+        **{"pattern": Pattern("random", 16, 16, 2), **changes},
+    )
+
+
+def make_arm(name, workload, kind="library"):
+    abi = workload.operation if kind == "kernel" else None
+    variant = Variant(name, workload.operation, kind, symbol="launch", abi=abi, entry=name)
+    return ArmSpec(name, variant, workload, None)
+
+
+def protocol(**changes):
+    values = {
+        "id": "quick",
+        "processes": 2,
+        "blocks": 2,
+        "samples": 3,
+        "l2": "cold",
+        "warmup_min_ms": 0.1,
+        "warmup_max_ms": 5.0,
+        "warmup_stable_fraction": 0.5,
+        "telemetry_interval_ms": 5.0,
+        "checked_turns": 0.25,
+    }
+    return Protocol(**{**values, **changes})
+
+
+class SteadySensor:
+    """A GPU that does nothing remarkable; ``reasons`` as given."""
+
+    def __init__(self, reasons=0):
+        self.reasons = reasons
+
+    def read(self):
+        return Reading(1980, 2619, 350.5, 55, self.reasons)
+
+
+class HostStopwatch:
+    """Times launches by the host's clock: right for work that is done when the call returns."""
+
+    def turn(self, launch, samples, lead_ms=0.0, poison=None):
+        from assay.device.stopwatch import Timing
+
+        times, output = [], None
+        for number in range(1, samples + 1):
+            if number == samples and poison is not None:
+                poison()
+            began = time.perf_counter()
+            output = launch()
+            times.append((time.perf_counter() - began) * 1e3)
+        kept = output.clone() if poison is not None else None
+        return Timing(times, sum(times) / samples, kept)

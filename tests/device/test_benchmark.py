@@ -1,0 +1,181 @@
+"""assay.device.benchmark and benchmark_run: a whole record, measured on the CPU."""
+
+import os
+import signal
+
+import pytest
+from tests.device.helpers import (
+    HostStopwatch,
+    SteadySensor,
+    bsr_workload,
+    dense_workload,
+    make_arm,
+    protocol,
+)
+
+from assay.device.benchmark import run_process
+from assay.device.benchmark_run import benchmark_record, measure_processes, without
+from assay.device.errors import DeviceError
+from assay.device.oracles import oracle
+from assay.device.prepared import Prepared
+from assay.device.telemetry import Choice
+
+CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
+
+
+def honest(arm, inputs):
+    out = inputs.new_output()
+    answer = oracle(inputs)
+    return Prepared(lambda: out.copy_(answer), out)
+
+
+def runner(prepare=honest, rules=None):
+    rules = rules or protocol()
+
+    def run(arms, index, note):
+        seed = f"c:{index}"
+        return run_process(arms, "theirs", rules, seed, HostStopwatch(), "cpu", prepare, note)
+
+    return run
+
+
+def measure(prepare=honest, sensor=None, arms=ARMS, rules=None):
+    rules = rules or protocol()
+    return measure_processes(
+        arms, "theirs", rules, sensor or SteadySensor(), runner(prepare, rules), "c"
+    )
+
+
+class TestWholeRecord:
+    def test_satisfies_the_model(self, validated):
+        measured = measure()
+        record = benchmark_record("c", "h100", CHOICE, "quick", measured.dropped)
+        record["processes"] = measured.processes
+        benchmark = validated("BenchmarkRecord", record)
+        assert benchmark.not_timed == {}
+        assert [process.index for process in benchmark.processes] == [0, 1]
+        for process in benchmark.processes:
+            assert len(process.blocks) == 2
+            assert process.gpu_seconds > 0
+            assert {facts.arm for facts in process.arms} == {"ours", "theirs"}
+            for block in process.blocks:
+                names = [turn.arm for turn in block.turns]
+                assert names == names[::-1]
+                assert sorted(set(names)) == ["control", "ours", "theirs"]
+                assert block.void is None
+                assert all(len(turn.times_ms) == 3 for turn in block.turns)
+
+    def test_times_lie_between_the_first_and_the_last_telemetry_sample(self):
+        for process in measure().processes:
+            last = process["telemetry"]["at_s"][-1]
+            turns = [turn for block in process["blocks"] for turn in block["turns"]]
+            assert all(0 <= t["started_s"] <= t["ended_s"] <= last + 1e-3 for t in turns)
+
+    def test_some_turns_of_every_arm_are_checked(self):
+        for process in measure().processes:
+            turns = [turn for block in process["blocks"] for turn in block["turns"]]
+            for name in ("ours", "theirs", "control"):
+                checked = [t for t in turns if t["arm"] == name and t["checked"]]
+                assert len(checked) == 1
+                assert 0 <= checked[0]["relative_error"] < 1e-3
+            assert all(t["relative_error"] is None for t in turns if not t["checked"])
+
+    def test_orders_differ_between_processes(self):
+        rules = protocol(processes=4)
+        orders = {
+            tuple(turn["arm"] for block in process["blocks"] for turn in block["turns"])
+            for process in measure(rules=rules).processes
+        }
+        assert len(orders) > 1
+
+    def test_thermal_event_voids_blocks_and_a_power_cap_does_not(self):
+        hot = measure(sensor=SteadySensor(0x20))
+        assert {block["void"] for p in hot.processes for block in p["blocks"]} == {
+            "software thermal slowdown"
+        }
+        capped = measure(sensor=SteadySensor(0x4))
+        assert {block["void"] for p in capped.processes for block in p["blocks"]} == {None}
+        assert capped.processes[0]["telemetry"]["event_reasons"][0] == 4
+
+
+def only(measured, name):
+    """Every process holds samples of ``name`` (and its control) and of nothing else."""
+    return all(
+        {turn["arm"] for block in process["blocks"] for turn in block["turns"]} == name
+        and {facts["arm"] for facts in process["arms"]} == name - {"control"}
+        for process in measured.processes
+    )
+
+
+class TestFailures:
+    def test_arm_that_raises_is_dropped_and_the_others_measured(self):
+        def prepare(arm, inputs):
+            if arm.id == "ours":
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+            return honest(arm, inputs)
+
+        measured = measure(prepare)
+        assert "illegal memory access" in measured.dropped["ours"]
+        assert len(measured.processes) == 2
+        assert only(measured, {"theirs", "control"})
+
+    def test_arm_that_kills_its_process_is_found_by_its_note(self):
+        def prepare(arm, inputs):
+            prepared = honest(arm, inputs)
+            if arm.id == "theirs":
+                return Prepared(lambda: os.kill(os.getpid(), signal.SIGKILL), prepared.buffer)
+            return prepared
+
+        measured = measure(prepare)
+        assert measured.dropped == {"theirs": "failed: died of SIGKILL"}
+        assert only(measured, {"ours"})
+
+    def test_warm_up_detector_is_caught_by_the_checked_turns(self):
+        def prepare(arm, inputs):
+            prepared, calls = honest(arm, inputs), []
+
+            def launch():
+                calls.append(1)
+                return prepared.launch() if len(calls) < 4 else prepared.buffer
+
+            return Prepared(launch if arm.id == "ours" else prepared.launch, prepared.buffer)
+
+        measured = measure(prepare)
+        assert measured.dropped["ours"].startswith("incorrect: the output of a timed launch")
+        assert only(measured, {"theirs", "control"})
+
+    def test_arm_that_fails_late_loses_earlier_samples_too(self):
+        run = runner()
+
+        def late(arms, index, note):
+            if index == 1 and len(arms) == 2:
+                note("ours")
+                raise RuntimeError("late")
+            return run(arms, index, note)
+
+        measured = measure_processes(ARMS, "theirs", protocol(), SteadySensor(), late, "c")
+        assert measured.dropped == {"ours": "failed: RuntimeError: late"}
+        assert [process["index"] for process in measured.processes] == [0, 1]
+        assert only(measured, {"theirs", "control"})
+
+    def test_nothing_left_to_time(self):
+        def prepare(arm, inputs):
+            raise RuntimeError("no")
+
+        measured = measure(prepare)
+        assert measured.processes == []
+        assert set(measured.dropped) == {"ours", "theirs"}
+
+    def test_process_that_fails_by_itself_ends_the_job(self):
+        def run(arms, index, note):
+            raise RuntimeError("out of memory")
+
+        with pytest.raises(DeviceError, match="c: process 1 RuntimeError: out of memory"):
+            measure_processes(ARMS, "theirs", protocol(), SteadySensor(), run, "c")
+
+
+def test_without_drops_the_control_with_its_arm():
+    process = measure().processes[0]
+    left = without(process, {"theirs"}, "theirs")
+    assert {turn["arm"] for block in left["blocks"] for turn in block["turns"]} == {"ours"}

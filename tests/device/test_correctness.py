@@ -1,0 +1,191 @@
+"""assay.device.correctness: right passes; each cheat is caught by the check meant for it."""
+
+import pytest
+import torch
+from tests.device.helpers import (
+    attention_workload,
+    bsr_bsr_workload,
+    bsr_workload,
+    dense_workload,
+    make_arm,
+)
+
+from assay.device.correctness import arm_record, check_arm, small_shapes
+from assay.device.errors import Unsupported
+from assay.device.oracles import oracle
+from assay.device.prepared import Prepared
+from assay.device.zygote import Outcome, run_child
+
+
+def honest(arm, inputs):
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)
+
+
+def check(workload, prepare, kind="library", seeds=(1, 2)):
+    arm = make_arm("arm", workload, kind)
+    result = check_arm(arm, seeds, "cpu", prepare, lambda note: None)
+    failed = {entry["name"] for entry in result["checks"] if not entry["passed"]}
+    return result, failed
+
+
+class TestHonest:
+    def test_library_is_correct_with_every_check_for_every_seed(self, validated):
+        result, failed = check(dense_workload(), honest)
+        assert result["status"] == "correct"
+        assert not failed
+        names = [(entry["name"], entry["seed"]) for entry in result["checks"]]
+        for name in ("timed_shape", "poisoned", "inputs_unchanged"):
+            assert {(name, 1), (name, 2)} <= set(names)
+        assert sum(name == "repeat" for name, _ in names) == 2
+        for entry in result["checks"]:
+            validated("Check", entry)
+
+    @pytest.mark.parametrize(
+        ("workload", "extra"),
+        [(bsr_workload(), {"ragged", "unaligned"}), (bsr_bsr_workload(), {"ragged"})],
+    )
+    def test_kernels_are_given_small_odd_shapes_too(self, workload, extra):
+        result, failed = check(workload, honest, "kernel")
+        assert not failed
+        names = {entry["name"] for entry in result["checks"]}
+        assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
+
+    def test_without_a_fixed_buffer_nothing_is_poisoned(self):
+        def prepare(arm, inputs):
+            return Prepared(lambda: oracle(inputs).half(), None)
+
+        result, failed = check(attention_workload(), prepare)
+        assert not failed
+        assert "poisoned" not in {entry["name"] for entry in result["checks"]}
+
+
+class TestCheats:
+    def test_part_of_the_output_left_out(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[:-1] = oracle(inputs)[:-1]
+                return out
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert result["status"] == "incorrect"
+        assert {"timed_shape", "poisoned"} <= failed
+
+    def test_all_zeros(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(out.zero_, out)
+
+        assert "timed_shape" in check(bsr_workload(), prepare)[1]
+
+    def test_inputs_modified(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                inputs.tensors["b"].add_(1e-3)
+                return out
+
+            return Prepared(launch, out)
+
+        assert "inputs_unchanged" in check(bsr_workload(), prepare)[1]
+
+    def test_output_cached_by_pointer(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].data_ptr()
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert failed == {"repeat"}
+        assert result["detail"].startswith("failed: repeat")
+
+    def test_result_of_the_previous_call_returned(self):
+        def prepare(arm, inputs):
+            out, calls = inputs.new_output(), []
+
+            def launch():
+                if not calls:
+                    out.copy_(oracle(inputs))
+                calls.append(1)
+                return out
+
+            return Prepared(launch, out)
+
+        assert check(bsr_workload(), prepare)[1] == {"repeat"}
+
+    def test_lower_precision_than_declared(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
+
+        assert "timed_shape" in check(bsr_workload(), prepare)[1]
+
+    def test_nan(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                out[0, 0] = float("nan")
+                return out
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert "timed_shape" in failed
+        assert result["checks"][0]["relative_error"] is None
+
+
+class TestRefusals:
+    def test_of_the_timed_shape_is_unsupported(self):
+        def prepare(arm, inputs):
+            raise Unsupported("needs 128")
+
+        result, _ = check(bsr_workload(), prepare)
+        assert (result["status"], result["detail"]) == ("unsupported", "needs 128")
+
+    def test_of_an_extra_shape_is_named_and_not_listed_as_a_check(self):
+        def prepare(arm, inputs):
+            if inputs.workload.n == 200:
+                raise Unsupported("n")
+            return honest(arm, inputs)
+
+        result, _ = check(bsr_workload(), prepare, "kernel")
+        assert result["status"] == "correct"
+        assert result["detail"] == "unaligned not run: n"
+        assert "unaligned" not in {entry["name"] for entry in result["checks"]}
+
+
+class TestRecord:
+    def test_of_a_crash_names_where_it_happened(self, validated):
+        def work(note):
+            note("ragged, seed 1")
+            raise RuntimeError("illegal address")
+
+        arm = make_arm("arm", bsr_workload())
+        record = arm_record(arm, run_child(work, 10))
+        assert validated("ArmCorrectness", record).status == "failed"
+        assert record["detail"] == "RuntimeError: illegal address (ragged, seed 1)"
+
+    def test_of_a_result(self, validated):
+        arm = make_arm("arm", bsr_workload())
+        value, _ = check(bsr_workload(), honest)
+        record = arm_record(arm, Outcome(value, None, "", 1.0))
+        assert validated("ArmCorrectness", record).status == "correct"
+
+
+def test_dense_and_attention_have_no_small_shapes():
+    assert small_shapes(dense_workload()) == []
+    assert small_shapes(attention_workload()) == []

@@ -1,0 +1,55 @@
+"""python -m assay.device: exit codes and one sentence each."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.device.test_jobs import job_document
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def run(tmp_path, document, *arguments):
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(document))
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "assay.device", str(path), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_no_device_is_3_with_one_sentence(tmp_path):
+    document = {**job_document(), "task": "device", "output": str(tmp_path / "out.json")}
+    result = run(tmp_path, document)
+    assert result.returncode == 3
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("changes", [{"task": "dance"}, {"workloads": {}}])
+def test_a_bad_job_is_2_even_without_a_gpu(tmp_path, changes):
+    result = run(tmp_path, job_document(**changes))
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_usage(tmp_path):
+    assert run(tmp_path, {}, "another").returncode == 2
+
+
+def test_imports_nothing_of_the_host(tmp_path):
+    """Only assay.flops, assay.patterns and itself; no pydantic."""
+    code = (
+        "import importlib, pkgutil, sys; import assay.device as d; "
+        "[importlib.import_module(f'assay.device.{m.name}') "
+        "for m in pkgutil.iter_modules(d.__path__) if m.name != '__main__']; "
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('assay', 'pydantic', 'yaml')"
+        " and not m.startswith('assay.device')))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "['assay', 'assay.flops', 'assay.patterns']"

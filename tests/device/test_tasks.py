@@ -1,0 +1,107 @@
+"""The tasks end to end on a CPU: only CUDA's first touch and its stopwatch are replaced."""
+
+import pytest
+import torch
+from tests.device.helpers import HostStopwatch, SteadySensor
+from tests.device.test_jobs import job_document
+
+from assay.device import benchmark_run, correctness, profile
+from assay.device.errors import BadJob, DeviceError
+from assay.device.jobs import Job, Target, make_comparison, make_protocol
+from assay.device.telemetry import Choice
+
+CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    for module in (correctness, benchmark_run, profile):
+        monkeypatch.setattr(module, "DEVICE", "cpu")
+        monkeypatch.setattr(module, "open_cuda", lambda choice: None)
+    monkeypatch.setattr(benchmark_run, "CudaStopwatch", lambda cold: HostStopwatch())
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Two library arms that work on a CPU, and a kernel whose library was not built."""
+    document = job_document()
+    workload = document["workloads"]["w"]
+    document["workloads"]["dense"] = {
+        **workload,
+        "id": "dense",
+        "operation": "dense_gemm",
+        "pattern": None,
+    }
+    document["variants"]["mm"] = {
+        "id": "mm",
+        "operation": "dense_gemm",
+        "kind": "library",
+        "entry": "cublas_dense",
+    }
+    document["comparison"]["arms"] = [
+        {"id": "ours", "variant": "k", "workload": "w"},
+        {"id": "first", "variant": "mm", "workload": "dense"},
+        {"id": "second", "variant": "mm", "workload": "dense"},
+    ]
+    document["comparison"]["control"] = "first"
+    document["artifacts"] = {}
+    document["protocol"] = {
+        "id": "quick",
+        "processes": 5,
+        "blocks": 2,
+        "samples": 2,
+        "l2": "cold",
+        "timer": "events",
+        "warmup_min_ms": 0.1,
+        "warmup_max_ms": 5.0,
+        "warmup_stable_fraction": 0.5,
+        "telemetry_interval_ms": 5.0,
+        "checked_turns": 0.25,
+    }
+    document["timed"] = ["first", "second"]
+    document["not_timed"] = {"ours": "failed: no library"}
+    target = Target("h100", "NVIDIA H100.*")
+    return Job("benchmark", target, tmp_path / "out.json", document)
+
+
+def test_correctness_record(job, validated):
+    record = correctness.run_correctness(job, make_comparison(job), [1, 2], CHOICE)
+    result = validated("CorrectnessRecord", record)
+    assert [arm.status for arm in result.arms] == ["failed", "correct", "correct"]
+    assert "no compiled library" in result.arms[0].detail
+    assert len(result.arms[1].checks) == 8
+
+
+def test_benchmark_record(job, validated, capfd):
+    comparison, rules = make_comparison(job), make_protocol(job)
+    record = benchmark_run.run_benchmark(job, comparison, rules, CHOICE, SteadySensor())
+    result = validated("BenchmarkRecord", record)
+    assert len(result.processes) == 5
+    assert result.not_timed == {"ours": "failed: no library"}
+    names = {turn.arm for block in result.processes[0].blocks for turn in block.turns}
+    assert names == {"first", "second", "control"}
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[2].startswith("[3/5] c: 2 blocks, 24 samples")
+
+
+class TestProfile:
+    @pytest.fixture
+    def calls(self, monkeypatch):
+        calls = []
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        for name in ("start", "stop"):
+            monkeypatch.setattr(torch.cuda.profiler, name, lambda name=name: calls.append(name))
+        return calls
+
+    def test_brackets_a_launch(self, job, calls):
+        assert profile.run_profile(make_comparison(job), "first", CHOICE) == {"ok": True}
+        assert calls == ["start", "stop"]
+
+    def test_unknown_arm(self, job, calls):
+        with pytest.raises(BadJob, match="no arm 'third'"):
+            profile.run_profile(make_comparison(job), "third", CHOICE)
+
+    def test_arm_that_cannot_run(self, job, calls):
+        with pytest.raises(DeviceError, match="cannot be profiled"):
+            profile.run_profile(make_comparison(job), "ours", CHOICE)
+        assert calls == []

@@ -1,0 +1,561 @@
+"""A small repository and synthetic records for it: what report, sign and verify are tested on.
+
+The samples are made up by a seeded generator and never leave a test's temporary directory.
+"""
+
+import random
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.config import Catalog, load_catalog
+from assay.evidence import (
+    benchmark_path,
+    build_path,
+    correctness_path,
+    inspections_path,
+    load_evidence,
+    pipeline_path,
+    plan_path,
+    platform_path,
+    profile_path,
+    program_path,
+)
+from assay.io import sha256_bytes, write_bytes, write_record
+from assay.judge import judge
+from assay.plan import make_plan
+from assay.records.attestation import PipelineRecord
+from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
+from assay.records.measurements import (
+    ArmCorrectness,
+    ArmFacts,
+    BenchmarkRecord,
+    Block,
+    Check,
+    CorrectnessRecord,
+    Inspection,
+    InspectionsRecord,
+    Process,
+    ProfileRecord,
+    ProgramRecord,
+    ProgramRun,
+    Telemetry,
+    Turn,
+)
+from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
+from assay.records.platform import Device, Gpu, PlatformRecord
+from assay.records.workloads import Comparison
+from assay.report import render
+from assay.sign import sign
+
+REPOSITORY = Path(__file__).parent.parent
+UUID = "GPU-00000000-1111-2222-3333-444444444444"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+WHEN = "2026-01-02T03:04:05Z"
+
+CLAIMS = """
+schema: assay/claims/1
+source: {id: demo, title: "A demo <source> & more", date: "2025-11-01", file: demo.txt, sha256: SHA}
+claims:
+  - id: demo_rate
+    kind: measurement
+    statement: "Sparse kernel <b>fast</b> | at BK=32"
+    place: {section: "Results & <figures>", line: 3}
+    value: 200
+    unit: tflop_per_s
+    resolution: 1
+    configuration: {BK: 32}
+    hardware: {target: h100, as_stated: "H100 <SXM>"}
+    flop_formula: nnz
+    unstated: [which driver]
+    evaluation: {kind: benchmark, metric: rate, terms: [{comparison: demo_sweep, arm: bk32}]}
+    note: "A note with *stars* and a_name."
+  - id: demo_ratio
+    kind: target
+    statement: Deeper tile over shallower one
+    place: {section: Results, line: 4}
+    value: 1.5
+    unit: ratio
+    resolution: 0.1
+    relation: at_least
+    hardware: {target: h100, as_stated: H100}
+    evaluation:
+      kind: benchmark
+      metric: rate_ratio
+      terms: [{comparison: demo_sweep, arm: bk96, over: bk32}]
+  - id: demo_attention
+    kind: measurement
+    statement: The original program
+    place: {section: Results, line: 5}
+    value: 600
+    unit: tflop_per_s
+    resolution: 1
+    hardware: {target: h100, as_stated: H100}
+    flop_formula: attention_4bhqkd
+    command: ./demo --b=1
+    evaluation:
+      kind: program
+      program: demo_88
+      figure: tma_ping_pong
+      typed: [--b=1]
+      stated: {arguments: [--b=2], shape: {b: 2, h: 8, q: 1024, k: 1024, d: 64, causal: false}}
+  - id: demo_elsewhere
+    kind: comparator
+    statement: A rival without a configuration
+    place: {section: Results, line: 6}
+    value: 450
+    unit: tflop_per_s
+    resolution: 1
+    hardware: {target: h100, as_stated: H100}
+    flop_formula: unstated
+    evaluation:
+      kind: unanswerable
+      reason: configuration_missing
+      detail: The source gives no shape.
+      nearest: [demo_rate]
+  - id: demo_support
+    kind: support
+    statement: Compiles for sm_90a
+    place: {section: Support, line: 9}
+    value: null
+    unit: null
+    resolution: null
+    hardware: {target: h100, as_stated: H100}
+    evaluation: {kind: support, probe: demo_probe, arch: sm_90a, expect: builds}
+audits:
+  - id: demo_audit
+    statement: The gain is the quotient of the two rates
+    place: {section: Results, line: 7}
+    claimed: {value: 2.0, resolution: 0.1, what: the printed gain}
+    formula: quotient
+    operands: [{claim: demo_attention}, {claim: demo_rate}]
+"""
+
+TARGET = """
+schema: assay/target/1
+id: h100
+product: NVIDIA H100 80GB HBM3
+product_pattern: NVIDIA H100 80GB HBM3
+arch: sm_90a
+compute_capability: "9.0"
+gpu_model: h100
+slurm_partition: gpu
+multiprocessors: 132
+l2_bytes: 52428800
+max_shared_bytes_per_block: 232448
+power_limit_w: 700.0
+peaks:
+  fp16_tensor_tflop_per_s: 989.4
+  fp8_tensor_tflop_per_s: 1978.9
+  fp32_tflop_per_s: 66.9
+  memory_gb_per_s: 3350.0
+  source: a datasheet
+"""
+
+WORKLOADS = """
+schema: assay/workloads/1
+workloads:
+  - id: demo_bsr
+    operation: bsr_gemm
+    dtype: float16
+    distribution: normal
+    seed: 1
+    m: 4096
+    n: 4096
+    k: 4096
+    pattern: {kind: random, block_rows: 128, block_cols: 128, blocks_per_row: 8}
+    relative_tolerance: 1.0e-3
+"""
+
+COMPARISONS = """
+schema: assay/comparisons/1
+comparisons:
+  - id: demo_sweep
+    title: Demo, tile depth BK
+    protocol: standard
+    control: bk32
+    profile: [bk32, bk96]
+    arms:
+      - {id: bk32, variant: demo_bk32, workload: demo_bsr}
+      - {id: bk64, variant: demo_bk64, workload: demo_bsr}
+      - {id: bk96, variant: demo_bk96, workload: demo_bsr}
+"""
+
+PROTOCOLS = """
+schema: assay/protocols/1
+protocols:
+  - {id: standard, processes: 5, blocks: 2, samples: 3, l2: cold, timer: events,
+     warmup_min_ms: 60.0, warmup_max_ms: 1500.0, warmup_stable_fraction: 0.01,
+     telemetry_interval_ms: 25.0, checked_turns: 0.25}
+"""
+
+JUDGING = """
+schema: assay/judging/1
+confidence: 0.90
+absolute_margin: 0.08
+ratio_margin: 0.05
+bootstrap_resamples: 200
+bootstrap_seed: 7
+program_runs: 5
+correctness_seeds: [1, 2]
+"""
+
+VARIANT = """
+  - id: demo_bk{bk}
+    operation: bsr_gemm
+    title: Demo kernel with BK={bk}
+    kind: kernel
+    source: demo.cu
+    symbol: demo
+    abi: bsr_gemm
+    archs: [sm_90a]
+    defines: {{BK: {bk}}}
+    artifact: reimplemented
+    built_from: the demo
+"""
+
+KERNELS = (
+    "schema: assay/kernels/1\nvariants:"
+    + "".join(VARIANT.format(bk=bk) for bk in (32, 64, 96))
+    + """
+programs:
+  - {id: demo_88, title: Demo program, package: demo, source: examples/demo_fmha.cu,
+     archs: [sm_90a], flags: [], includes: [], parser: cutlass_88}
+probes:
+  - {id: demo_probe, title: Demo probe, source: probe.cu}
+"""
+)
+
+STDOUT_88 = (
+    "###### B {b} H 8 Q 1024 K 1024 D 64 Forward Full #SM 132\n"
+    " [OK]  tma ping-pong : {rate} TFLOPS/s\n"
+)
+
+
+def write_repository(root: Path) -> Path:
+    """A repository with one source, three variants, a program and the real report templates."""
+    files = {
+        "config/claims/demo.yaml": CLAIMS.replace("SHA", "ab" * 32),
+        "config/targets/h100.yaml": TARGET,
+        "config/workloads/demo.yaml": WORKLOADS,
+        "config/comparisons/demo.yaml": COMPARISONS,
+        "config/protocols.yaml": PROTOCOLS,
+        "config/judging.yaml": JUDGING,
+        "kernels/demo/kernel.yaml": KERNELS,
+    }
+    for path, text in files.items():
+        write_bytes(root / path, text.encode())
+    shutil.copytree(REPOSITORY / "reports" / "templates", root / "reports" / "templates")
+    return root
+
+
+def provision(target: str = "h100", kind: str = "device", **fields: object) -> Provision:
+    """Where a target's measurements come from."""
+    given = {"target": target, "kind": kind, "recorded_in": None, "detail": "found a GPU"}
+    return Provision.model_validate({**given, **fields})
+
+
+def make_request(run: str, provisions: Sequence[Provision], sources: Sequence[str]) -> Request:
+    """The request of a run on this host, by a known commit."""
+    return Request(
+        schema="assay/request/1",
+        run=run,
+        sources=tuple(sources),
+        targets=tuple(provisions),
+        runtime="host",
+        executor="local",
+        device_python="/private/python",
+        prebuilt=None,
+        signing_key="/private/key",
+        commit=COMMIT,
+        clean_tree=True,
+    )
+
+
+def write_run(root: Path, run: str = "demo_run", provisions: Sequence[Provision] = ()) -> Path:
+    """A finished run directory below ``root``: records of every job of the plan, and verdicts."""
+    catalog = load_catalog(root)
+    request = make_request(run, provisions or (provision(),), tuple(catalog.sources))
+    plan = make_plan(catalog, request)
+    run_dir = root / "results" / run
+    write_record(request, run_dir / "request.json")
+    write_record(plan, run_dir / plan_path())
+    pipeline = PipelineRecord(schema="assay/pipeline/1", commit=COMMIT, clean_tree=True)
+    write_record(pipeline, run_dir / pipeline_path())
+    write_record(
+        InspectionsRecord(schema="assay/inspections/1", inspections=_inspections(catalog)),
+        run_dir / inspections_path(),
+    )
+    for job in plan.builds:
+        write_record(_build(job), run_dir / build_path(job.id, job.arch))
+    for target_plan in plan.targets:
+        if target_plan.provision.kind == "device":
+            _write_target(catalog, target_plan, run_dir)
+    write_verdicts(root, run_dir)
+    return run_dir
+
+
+def write_verdicts(root: Path, run_dir: Path) -> None:
+    """Judge the run as it stands."""
+    verdicts = judge(load_catalog(root), load_evidence(run_dir))
+    write_record(verdicts, run_dir / "verdicts.json")
+
+
+def signed_report(root: Path, run: str = "demo_run", key: Path | None = None) -> Path:
+    """A rendered and signed report of a synthetic run; the key is made beside ``root``."""
+    run_dir = root / "results" / run
+    if not run_dir.is_dir():
+        write_run(root, run)
+    report = root / "reports" / run
+    render(root, run_dir, report)
+    sign(report, key or root.parent / "key")
+    return report
+
+
+def _write_target(catalog: Catalog, plan: TargetPlan, run_dir: Path) -> None:
+    target = plan.target
+    arch = catalog.targets[target].arch
+    write_record(_platform(catalog, target), run_dir / platform_path(target))
+    for number, name in enumerate(plan.comparisons):
+        comparison = catalog.comparisons[name]
+        facts = {arm.id: _facts(catalog, comparison, arm.id, arch) for arm in comparison.arms}
+        write_record(
+            _correctness(comparison, target, facts), run_dir / correctness_path(target, name)
+        )
+        write_record(
+            _benchmark(catalog, comparison, target, facts, seed=number),
+            run_dir / benchmark_path(target, name),
+        )
+    for job in plan.programs:
+        write_record(_program(catalog, job, target, arch), run_dir / program_path(target, job.id))
+    for number, (name, arm) in enumerate(plan.profiles):
+        write_record(
+            _profile(name, arm, target, collected=number != 1),
+            run_dir / profile_path(target, name, arm),
+        )
+
+
+def binary_sha256(artifact: str, arch: str) -> str:
+    """The made-up digest of a made-up binary."""
+    return sha256_bytes(f"{artifact} {arch}".encode())
+
+
+def _inspections(catalog: Catalog) -> tuple[Inspection, ...]:
+    found = []
+    for claim in catalog.claims.values():
+        if claim.evaluation.kind == "inspection":
+            found.append(
+                Inspection(
+                    claim=claim.id, package=claim.evaluation.package, version="1.0",
+                    path=claim.evaluation.path, lines=417, bytes=18666, sha256="cd" * 32,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _build(job: BuildJob) -> BuildRecord:
+    artifact = FileDigest(
+        path=f"{job.id}.{job.arch}.so", sha256=binary_sha256(job.id, job.arch), bytes=1000
+    )
+    resources = KernelResources(
+        entry="kernel", registers=168, spill_store_bytes=0, spill_load_bytes=16, stack_bytes=0,
+        static_shared_bytes=1024,
+    )  # fmt: skip
+    return BuildRecord(
+        schema="assay/build/1",
+        id=job.id,
+        kind=job.kind,
+        arch=job.arch,
+        status="built",
+        command=("nvcc", "-O3"),
+        sources=(),
+        key="ef" * 32,
+        artifact=artifact,
+        cubins=(),
+        resources=(resources,),
+        toolchain=ToolchainRecord(
+            schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
+            lock_sha256="01" * 32,
+        ),
+        diagnostics="",
+        built_elsewhere=False,
+    )  # fmt: skip
+
+
+def _platform(catalog: Catalog, target: str) -> PlatformRecord:
+    described = catalog.targets[target]
+    gpu = Gpu(
+        index=0, product=described.product, uuid=UUID, pci_bus_id="00000000:01:00.0",
+        compute_capability=described.compute_capability, vbios="96.00.00.00.01",
+        multiprocessors=described.multiprocessors, memory_bytes=85 * 10**9,
+        l2_bytes=described.l2_bytes, power_limit_w=700.0, power_limit_default_w=700.0, ecc=True,
+        mig=False, persistence=True, compute_mode="default", clock_sm_max_mhz=1980,
+        clock_memory_max_mhz=2619, application_clock_sm_mhz=None,
+        application_clock_memory_mhz=None, pcie_generation=5, pcie_width=16,
+    )  # fmt: skip
+    device = Device(
+        schema="assay/device/1", gpu=gpu, driver="580.0", cuda_driver="13.0", cuda_runtime="13.0",
+        compat_libcuda=False, torch="2.11.0", cudnn="9.1", triton="3.5", python="3.12.3",
+        nsight_compute="2025.3.1",
+    )  # fmt: skip
+    return PlatformRecord(
+        schema="assay/platform/1", target=target, recorded_at=WHEN, hostname_sha256="23" * 32,
+        cpu="A CPU", cores=16, memory_bytes=128 * 2**30, kernel="6.8", distribution="Some Linux",
+        runtime="host", image_digest=None, device=device, allocation=None, commit=COMMIT,
+        clean_tree=True, packages={},
+    )  # fmt: skip
+
+
+def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> ArmFacts:
+    arm = next(arm for arm in comparison.arms if arm.id == name)
+    kernel = catalog.variants[arm.variant].kind == "kernel"
+    return ArmFacts(
+        arm=name,
+        variant=arm.variant,
+        workload=arm.workload,
+        flop=34_359_738_368,
+        bytes=100_000_000 + 1_000_000 * len(arm.variant),
+        pattern_sha256=None,
+        stored_blocks=None,
+        density=None,
+        binary_sha256=binary_sha256(arm.variant, arch) if kernel else None,
+        warmup_ms=80.0,
+    )
+
+
+def _correctness(
+    comparison: Comparison, target: str, facts: dict[str, ArmFacts]
+) -> CorrectnessRecord:
+    return CorrectnessRecord(
+        schema="assay/correctness/1",
+        comparison=comparison.id,
+        target=target,
+        gpu_uuid=UUID,
+        arms=tuple(
+            ArmCorrectness(
+                arm=arm.id,
+                variant=arm.variant,
+                workload=arm.workload,
+                status="correct",
+                checks=tuple(
+                    Check(name="timed_shape", seed=seed, passed=True, relative_error=2.5e-4,
+                          max_abs_error=1e-3, detail="")
+                    for seed in (1, 2)
+                ),
+                detail="",
+                binary_sha256=facts[arm.id].binary_sha256,
+            )
+            for arm in comparison.arms
+        ),
+        seconds=1.5,
+    )  # fmt: skip
+
+
+def _benchmark(
+    catalog: Catalog,
+    comparison: Comparison,
+    target: str,
+    facts: dict[str, ArmFacts],
+    seed: int,
+) -> BenchmarkRecord:
+    """Arms get slower and faster by position; a few per mille of noise between turns."""
+    generator = random.Random(seed)
+    protocol = catalog.protocols[comparison.protocol]
+    base = {arm.id: 0.1718 / (1 + 0.4 * n) for n, arm in enumerate(comparison.arms)}
+    base["control"] = base[comparison.control]
+    processes = []
+    for index in range(protocol.processes):
+        clock = 0.05
+        blocks = []
+        shift = generator.gauss(1, 0.003)
+        for number in range(protocol.blocks):
+            turns = []
+            for arm in (*base, *reversed(base)):
+                times = tuple(
+                    round(base[arm] * shift * generator.gauss(1, 0.002), 6)
+                    for _ in range(protocol.samples)
+                )
+                turns.append(
+                    Turn(arm=arm, times_ms=times, started_s=clock, ended_s=clock + 0.01,
+                         checked=number == 0, relative_error=2e-4 if number == 0 else None)
+                )  # fmt: skip
+                clock += 0.012
+            void = "thermal slowdown" if (index, number) == (1, 0) else None
+            blocks.append(Block(turns=tuple(turns), void=void))
+        at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 1))
+        processes.append(
+            Process(
+                index=index,
+                arms=tuple(facts.values()),
+                blocks=tuple(blocks),
+                telemetry=_telemetry(at, generator),
+                seconds=clock,
+                gpu_seconds=clock / 2,
+            )
+        )
+    return BenchmarkRecord(
+        schema="assay/benchmark/1",
+        comparison=comparison.id,
+        target=target,
+        gpu_uuid=UUID,
+        recorded_at=WHEN,
+        protocol=comparison.protocol,
+        not_timed={},
+        processes=tuple(processes),
+        seconds=12.5,
+    )
+
+
+def _telemetry(at: tuple[float, ...], generator: random.Random) -> Telemetry:
+    return Telemetry(
+        at_s=at,
+        clock_sm_mhz=tuple(1755 + generator.randrange(-2, 3) * 15 for _ in at),
+        clock_memory_mhz=tuple(2619 for _ in at),
+        power_w=tuple(round(generator.gauss(620, 15), 1) for _ in at),
+        temperature_c=tuple(55 for _ in at),
+        event_reasons=tuple(4 for _ in at),
+    )
+
+
+def _program(catalog: Catalog, job: ProgramJob, target: str, arch: str) -> ProgramRecord:
+    """Five runs of the demo program: it prints the batch it was given, and a rate near 600."""
+    batch = next((a.removeprefix("--b=") for a in job.arguments if a.startswith("--b=")), "1")
+    return ProgramRecord(
+        schema="assay/program/1",
+        program=job.program,
+        arguments=job.arguments,
+        target=target,
+        gpu_uuid=UUID,
+        recorded_at=WHEN,
+        binary_sha256=binary_sha256(job.program, arch),
+        runs=tuple(
+            ProgramRun(
+                exit_code=0,
+                seconds=1.0,
+                stdout=STDOUT_88.format(b=batch, rate=598.0 + number),
+                stderr="",
+            )
+            for number in range(catalog.judging.program_runs)
+        ),
+        telemetry=_telemetry((0.0, 0.025), random.Random(5)),
+    )
+
+
+def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> ProfileRecord:
+    return ProfileRecord(
+        schema="assay/profile/1",
+        comparison=comparison,
+        arm=arm,
+        target=target,
+        gpu_uuid=UUID,
+        status="collected" if collected else "permission_denied",
+        detail="" if collected else "ERR_NVGPUCTRPERM",
+        kernel="kernel<float>(int const *)" if collected else None,
+        metrics={"gpu__time_duration.sum": 171234.0, "launch__registers_per_thread": 168.0}
+        if collected
+        else {},
+        units={"gpu__time_duration.sum": "ns", "launch__registers_per_thread": "register/thread"}
+        if collected
+        else {},
+        raw_page="a,b\n1,2\n" if collected else None,
+    )

@@ -1,0 +1,168 @@
+"""The import rules of the design, read off the source text."""
+
+import ast
+import sys
+from collections.abc import Set
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "assay"
+
+BOOTSTRAP = {"errors", "progress", "pinned", "launcher"}
+"""Run before anything is installed."""
+PURE = {"audit", "flops", "judge", "judging", "patterns", "roofline", "stats", "summary"}
+"""No files, no clock, no processes, no device."""
+STAGES = {
+    "build",
+    "inspect_package",
+    "judge",
+    "measure",
+    "plan",
+    "platform_probe",
+    "profile",
+    "recorded",
+    "report",
+    "sign",
+    "verify",
+}
+COMPOSITION = {"cli", "dag", "doctor", "request", "run", "steps"}
+"""Modules that put stages together; nothing else may know them."""
+STAGE_EXCEPTIONS = {
+    ("verify", "judge"),  # to verify is to judge the raw samples again
+    ("recorded", "verify"),  # evidence is taken over only from a report that verifies
+}
+WORLD = {
+    "datetime",
+    "os",
+    "pathlib",
+    "random",
+    "shutil",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "time",
+}
+DEVICE_LIBRARIES = {"torch", "pynvml", "triton"}
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of the modules a file imports anywhere, ``from assay import x`` included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            if node.module == "assay":
+                found |= {f"assay.{alias.name}" for alias in node.names}
+    return found
+
+
+def top(path: Path) -> str:
+    """First name below the package: ``stats`` for stats.py, ``judging`` for judging/base.py."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def ours(names: set[str]) -> set[str]:
+    """First names below the package among imported modules."""
+    return {name.split(".")[1] for name in names if name.startswith("assay.")}
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def each(*layers: Set[str], but: Set[str] = frozenset()) -> pytest.MarkDecorator:
+    """Run a test for every file whose first name stands in ``layers`` (all, when none is given)."""
+    wanted = set().union(*layers)
+    files = [path for path in FILES if top(path) not in but and (not layers or top(path) in wanted)]
+    assert files
+    return pytest.mark.parametrize(
+        "path", files, ids=[str(path.relative_to(PACKAGE)) for path in files]
+    )
+
+
+REPORT = {top(path) for path in FILES if top(path).startswith("report")}
+ALL = {top(path) for path in FILES}
+
+
+def test_the_rules_name_modules_that_exist():
+    assert ALL >= BOOTSTRAP | PURE | STAGES | COMPOSITION
+
+
+@each({"records"})
+def test_records_know_only_records(path: Path):
+    names = {name for name in imports(path) if name.startswith("assay")}
+    assert {name for name in names if not name.startswith("assay.records")} == set()
+
+
+@each(STAGES, REPORT)
+def test_stages_do_not_import_each_other(path: Path):
+    stage = "report" if top(path) in REPORT else top(path)
+    others = (ours(imports(path)) & STAGES) - {stage}
+    assert {(stage, other) for other in others} <= STAGE_EXCEPTIONS
+
+
+@each(but=COMPOSITION)
+def test_only_composition_knows_composition(path: Path):
+    assert ours(imports(path)) & COMPOSITION == set()
+
+
+@each(but=STAGES | REPORT | COMPOSITION)
+def test_what_stages_rest_on_knows_no_stage(path: Path):
+    assert ours(imports(path)) & STAGES == set()
+
+
+@each(PURE)
+def test_pure_modules_touch_no_world(path: Path):
+    assert {name.split(".")[0] for name in imports(path)} & WORLD == set()
+    assert ours(imports(path)) & {"device_link", "progress", "toolchain"} == set()
+
+
+@each(but={"device"})
+def test_gpu_libraries_stay_on_the_device_side(path: Path):
+    names = imports(path)
+    assert {name.split(".")[0] for name in names} & DEVICE_LIBRARIES == set()
+    assert "device" not in ours(names)
+
+
+@each({"device"})
+def test_the_device_side_needs_nothing_of_the_host_but_pure_modules(path: Path):
+    assert ours(imports(path)) <= {"device", "flops", "patterns"}
+
+
+@each()
+def test_only_the_workflow_imports_snakemake(path: Path):
+    assert not {name for name in imports(path) if name.split(".")[0] == "snakemake"}
+
+
+@each(REPORT)
+def test_the_report_never_judges(path: Path):
+    assert ours(imports(path)) & {"judge", "judging", "audit"} == set()
+
+
+@each({"sign", "manifest", "attestation"})
+def test_the_signer_never_renders(path: Path):
+    assert ours(imports(path)) & REPORT == set()
+    assert {name.split(".")[0] for name in imports(path)} & {"jinja2", "matplotlib"} == set()
+
+
+@each(BOOTSTRAP)
+def test_the_launcher_runs_before_anything_is_installed(path: Path):
+    names = imports(path)
+    foreign = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - {"assay"}
+    assert foreign == set()
+    assert ours(names) <= BOOTSTRAP
+
+
+class TestTheRulesThemselves:
+    """The scanner sees what the rules are about."""
+
+    def test_imports_inside_functions_count(self, tmp_path: Path):
+        file = tmp_path / "x.py"
+        file.write_text("def f():\n    import torch.nn\n    from assay import judge\n")
+        assert imports(file) == {"torch.nn", "assay", "assay.judge"}
+
+    def test_names_below_the_package(self):
+        assert ours({"assay.records.base", "assay", "os.path"}) == {"records"}

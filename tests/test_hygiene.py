@@ -1,0 +1,61 @@
+"""Formatting, types and lint, with the tools that the test lock pins."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = sorted(path for path in (Path(__file__).parents[1] / "workflow" / "scripts").glob("*.py"))
+
+
+def check(root: Path, *command: str) -> None:
+    """Run a tool of this environment; its output is the failure's message."""
+    run = subprocess.run(
+        [sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_ruff_finds_nothing(root: Path):
+    check(root, "ruff", "check", "src", "tests", "tools", "workflow/scripts", "kernels")
+
+
+def test_python_is_formatted(root: Path):
+    check(root, "ruff", "format", "--check", "src", "tests", "tools", "workflow/scripts", "kernels")
+
+
+def test_types_hold(root: Path):
+    check(root, "mypy")
+
+
+def test_the_workflow_is_formatted(root: Path):
+    check(root, "snakefmt", "--check", "Snakefile", "workflow")
+
+
+def test_the_workflow_is_free_of_lint(root: Path):
+    check(root, "snakemake", "--lint", "--workflow-profile", "none")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_are_shims(script: Path):
+    assert len(script.read_text().splitlines()) <= 15
+
+
+@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "device-cpu"])
+class TestLocks:
+    """Locks pin every distribution by hash and name no place to fetch it from."""
+
+    def test_every_requirement_is_pinned_by_hash(self, root: Path, lock: str):
+        text = (root / "requirements" / f"{lock}.txt").read_text().replace("\\\n", " ")
+        lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+        assert lines
+        for line in lines:
+            assert re.match(r"[A-Za-z0-9._-]+==[^ ]+ .*--hash=sha256:[0-9a-f]{64}", line), line
+
+    def test_no_registry_is_named(self, root: Path, lock: str):
+        for suffix in (".txt", ".in"):
+            text = (root / "requirements" / f"{lock}{suffix}").read_text()
+            assert "://" not in text
+            assert "index-url" not in text and "find-links" not in text

@@ -1,0 +1,282 @@
+"""Rendering: complete, self-contained, escaped, deterministic, and swapped in whole."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from assay import report as report_module
+from assay import report_format as fmt
+from assay.config import load_catalog
+from assay.errors import BadInput
+from assay.evidence import load_evidence
+from assay.judge import judge
+from assay.report import render
+from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run
+
+VOID = {"meta", "col", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes, ids and text; insists that every element is closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self._attributes(tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._attributes(tag, attrs)
+
+    def _attributes(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            assert not name.startswith("on"), f"{tag} has a handler"
+            if name == "id":
+                self.ids.append(value or "")
+            elif name == "href" and tag == "a":
+                self.links.append(value or "")
+            elif name in ("src", "href", "xlink:href", "srcset", "data", "poster"):
+                self.loads.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with one rendered report of measured figures."""
+    root = write_repository(tmp_path_factory.mktemp("made") / "repo")
+    render(root, write_run(root), root / "reports" / "demo_run")
+    return root
+
+
+@pytest.fixture(scope="module")
+def html(made: Path) -> str:
+    return (made / "reports" / "demo_run" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+@pytest.fixture(scope="module")
+def markdown(made: Path) -> str:
+    return (made / "reports" / "demo_run" / "report.md").read_text(encoding="utf-8")
+
+
+class TestPage:
+    """report.html stands alone."""
+
+    def test_no_script_and_nothing_loaded(self, html: str, page: Page) -> None:
+        assert not {"script", "iframe", "object", "embed", "link", "img"} & set(page.tags)
+        assert all(load.startswith("#") for load in page.loads)
+        assert "http:" not in html
+        assert "https:" not in html
+        assert "@import" not in html
+        assert not re.search(r"url\((?!#)", html)
+
+    def test_no_placeholder_is_left(self, html: str, markdown: str) -> None:
+        for text in (html, markdown):
+            assert not re.search(r"\{\{|\}\}|\{%|\bNone\b|\bnan\b|Undefined|TODO", text)
+
+    def test_ids_are_unique_and_local_links_lead_somewhere(self, page: Page) -> None:
+        assert len(page.ids) == len(set(page.ids))
+        wanted = {link[1:] for link in (*page.links, *page.loads) if link.startswith("#")}
+        assert wanted
+        assert wanted <= set(page.ids)
+
+    def test_every_record_link_leads_to_a_file(self, made: Path, page: Page) -> None:
+        """manifest.json and attestation.json come with the signature."""
+        files = {link for link in page.links if not link.startswith("#")}
+        assert "evidence/h100/benchmark/demo_sweep.json.gz" in files
+        for link in files - {"manifest.json", "attestation.json"}:
+            assert (made / "reports" / "demo_run" / link).is_file(), link
+
+    def test_content_is_escaped(self, page: Page) -> None:
+        assert "<b>fast</b> | at BK=32" in page.text
+        assert "A demo <source> & more" in page.text
+        assert "b" not in page.tags
+        assert "source" not in page.tags
+
+    def test_headline_names_gpu_time_and_commit(self, page: Page) -> None:
+        lead = page.text[: page.text.index("This report holds")]
+        for part in ("Measured in this run on NVIDIA H100", UUID, WHEN, COMMIT[:12]):
+            assert part in lead
+
+    def test_every_verdict_stands_in_both_accounts(
+        self, made: Path, page: Page, markdown: str
+    ) -> None:
+        evidence = made / "reports" / "demo_run" / "evidence"
+        verdicts = judge(load_catalog(evidence), load_evidence(evidence)).verdicts
+        assert len(verdicts) == 6
+        for verdict in verdicts:
+            assert verdict.claim in page.text
+            assert f"({verdict.claim})" in markdown
+            assert fmt.markdown(verdict.explanation) in markdown
+            assert " ".join(verdict.explanation.split()) in page.text
+
+    def test_figures_are_there(self, page: Page) -> None:
+        """Claims, roofline, BK sweep, one set of traces."""
+        assert page.tags.count("svg") == 4
+
+    def test_program_that_ran_another_problem_is_marked(self, page: Page) -> None:
+        assert re.search(r"--b=1 as typed: demo_attention .* causal=false no 5", page.text)
+
+    def test_profile_without_permission_keeps_its_status(self, page: Page) -> None:
+        assert "permission denied" in page.text
+        assert "ERR_NVGPUCTRPERM" in page.text
+
+    def test_margins_are_those_of_the_configuration(self, page: Page) -> None:
+        assert "8.0\N{NO-BREAK SPACE}% for absolute figures" in " ".join(page.words)
+        assert "200 resamples (seed 7)" in page.text
+
+    def test_nothing_of_the_machine_leaks(self, made: Path) -> None:
+        for path in (made / "reports" / "demo_run").rglob("*"):
+            if path.is_file():
+                assert b"/private/" not in path.read_bytes()
+
+
+class TestEvidence:
+    """evidence/ can be judged on its own."""
+
+    def test_evidence_gives_the_same_verdicts(self, made: Path) -> None:
+        report = made / "reports" / "demo_run"
+        verdicts = judge(load_catalog(report / "evidence"), load_evidence(report / "evidence"))
+        again = made / "results" / "demo_run" / "verdicts.json"
+        assert report_module.dump_record(verdicts) == again.read_bytes()
+        assert (report / "verdicts.json").read_bytes() == again.read_bytes()
+
+    def test_records_are_copied_byte_for_byte(self, made: Path) -> None:
+        run_dir = made / "results" / "demo_run"
+        evidence = made / "reports" / "demo_run" / "evidence"
+        copied = [path for path in run_dir.rglob("*.gz") if path.is_file()]
+        assert len(copied) == 5
+        for path in copied:
+            assert (evidence / path.relative_to(run_dir)).read_bytes() == path.read_bytes()
+        assert not (evidence / "request.json").exists()
+
+
+class TestNothingMeasured:
+    """Without a GPU the report says so on top and draws no empty axes."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+        root = write_repository(tmp_path_factory.mktemp("none") / "repo")
+        run_dir = write_run(root, "no_gpu", [provision(kind="none", detail="no H100 was found")])
+        render(root, run_dir, root / "reports" / "no_gpu")
+        return Page((root / "reports" / "no_gpu" / "report.html").read_text(encoding="utf-8"))
+
+    def test_says_so_on_top(self, page: Page) -> None:
+        lead = page.text[: page.text.index("This report holds")]
+        assert "No figure was measured on this machine, and none was taken" in lead
+
+    def test_draws_nothing(self, page: Page) -> None:
+        assert "svg" not in page.tags
+        assert "No claim of this source has a measured figure" in page.text
+
+    def test_builds_are_still_shown(self, page: Page) -> None:
+        assert "demo_bk96" in page.text
+        assert "not measured: no H100 was found" in page.text
+
+
+class TestRendering:
+    """The directory is built aside and swapped in."""
+
+    def test_equal_input_gives_equal_bytes(self, made: Path, tmp_path: Path) -> None:
+        render(made, made / "results" / "demo_run", tmp_path / "again")
+        first = made / "reports" / "demo_run"
+        names = sorted(p.relative_to(first) for p in first.rglob("*") if p.is_file())
+        again = tmp_path / "again"
+        assert names == sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
+        for name in names:
+            assert (first / name).read_bytes() == (again / name).read_bytes(), name
+
+    def test_an_old_report_is_replaced_whole(self, made: Path, tmp_path: Path) -> None:
+        out = tmp_path / "reports" / "demo_run"
+        out.mkdir(parents=True)
+        (out / "stale").write_text("old")
+        render(made, made / "results" / "demo_run", out)
+        assert not (out / "stale").exists()
+        assert (out / "report.html").is_file()
+        assert [path.name for path in out.parent.iterdir()] == ["demo_run"]
+
+    def test_a_failure_leaves_the_old_report_alone(self, made: Path, tmp_path: Path) -> None:
+        run_dir = Path(shutil.copytree(made / "results" / "demo_run", tmp_path / "run"))
+        (run_dir / "verdicts.json").write_text("{}")
+        out = tmp_path / "reports" / "demo_run"
+        out.mkdir(parents=True)
+        (out / "old").write_text("old")
+        with pytest.raises(BadInput):
+            render(made, run_dir, out)
+        assert [path.name for path in out.parent.iterdir()] == ["demo_run"]
+        assert (out / "old").read_text() == "old"
+
+    def test_a_template_that_names_a_missing_thing_is_refused(
+        self, made: Path, tmp_path: Path
+    ) -> None:
+        root = Path(shutil.copytree(made, tmp_path / "repo"))
+        template = root / "reports" / "templates" / "report.md.j2"
+        template.write_text(template.read_text() + "{{ view.headlin }}")
+        with pytest.raises(BadInput, match="headlin"):
+            render(root, root / "results" / "demo_run", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+    def test_a_recorded_target_without_its_origin_is_refused(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path / "repo")
+        recorded = provision(kind="recorded", recorded_in="reports/published/x")
+        run_dir = write_run(root, "demo_run", [recorded])
+        with pytest.raises(BadInput, match="nothing vouches for h100"):
+            render(root, run_dir, tmp_path / "out")
+
+
+class TestFormat:
+    """Numbers as a reader sees them."""
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [(0.0, "0"), (607.0, "607"), (602.13, "602.1"), (0.171826, "0.1718"), (1.5, "1.500"),
+         (18666.0, "18666"), (999.96, "1000"), (1e-7, "1e-07"), (-3.25, "-3.250")],
+    )  # fmt: skip
+    def test_four_significant_digits(self, value: float, text: str) -> None:
+        assert fmt.number(value) == text
+
+    @pytest.mark.parametrize(
+        ("value", "resolution", "text"),
+        [(602.1, 0.1, "602.1"), (607.0, 1.0, "607"), (2.0, 0.01, "2.00"), (0.7, 0.1, "0.7"),
+         (5.0, 0.0, "5"), (600.0, 100.0, "600"), (0.002, 0.001, "0.002")],
+    )  # fmt: skip
+    def test_claims_keep_their_printed_digits(
+        self, value: float, resolution: float, text: str
+    ) -> None:
+        assert fmt.printed(value, resolution) == text
+
+    def test_markdown_shows_text_as_it_is(self) -> None:
+        assert fmt.markdown("a|b *c* [d](e) <f>\n__g__ h_i") == (
+            r"a\|b \*c\* \[d\](e) &lt;f&gt; \_\_g\_\_ h_i"
+        )
