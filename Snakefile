@@ -1,6 +1,7 @@
 # Assay's workflow: claims -> plan -> build -> correctness -> benchmark -> judge -> report -> sign -> verify.
 # The rules are in workflow/rules, one file a stage; this file names the final targets.
 
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/build.smk"
@@ -18,9 +19,9 @@ include: "workflow/rules/verify.smk"
 rule all:
     default_target: True
     input:
-        f"{DAG.run_dir}/verified.txt",
+        f"{ASSAY.run_dir}/verified.txt",
 
 
 rule builds:
     input:
-        DAG.builds(),
+        ASSAY.builds(),

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import builders as b
 
 from assay.errors import BadInput
 from assay.io import dump_record
@@ -41,6 +40,7 @@ from assay.records.claims import (
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
 from assay.stats import Summary
+from tests import builders as b
 
 OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
 RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9

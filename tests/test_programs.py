@@ -1,7 +1,6 @@
 """Output of the CUTLASS examples, as their sources print it."""
 
 import pytest
-from tests import builders as b
 
 from assay import flops
 from assay.programs import (
@@ -15,6 +14,7 @@ from assay.programs import (
     slug,
 )
 from assay.records.claims import Unit
+from tests import builders as b
 
 FMHA = {"tma ws cooperative 128x64x64": 401.5, "tma ws ping-pong 128x64x64": 433.25}
 

@@ -1,9 +1,9 @@
 """The analytic bound and the floor below which a time is broken."""
 
 import pytest
-from tests import builders as b
 
 from assay import roofline
+from tests import builders as b
 
 
 class TestBound:

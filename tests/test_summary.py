@@ -1,11 +1,10 @@
 """What the report is told of a run as a whole."""
 
-from tests import builders as b
-
 from assay.judge import judge
 from assay.records.claims import Benchmark, Metric, Term
 from assay.records.verdicts import Status
 from assay.summary import Summary, summarise
+from tests import builders as b
 
 RATE = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(Term(comparison="duel", arm="ours"),))
 

@@ -237,7 +237,7 @@ def claims(
 def _claim_row(catalog: Catalog, claim_id: str) -> dict[str, Any]:
     claim = catalog.claims[claim_id]
     evaluation = claim.evaluation
-    answered = evaluation.kind
+    answered: str = evaluation.kind
     if isinstance(evaluation, Unanswerable):
         answered = f"not_run: {evaluation.reason.value}"
     return {

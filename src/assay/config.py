@@ -76,7 +76,8 @@ def load_catalog(root: Path) -> Catalog:
         if path.stem != claims_file.source.id:
             raise BadInput(f"{path}: its source id is '{claims_file.source.id}', not the file name")
         sources[claims_file.source.id] = claims_file
-        for entry in (*claims_file.claims, *claims_file.audits):
+        entries: tuple[Claim | Audit, ...] = (*claims_file.claims, *claims_file.audits)
+        for entry in entries:
             if entry.id in source_of:
                 other = source_of[entry.id]
                 raise BadInput(f"{path}: claim id '{entry.id}' is given twice (see {other}.yaml)")
@@ -114,9 +115,9 @@ def load_catalog(root: Path) -> Catalog:
         programs=_unique((p.id, p, path) for path, kernel in kernels for p in kernel.programs),
         probes=_unique((p.id, p, path) for path, kernel in kernels for p in kernel.probes),
         kernel_folder={
-            entry.id: path.parent.name
+            name: path.parent.name
             for path, kernel in kernels
-            for entry in (*kernel.variants, *kernel.probes)
+            for name in (*(v.id for v in kernel.variants), *(p.id for p in kernel.probes))
         },
         judging=load_yaml(Judging, root / "config" / "judging.yaml"),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay import evidence
+from assay.compilation import Kind
 from assay.config import Catalog, load_catalog
 from assay.io import dump_record, load_yaml, read_record, sha256_bytes, sha256_file
 from assay.plan import make_plan
@@ -99,7 +100,7 @@ class Dag:
             *self.measurements(),
         ]
 
-    def build_kind(self, artifact: str, arch: str) -> str:
+    def build_kind(self, artifact: str, arch: str) -> Kind:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 

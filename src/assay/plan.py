@@ -116,13 +116,13 @@ def _builds(
     probes: dict[tuple[str, str], BuildJob] = {}
     for claim in claims:
         if isinstance(claim.evaluation, Support):
-            probe, arch = claim.evaluation.probe, claim.evaluation.arch
+            probe, wanted = claim.evaluation.probe, claim.evaluation.arch
             if probe in catalog.probes:
-                probes[probe, arch] = BuildJob(kind="probe", id=probe, arch=arch)
-            elif arch not in catalog.programs[probe].archs or not any(
+                probes[probe, wanted] = BuildJob(kind="probe", id=probe, arch=wanted)
+            elif wanted not in catalog.programs[probe].archs or not any(
                 job.program == probe for job in programs
             ):
-                probes[probe, arch] = BuildJob(kind="program", id=probe, arch=arch)
+                probes[probe, wanted] = BuildJob(kind="program", id=probe, arch=wanted)
     yield from probes.values()
 
 
@@ -133,7 +133,8 @@ def _target_plan(
     programs: Iterable[ProgramJob],
 ) -> TargetPlan:
     """What is measured on, or taken over for, one target."""
-    name, arch = provision.target, catalog.targets[provision.target].arch
+    name: str = provision.target
+    arch: str = catalog.targets[name].arch
     if provision.kind == "none":
         comparisons, programs = [], []
     runnable = [job for job in programs if arch in catalog.programs[job.program].archs]
@@ -190,7 +191,7 @@ def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Itera
             yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
         else:
             way = "measure" if provision.kind == "device" else "recorded"
-            yield Answer(claim=claim.id, target=name, way=way, reason=None, detail=provision.detail)
+            yield _answer(claim.id, name, way, None, provision.detail)
 
 
 def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:

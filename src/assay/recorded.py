@@ -42,7 +42,10 @@ def find_recorded(
     reports: Sequence[Path],
     keys: Sequence[Path],
 ) -> dict[str, tuple[Provision, Path]]:
-    """The first verified report that holds each target. Raises CheckFailed when one does not verify."""
+    """The first verified report that holds each target, with its directory.
+
+    Raises CheckFailed when one does not verify.
+    """
     wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
     for report in reports:
         missing = wanted - found.keys()

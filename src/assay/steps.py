@@ -4,12 +4,10 @@ This is the composition root: the only module that knows all stages. The scripts
 ``workflow/scripts`` call it; each takes the run's directory of records as ``run_dir``.
 """
 
-import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from assay import build as building
@@ -22,6 +20,7 @@ from assay.io import read_record, write_bytes, write_record
 from assay.judge import judge as judge_evidence
 from assay.platform_probe import assert_allocation, record_platform, slurm_allocation
 from assay.profile import profile_arm
+from assay.progress import say
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
@@ -203,25 +202,28 @@ class Steps:
             )
 
 
-@contextlib.contextmanager
-def step(log: str, run_dir: str, name: str) -> Iterator[None]:
-    """Around a workflow script: say how long it took; turn an AssayError into a sentence.
+def run_step(
+    rule: str, arguments: dict[str, str], *, request: str | None, run: str, log: str, **_: object
+) -> None:
+    """Run one step of a workflow from the repository's root; ``rule`` names a method of Steps.
 
-    The error goes to standard error, to ``log`` and to ``<run_dir>/failures/<name>.json``, where
-    the command line finds the exit code it owes its caller.
+    Further keyword arguments are what the workflow watches for changes. An AssayError becomes a
+    sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the command
+    line finds the exit code it owes its caller. Says how long the step took.
     """
+    run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
     started = time.monotonic()
     try:
-        yield
+        getattr(Steps(Path.cwd(), request), rule)(**arguments)
     except AssayError as error:
         failure = {"step": name, "exit_code": error.exit_code, "message": str(error)}
-        write_bytes(Path(run_dir, "failures", f"{name}.json"), json.dumps(failure).encode())
+        write_bytes(run_dir / "failures" / f"{name}.json", json.dumps(failure).encode())
         write_bytes(Path(log), f"{error}\n".encode())
-        sys.stderr.write(f"assay: {name}: {error}\n")
+        say(f"{name}: {error}")
         sys.exit(error.exit_code)
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
-    timing = json.dumps({"step": name, "seconds": round(seconds, 3)}).encode()
-    write_bytes(Path(run_dir, "timings", f"{name}.json"), timing)
+    timing = {"step": name, "seconds": round(seconds, 3)}
+    write_bytes(run_dir / "timings" / f"{name}.json", json.dumps(timing).encode())
     if seconds >= 1:
-        sys.stderr.write(f"  {name}: {seconds:.1f} s\n")
+        say(f"{name}: {seconds:.1f} s")

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 import torch
+
+from assay.device.baselines import PREPARE, flex_block_lists, prepare_library
+from assay.device.errors import Unsupported
+from assay.device.inputs import fill, make_inputs
+from assay.device.oracles import measure_errors, oracle
 from tests.device.helpers import (
     attention_workload,
     bsr_workload,
     dense_workload,
     sparse_attention_workload,
 )
-
-from assay.device.baselines import PREPARE, flex_block_lists, prepare_library
-from assay.device.errors import Unsupported
-from assay.device.inputs import fill, make_inputs
-from assay.device.oracles import measure_errors, oracle
 
 GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
 

@@ -4,6 +4,13 @@ import os
 import signal
 
 import pytest
+
+from assay.device.benchmark import run_process
+from assay.device.benchmark_run import benchmark_record, measure_processes, without
+from assay.device.errors import DeviceError
+from assay.device.oracles import oracle
+from assay.device.prepared import Prepared
+from assay.device.telemetry import Choice
 from tests.device.helpers import (
     HostStopwatch,
     SteadySensor,
@@ -12,13 +19,6 @@ from tests.device.helpers import (
     make_arm,
     protocol,
 )
-
-from assay.device.benchmark import run_process
-from assay.device.benchmark_run import benchmark_record, measure_processes, without
-from assay.device.errors import DeviceError
-from assay.device.oracles import oracle
-from assay.device.prepared import Prepared
-from assay.device.telemetry import Choice
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))

@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 import torch
-from tests.device.helpers import bsr_workload, make_arm
 
 from assay.device.bindings import (
     WORKSPACE_BYTES,
@@ -18,6 +17,7 @@ from assay.device.bindings import (
 from assay.device.errors import Unsupported
 from assay.device.inputs import make_inputs
 from assay.device.jobs import Artifact, sha256_file
+from tests.device.helpers import bsr_workload, make_arm
 
 SOURCE = """
 #include <stddef.h>

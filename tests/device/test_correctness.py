@@ -2,6 +2,12 @@
 
 import pytest
 import torch
+
+from assay.device.correctness import arm_record, check_arm, small_shapes
+from assay.device.errors import Unsupported
+from assay.device.oracles import oracle
+from assay.device.prepared import Prepared
+from assay.device.zygote import Outcome, run_child
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -9,12 +15,6 @@ from tests.device.helpers import (
     dense_workload,
     make_arm,
 )
-
-from assay.device.correctness import arm_record, check_arm, small_shapes
-from assay.device.errors import Unsupported
-from assay.device.oracles import oracle
-from assay.device.prepared import Prepared
-from assay.device.zygote import Outcome, run_child
 
 
 def honest(arm, inputs):

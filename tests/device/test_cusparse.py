@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from tests.device.helpers import bsr_workload
 
 from assay.device.cusparse import ORDERS, ell_columns, ell_values
 from assay.device.inputs import make_inputs, ragged_blocks
 from assay.device.jobs import Pattern
 from assay.device.oracles import densify
+from tests.device.helpers import bsr_workload
 
 
 def from_ell(columns, rows, square, shape):

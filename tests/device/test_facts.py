@@ -2,6 +2,11 @@
 
 import dataclasses
 
+from assay import patterns
+from assay.device.facts import launch_facts
+from assay.device.inputs import make_inputs, workload_blocks
+from assay.device.jobs import Pattern
+from assay.device.oracles import densify
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -9,12 +14,6 @@ from tests.device.helpers import (
     dense_workload,
     sparse_attention_workload,
 )
-
-from assay import patterns
-from assay.device.facts import launch_facts
-from assay.device.inputs import make_inputs, workload_blocks
-from assay.device.jobs import Pattern
-from assay.device.oracles import densify
 
 
 def facts(workload):

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 import torch
+
+from assay import patterns
+from assay.device.inputs import fill, make_inputs, ragged_blocks
+from assay.device.jobs import Pattern
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
 )
-
-from assay import patterns
-from assay.device.inputs import fill, make_inputs, ragged_blocks
-from assay.device.jobs import Pattern
 
 
 class TestMakeInputs:

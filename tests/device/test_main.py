@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.device.test_jobs import job_document
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -4,6 +4,11 @@ import dataclasses
 
 import pytest
 import torch
+
+from assay.device import oracles
+from assay.device.inputs import make_inputs, ragged_blocks
+from assay.device.jobs import Pattern
+from assay.device.oracles import Errors, densify, measure_errors, oracle
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -11,11 +16,6 @@ from tests.device.helpers import (
     dense_workload,
     sparse_attention_workload,
 )
-
-from assay.device import oracles
-from assay.device.inputs import make_inputs, ragged_blocks
-from assay.device.jobs import Pattern
-from assay.device.oracles import Errors, densify, measure_errors, oracle
 
 
 def dense_a(inputs):

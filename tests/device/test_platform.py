@@ -1,10 +1,10 @@
 """assay.device.platform: the Gpu record from NVML's answers and refusals."""
 
 import pytest
-from tests.device.test_telemetry import FakeNvml
 
 from assay.device.platform import dotted, is_compat, loaded_libcuda, read_gpu
 from assay.device.telemetry import Choice
+from tests.device.test_telemetry import FakeNvml
 
 MAPS = """7f00-7f01 r-xp 0 08:01 12 /usr/lib/x86_64-linux-gnu/libc.so.6
 7f02-7f03 r-xp 0 08:01 13 /usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04

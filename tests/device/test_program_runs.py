@@ -3,12 +3,12 @@
 import sys
 
 import pytest
-from tests.device.helpers import SteadySensor
 
 from assay.device.errors import BadJob
 from assay.device.jobs import Job, Target, sha256_file
 from assay.device.program_runs import run_once, run_program
 from assay.device.telemetry import Choice, Recorder
+from tests.device.helpers import SteadySensor
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 

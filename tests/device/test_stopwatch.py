@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tests.device.helpers import protocol
 
 from assay.device import stopwatch as module
 from assay.device.stopwatch import MAX_LEAD_MS, CudaStopwatch, Timing, lead_ms, warm_up
+from tests.device.helpers import protocol
 
 
 class FakeCuda:

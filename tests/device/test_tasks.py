@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from tests.device.helpers import HostStopwatch, SteadySensor
-from tests.device.test_jobs import job_document
 
 from assay.device import benchmark_run, correctness, profile
 from assay.device.errors import BadJob, DeviceError
 from assay.device.jobs import Job, Target, make_comparison, make_protocol
 from assay.device.telemetry import Choice
+from tests.device.helpers import HostStopwatch, SteadySensor
+from tests.device.test_jobs import job_document
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 

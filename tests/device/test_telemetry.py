@@ -1,11 +1,11 @@
 """assay.device.telemetry: the right GPU or a sentence; samples; what voids a block."""
 
 import pytest
-from tests.device.helpers import SteadySensor
 
 from assay.device.errors import NoDevice
 from assay.device.jobs import Target
 from assay.device.telemetry import NvmlSensor, Reading, Recorder, Telemetry, choose_device
+from tests.device.helpers import SteadySensor
 
 H100 = Target("h100", "NVIDIA H100 80GB HBM3")
 

@@ -6,15 +6,19 @@ localrules:
 rule build:
     input:
         sources=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/*.cu")),
-        manifests=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")),
+        manifests=sorted(
+            str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")
+        ),
         lock="requirements/toolchain.txt",
     output:
         f"{RUN}/builds/{{arch}}/{{artifact}}.json",
     log:
         f"{LOGS}/build/{{arch}}/{{artifact}}.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
     script:
@@ -29,9 +33,11 @@ rule inspect:
         f"{RUN}/inspections.json",
     log:
         f"{LOGS}/inspect.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "inspect: count in the files of pinned packages"
     script:

@@ -4,15 +4,17 @@ localrules:
 
 rule judge:
     input:
-        DAG.evidence_files(),
+        ASSAY.evidence_files(),
         claims=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("config/**/*.yaml")),
     output:
         f"{RUN}/verdicts.json",
     log:
         f"{LOGS}/judge.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "judge: what the evidence says of each claim"
     script:

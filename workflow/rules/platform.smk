@@ -6,14 +6,18 @@ rule platform:
         f"{RUN}/{{target}}/platform.json",
     log:
         f"{LOGS}/{{target}}/platform.log",
-    params:
-        request=DAG.request_path,
-        run=RUN,
-        definition=lambda wildcards: DAG.definition(wildcards.target),
+    conda:
+        "../envs/host.yaml"
     resources:
-        gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
-        gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],
-        slurm_partition=lambda wildcards: DAG.gpu_resources(wildcards.target)["slurm_partition"],
+        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
+            "slurm_partition"
+        ],
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+        definition=lambda wildcards: ASSAY.definition(wildcards.target),
     message:
         "platform: what {wildcards.target} is measured on"
     script:

@@ -2,19 +2,27 @@ rule profile:
     input:
         platform=f"{RUN}/{{target}}/platform.json",
         correctness=f"{RUN}/{{target}}/correctness/{{comparison}}.json",
-        binaries=lambda wildcards: DAG.binaries(wildcards.target, wildcards.comparison),
+        binaries=lambda wildcards: ASSAY.binaries(
+            wildcards.target, wildcards.comparison
+        ),
     output:
         f"{RUN}/{{target}}/profile/{{comparison}}.{{arm}}.json.gz",
     log:
         f"{LOGS}/{{target}}/profile/{{comparison}}.{{arm}}.log",
-    params:
-        request=DAG.request_path,
-        run=RUN,
-        definition=lambda wildcards: DAG.definition(wildcards.target, wildcards.comparison),
+    conda:
+        "../envs/host.yaml"
     resources:
-        gpu=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu"],
-        gpu_model=lambda wildcards: DAG.gpu_resources(wildcards.target)["gpu_model"],
-        slurm_partition=lambda wildcards: DAG.gpu_resources(wildcards.target)["slurm_partition"],
+        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
+            "slurm_partition"
+        ],
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+        definition=lambda wildcards: ASSAY.definition(
+            wildcards.target, wildcards.comparison
+        ),
     message:
         "profile: {wildcards.arm} of {wildcards.comparison} on {wildcards.target}"
     script:

@@ -6,16 +6,20 @@ rule report:
     input:
         verdicts=f"{RUN}/verdicts.json",
         pipeline=f"{RUN}/pipeline.json",
-        templates=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("reports/templates/*")),
+        templates=sorted(
+            str(p.relative_to(ROOT)) for p in ROOT.glob("reports/templates/*")
+        ),
     output:
-        html=f"{DAG.report_dir}/report.html",
-        markdown=f"{DAG.report_dir}/report.md",
-        verdicts=f"{DAG.report_dir}/verdicts.json",
+        html=f"{ASSAY.report_dir}/report.html",
+        markdown=f"{ASSAY.report_dir}/report.md",
+        verdicts=f"{ASSAY.report_dir}/verdicts.json",
     log:
         f"{LOGS}/report.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "report: render {output.html}"
     script:

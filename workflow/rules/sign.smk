@@ -4,18 +4,20 @@ localrules:
 
 rule sign:
     input:
-        f"{DAG.report_dir}/report.html",
-        f"{DAG.report_dir}/report.md",
-        f"{DAG.report_dir}/verdicts.json",
+        f"{ASSAY.report_dir}/report.html",
+        f"{ASSAY.report_dir}/report.md",
+        f"{ASSAY.report_dir}/verdicts.json",
     output:
-        manifest=f"{DAG.report_dir}/manifest.json",
-        attestation=f"{DAG.report_dir}/attestation.json",
-        key=f"{DAG.report_dir}/signer.pub",
+        manifest=f"{ASSAY.report_dir}/manifest.json",
+        attestation=f"{ASSAY.report_dir}/attestation.json",
+        key=f"{ASSAY.report_dir}/signer.pub",
     log:
         f"{LOGS}/sign.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "sign: manifest and attestation"
     script:

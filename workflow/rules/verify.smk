@@ -4,15 +4,17 @@ localrules:
 
 rule verify:
     input:
-        f"{DAG.report_dir}/attestation.json",
-        f"{DAG.report_dir}/manifest.json",
+        f"{ASSAY.report_dir}/attestation.json",
+        f"{ASSAY.report_dir}/manifest.json",
     output:
         f"{RUN}/verified.txt",
     log:
         f"{LOGS}/verify.log",
+    conda:
+        "../envs/host.yaml"
     params:
-        request=DAG.request_path,
-        run=RUN,
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
     message:
         "verify: the report, as its reader would"
     script:

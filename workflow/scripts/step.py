@@ -1,12 +1,11 @@
 """The shim behind every rule: the rule's name is the step, its wildcards are the arguments."""
 
+import sys
 from pathlib import Path
 
-from snakemake.script import snakemake
+sys.path.insert(0, str(Path.cwd() / "src"))
 
-from assay.steps import Steps, step
+from assay.steps import run_step
 
-name = ".".join([snakemake.rule, *snakemake.wildcards])
-with step(snakemake.log[0], snakemake.params.run, name):
-    steps = Steps(Path.cwd(), snakemake.params.request)
-    getattr(steps, snakemake.rule)(**dict(snakemake.wildcards.items()))
+job = snakemake  # noqa: F821 - put here by Snakemake before this script starts
+run_step(job.rule, dict(job.wildcards.items()), **dict(job.params.items()), log=job.log[0])
