@@ -1,0 +1,68 @@
+"""JSON Schemas of every record, exported for readers in other languages.
+
+``python -m assay.json_schemas`` writes them into workflow/schemas; a test holds them against the
+models.
+"""
+
+import json
+from pathlib import Path
+
+from assay.io import write_bytes
+from assay.records.attestation import PipelineRecord, Statement
+from assay.records.base import Record
+from assay.records.builds import BuildRecord
+from assay.records.claims import ClaimsFile
+from assay.records.kernels import KernelManifest
+from assay.records.manifest import Manifest
+from assay.records.measurements import (
+    BenchmarkRecord,
+    CorrectnessRecord,
+    InspectionsRecord,
+    ProfileRecord,
+    ProgramRecord,
+)
+from assay.records.plan import Plan, Request, RunConfig
+from assay.records.platform import PlatformRecord
+from assay.records.targets import Target
+from assay.records.verdicts import VerdictsFile
+from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
+
+DOCUMENTS: dict[str, type[Record]] = {
+    "benchmark": BenchmarkRecord,
+    "build": BuildRecord,
+    "claims": ClaimsFile,
+    "comparisons": ComparisonsFile,
+    "correctness": CorrectnessRecord,
+    "inspections": InspectionsRecord,
+    "judging": Judging,
+    "kernels": KernelManifest,
+    "manifest": Manifest,
+    "pipeline": PipelineRecord,
+    "plan": Plan,
+    "platform": PlatformRecord,
+    "profile": ProfileRecord,
+    "program": ProgramRecord,
+    "protocols": ProtocolsFile,
+    "request": Request,
+    "run": RunConfig,
+    "statement": Statement,
+    "target": Target,
+    "verdicts": VerdictsFile,
+    "workloads": WorkloadsFile,
+}
+"""File name of each schema to the record it describes."""
+
+
+def schema_text(record: type[Record]) -> str:
+    """The record's JSON Schema (draft 2020-12), sorted and indented."""
+    return json.dumps(record.model_json_schema(by_alias=True), indent=1, sort_keys=True) + "\n"
+
+
+def export(folder: Path) -> None:
+    """Write every schema as ``<folder>/<name>.schema.json``."""
+    for name, record in DOCUMENTS.items():
+        write_bytes(folder / f"{name}.schema.json", schema_text(record).encode())
+
+
+if __name__ == "__main__":
+    export(Path(__file__).resolve().parents[2] / "workflow" / "schemas")
