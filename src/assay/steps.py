@@ -109,14 +109,14 @@ class Steps:
             self._same_gpu(target, record.gpu_uuid)
             write_record(record, self.run_dir / path)
 
-    def program(self, target: str, job_id: str) -> None:
+    def program(self, target: str, job: str) -> None:
         """An original program with one list of arguments."""
-        path = evidence.program_path(target, job_id)
+        path = evidence.program_path(target, job)
         if not self._take_over(target, path):
-            job = next(j for j in self._plan_of(target).programs if j.id == job_id)
-            build, artifact = self._binary(job.program, self.dag.target(target).arch)
+            planned = next(j for j in self._plan_of(target).programs if j.id == job)
+            build, artifact = self._binary(planned.program, self.dag.target(target).arch)
             record = measure.run_program(
-                self.dag.catalog, self.dag.request.device_python, target, job, build, artifact
+                self.dag.catalog, self.dag.request.device_python, target, planned, build, artifact
             )
             self._same_gpu(target, record.gpu_uuid)
             write_record(record, self.run_dir / path)

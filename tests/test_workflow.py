@@ -1,0 +1,33 @@
+"""The workflow's rules against the steps they call."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.steps import Steps
+
+ROOT = Path(__file__).resolve().parents[1]
+RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |\Z)", re.MULTILINE | re.DOTALL)
+RULES = {
+    name: body
+    for path in sorted((ROOT / "workflow" / "rules").glob("*.smk"))
+    for name, body in RULE.findall(path.read_text())
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_hands_its_wildcards_to_the_step_of_its_name(rule: str) -> None:
+    body = RULES[rule]
+    outputs = body.split("output:")[1].split("log:")[0]
+    wildcards = set(re.findall(r"\{\{(\w+)\}\}", outputs))
+    parameters = set(inspect.signature(getattr(Steps, rule)).parameters) - {"self"}
+    assert wildcards == parameters
+
+
+def test_every_stage_of_the_design_has_a_rule() -> None:
+    assert set(RULES) == {
+        "plan", "build", "inspect", "platform", "correctness", "benchmark", "program",
+        "profile", "judge", "report", "sign", "verify",
+    }  # fmt: skip
