@@ -50,6 +50,16 @@ def test_only_packages_of_the_lock(packages: Packages):
         inspect_packages([claim(package="cutlass")], packages)
 
 
+def test_a_run_that_inspects_nothing_needs_no_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(root: Path) -> Packages:
+        raise AssertionError("packages were asked for")
+
+    monkeypatch.setattr("assay.inspect_package.ensure_packages", refuse)
+    assert inspect_or_take(tmp_path, [b.claim("other", b.unanswerable())], None).inspections == ()
+
+
 class TestTakingOver:
     """A node without wheels takes another machine's counts, if they answer the same question."""
 

@@ -66,6 +66,16 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+def test_what_a_scheduler_granted_goes_with_the_evidence(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    run_dir = write_run(root)
+    granted = Path("allocations", "h100", "platform.json")
+    (run_dir / granted).parent.mkdir(parents=True)
+    (run_dir / granted).write_text("{}")
+    render(root, run_dir, root / "reports" / "demo_run")
+    assert (root / "reports" / "demo_run" / "evidence" / granted).read_text() == "{}"
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with one rendered report of measured figures."""

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.config import load_catalog
+from assay.dag import CLUSTER_CORES, Dag
+from assay.plan import make_plan
 from assay.steps import Steps
+from tests.report_fixtures import make_request, provision, write_repository
 
 ROOT = Path(__file__).resolve().parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |\Z)", re.MULTILINE | re.DOTALL)
@@ -31,3 +35,17 @@ def test_every_stage_of_the_design_has_a_rule() -> None:
         "plan", "build", "inspect", "platform", "correctness", "benchmark", "program",
         "profile", "judge", "report", "sign", "verify",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("executor", "kind", "threads"),
+    [("local", "device", 64), ("slurm", "device", CLUSTER_CORES), ("slurm", "recorded", 1)],
+)
+def test_a_cluster_is_not_asked_for_the_cores_of_the_submitting_machine(
+    tmp_path: Path, executor: str, kind: str, threads: int
+) -> None:
+    catalog = load_catalog(write_repository(tmp_path))
+    request = make_request("cores", [provision(kind=kind)], ["demo"])
+    request = request.model_copy(update={"executor": executor})
+    dag = Dag(catalog, request, None, make_plan(catalog, request))
+    assert dag.threads("h100", 64) == threads

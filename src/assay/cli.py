@@ -21,7 +21,7 @@ from assay.doctor import diagnose
 from assay.errors import AssayError, BadInput, CheckFailed
 from assay.io import load_yaml, read_record
 from assay.plan import make_plan
-from assay.recorded import trusted_keys
+from assay.published import trusted_keys
 from assay.records.claims import Unanswerable
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile

@@ -16,6 +16,9 @@ from assay.records.base import Record
 from assay.records.plan import Plan, Provision, Request, RunConfig, TargetPlan
 from assay.records.targets import Target
 
+CLUSTER_CORES = 4
+"""Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
+
 
 @dataclass(frozen=True)
 class Dag:
@@ -121,6 +124,16 @@ class Dag:
         code = sorted((Path(__file__).parent / "device").glob("*.py"))
         digests = [sha256_file(path) for path in code]
         return sha256_bytes(b"".join(map(dump_record, parts)) + "".join(digests).encode())
+
+    def threads(self, target: str, cores: int) -> int:
+        """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.
+
+        Here a measurement has the whole machine: compilers beside it would disturb its launches.
+        A cluster's node is another machine, which need not have as many.
+        """
+        if not self.is_measured_here(target):
+            return 1
+        return CLUSTER_CORES if self.request.executor == "slurm" else cores
 
     def gpu_resources(self, target: str) -> dict[str, int | str]:
         """Snakemake resources of a job of this target."""

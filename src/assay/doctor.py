@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.config import load_catalog
 from assay.errors import AssayError, MissingEnvironment
 from assay.measure import probe_device
-from assay.recorded import published_reports, trusted_keys
+from assay.published import published_reports, trusted_keys
 from assay.toolchain import find_host_compiler, toolchain_directory
 from assay.verify import verify
 

@@ -16,10 +16,13 @@ def inspect_or_take(
 ) -> InspectionsRecord:
     """Inspect the packages, or take ``prebuilt/inspections.json`` where it answers the same.
 
-    A node without a network has no wheels; the lock says which files the other machine read.
+    A node without a network has no wheels; the lock says which files the other machine read. Where
+    no claim inspects anything, no wheels are asked for.
     Raises MissingEnvironment where neither is to be had.
     """
-    wanted = list(claims)
+    wanted = [claim for claim in claims if isinstance(claim.evaluation, InspectionOf)]
+    if not wanted:
+        return InspectionsRecord(schema="assay/inspections/1", inspections=())
     if prebuilt is not None and (prebuilt / "inspections.json").is_file():
         record = read_record(InspectionsRecord, prebuilt / "inspections.json")
         if _answers(record, wanted, locked_versions(root)):

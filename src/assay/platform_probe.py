@@ -17,6 +17,13 @@ from assay.records.platform import Allocation, Device, PlatformRecord
 from assay.records.targets import Target
 
 PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "matplotlib", "securesystemslib")
+TYPED_GPU = (
+    r"^\s*JOB_GRES=(?:\S*,)?gpu:([\w.-]+):(\d+)",
+    r"^\s*(?:Alloc)?TRES=\S*\bgres/gpu:([\w.-]+)=(\d+)",
+    r"^\s*TresPer(?:Job|Node)=\S*\bgres[/:]gpu:([\w.-]+)[:=](\d+)",
+)
+"""Where Slurm names a job's GPUs: what it granted, then what it accounts for (typed only where the
+site tracks types), then what was asked for."""
 
 
 def record_platform(request: Request, target: Target, device: Device) -> PlatformRecord:
@@ -57,17 +64,18 @@ def slurm_allocation(environment: Mapping[str, str]) -> Allocation | None:
         return None
     try:
         shown = subprocess.run(
-            ["scontrol", "show", "job", job_id], capture_output=True, text=True, check=True
-        ).stdout
+            ["scontrol", "show", "job", "--details", job_id],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
     except (OSError, subprocess.CalledProcessError) as error:
         raise MissingEnvironment(f"Slurm does not describe job {job_id}: {error}") from error
     return parse_allocation(shown, environment)
 
 
 def parse_allocation(shown: str, environment: Mapping[str, str]) -> Allocation:
-    """Read ``scontrol show job``: the typed GPU in AllocTRES, or in the request where the site
-    does not track typed GPUs."""
-    typed = re.search(r"gres[/:]gpu:([A-Za-z0-9_.-]+)[:=](\d+)", shown)
+    """Read ``scontrol show job --details``; no GPU type where Slurm names none."""
+    matches = (re.search(pattern, shown, re.MULTILINE) for pattern in TYPED_GPU)
+    typed = next((match for match in matches if match), None)
     node = environment.get("SLURMD_NODENAME") or _word(r"\bBatchHost=(\S+)", shown)
     return Allocation(
         scheduler="slurm",

@@ -12,8 +12,8 @@ from pathlib import Path
 from assay.config import Catalog, load_catalog
 from assay.errors import BadInput
 from assay.io import read_record, read_text, write_bytes
+from assay.published import published_reports
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.recorded import published_reports
 from assay.report_format import interval, quantity
 
 BEGIN = "<!-- results: begin (python -m assay.readme_table --write) -->"
@@ -24,8 +24,8 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     """Markdown: where it was measured, counts by source, and every verdict with a measured figure
     of a benchmark or a program."""
     entries = verdicts.verdicts
-    lines = [*_measured_on(entries, report), "", *_counts(catalog, entries), "", *_rows(catalog, entries)]
-    return "\n".join(lines)
+    parts = (_measured_on(entries, report), _counts(catalog, entries), _rows(catalog, entries))
+    return "\n\n".join("\n".join(lines) for lines in parts)
 
 
 def _measured_on(entries: Iterable[Verdict], report: str) -> list[str]:
@@ -54,7 +54,10 @@ def _counts(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
 
 
 def _rows(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
-    lines = ["| claim | stands at | claimed | measured, 90 % interval | verdict |", "|---|---|---:|---:|---|"]
+    lines = [
+        "| claim | stands at | claimed | measured, 90 % interval | verdict |",
+        "|---|---|---:|---:|---|",
+    ]
     for v in entries:
         claim = catalog.claims.get(v.claim)
         if claim is None or v.ci90 is None or not isinstance(v.measured, float):
@@ -76,7 +79,8 @@ def newest_tables(root: Path) -> str:
         raise BadInput("reports/published holds no report")
     report = reports[0]
     verdicts = read_record(VerdictsFile, report / "verdicts.json")
-    return result_tables(load_catalog(report / "evidence"), verdicts, report.relative_to(root).as_posix())
+    name = report.relative_to(root).as_posix()
+    return result_tables(load_catalog(report / "evidence"), verdicts, name)
 
 
 def replaced(text: str, tables: str) -> str:

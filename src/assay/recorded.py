@@ -24,17 +24,6 @@ from assay.records.plan import Provision
 from assay.verify import verify
 
 
-def published_reports(root: Path) -> list[Path]:
-    """Report directories that belong to the repository, newest name first."""
-    folder = root / "reports" / "published"
-    return sorted((p.parent for p in folder.glob("*/manifest.json")), reverse=True)
-
-
-def trusted_keys(root: Path) -> list[Path]:
-    """The public keys that the repository trusts."""
-    return sorted((root / "config" / "trusted_keys").glob("*.pub"))
-
-
 def find_recorded(
     root: Path,
     catalog: Catalog,

@@ -97,7 +97,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
                     raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
                 yield path
         else:
-            jobs = sorted((run_dir / target / "allocation").glob("*.json"))
+            jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]
     yield from (path for path in paths if (run_dir / path).is_file())
 

@@ -12,7 +12,8 @@ from assay.config import Catalog
 from assay.errors import BadInput, MissingEnvironment
 from assay.io import write_record_if_changed
 from assay.measure import probe_device
-from assay.recorded import find_recorded, published_reports, trusted_keys
+from assay.published import published_reports, trusted_keys
+from assay.recorded import find_recorded
 from assay.records.plan import Provision, Request
 from assay.sign import load_or_create_signer
 

@@ -21,6 +21,7 @@ from assay.judge import judge as judge_evidence
 from assay.platform_probe import assert_allocation, record_platform, slurm_allocation
 from assay.profile import profile_arm
 from assay.progress import say
+from assay.published import trusted_keys
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
@@ -147,7 +148,7 @@ class Steps:
     def verify(self) -> None:
         """Verify the signed report with the signer's own key and the trusted ones."""
         own = sign.public_key_path(Path(self.dag.request.signing_key))
-        keys = [own, *recorded.trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
+        keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         result = verify_report(self.report_dir, keys)
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())

@@ -10,8 +10,7 @@ rule benchmark:
         f"{LOGS}/{{target}}/benchmark/{{comparison}}.log",
     conda:
         "../envs/host.yaml"
-    # A benchmark has the whole machine: compilers beside it would disturb its launches.
-    threads: lambda wildcards: workflow.cores if ASSAY.is_measured_here(wildcards.target) else 1
+    threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     resources:
         gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
         gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],

@@ -8,7 +8,7 @@ rule program:
         f"{LOGS}/{{target}}/program/{{job}}.log",
     conda:
         "../envs/host.yaml"
-    threads: lambda wildcards: workflow.cores if ASSAY.is_measured_here(wildcards.target) else 1
+    threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     resources:
         gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
         gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],

@@ -1,0 +1,302 @@
+"""The workflow through the real executor: every GPU job lands on its target's node.
+
+No node here has a GPU that could compute, so the measurements come from a signed report. That
+report is a test fixture: its samples are made up by a seeded generator and never leave the test's
+temporary directory.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay.config import load_catalog
+from assay.errors import CheckFailed
+from assay.evidence import load_evidence
+from assay.io import read_record, write_bytes
+from assay.judge import judge
+from assay.platform_probe import assert_allocation, parse_allocation
+from assay.records.platform import Allocation
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.verify import verify
+from tests.report_fixtures import JUDGING, PROTOCOLS, provision, signed_report, write_run
+from tests.slurm.cluster import NODES, PARTITION, Cluster
+
+pytestmark = pytest.mark.slurm
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CODE = ("Snakefile", "workflow", "profiles", "src", "requirements", "reports/templates")
+FIXTURE = "synthetic_test_fixture"
+RUN = "slurm_test"
+COMPARISON = "fixture_duel"
+
+CONFIG = """
+schema: assay/run/1
+sources: [fixture]
+targets: [l4, h100]
+runtime: auto
+executor: local
+"""
+
+CLAIMS = f"""
+schema: assay/claims/1
+source:
+  {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
+claims:
+""" + "".join(
+    f"""
+  - id: fixture_{target}
+    kind: measurement
+    statement: One library beside another, on {target}
+    place: {{section: Results, line: 1}}
+    value: 1.4
+    unit: ratio
+    resolution: 0.1
+    hardware: {{target: {target}, as_stated: {target}}}
+    evaluation:
+      kind: benchmark
+      metric: rate_ratio
+      terms: [{{comparison: {COMPARISON}, arm: second, over: first}}]
+"""
+    for target in NODES
+)
+
+WORKLOADS = """
+schema: assay/workloads/1
+workloads:
+  - id: fixture_bsr
+    operation: bsr_gemm
+    dtype: float16
+    distribution: normal
+    seed: 1
+    m: 1024
+    n: 1024
+    k: 1024
+    pattern: {kind: random, block_rows: 128, block_cols: 128, blocks_per_row: 2}
+    relative_tolerance: 1.0e-3
+"""
+
+COMPARISONS = f"""
+schema: assay/comparisons/1
+comparisons:
+  - id: {COMPARISON}
+    title: Two libraries
+    protocol: standard
+    control: first
+    profile: []
+    arms:
+      - {{id: first, variant: torch_bsr, workload: fixture_bsr}}
+      - {{id: second, variant: cusparse_bsr, workload: fixture_bsr}}
+"""
+
+KERNELS = "schema: assay/kernels/1\nvariants:\n" + "".join(
+    f"""
+  - id: {name}
+    operation: bsr_gemm
+    title: "{name}"
+    kind: library
+    entry: {name}
+    artifact: original
+    built_from: as installed
+"""
+    for name in ("torch_bsr", "cusparse_bsr")
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A finished ``reproduce --executor slurm``."""
+
+    root: Path
+    fixture: Path
+    key: Path
+    process: subprocess.CompletedProcess[str]
+
+    @property
+    def told(self) -> str:
+        """All that the run printed, for a failing assertion."""
+        return self.process.stdout + self.process.stderr
+
+
+@pytest.fixture(scope="module")
+def reproduced(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
+    folder = tmp_path_factory.mktemp("slurm")
+    fixture = _signed_fixture(folder)
+    root = _write_config(folder / "checkout")
+    _copy_code(root)
+    key, public = folder / "own" / "key", folder / "key.pub"
+    command = [
+        sys.executable, "-m", "assay.cli", "reproduce", "--executor", "slurm", "--run", RUN,
+        "--recorded", str(fixture), "--key", str(public), "--signing-key", str(key),
+        "--runtime", "host", "--cores", "2",
+    ]  # fmt: skip
+    environment = {**os.environ, "ASSAY_ROOT": str(root), "PYTHONPATH": str(root / "src")}
+    process = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, timeout=400, check=False
+    )
+    return Reproduced(root, fixture, public, process)
+
+
+def _signed_fixture(folder: Path) -> Path:
+    """A signed report, in a repository of its own, with made-up measurements of both targets."""
+    root = _write_config(folder / "recorder")
+    shutil.copytree(REPOSITORY / "reports" / "templates", root / "reports" / "templates")
+    write_run(root, FIXTURE, [provision(target, detail="a test fixture") for target in NODES])
+    return signed_report(root, FIXTURE, folder / "key")
+
+
+def _write_config(root: Path) -> Path:
+    """The configuration of one comparison of two libraries: nothing has to be compiled."""
+    files = {
+        "config/config.yaml": CONFIG,
+        "config/claims/fixture.yaml": CLAIMS,
+        "config/workloads/fixture.yaml": WORKLOADS,
+        "config/comparisons/fixture.yaml": COMPARISONS,
+        "config/protocols.yaml": PROTOCOLS,
+        "config/judging.yaml": JUDGING,
+        "kernels/bsr_gemm/kernel.yaml": KERNELS,
+    }
+    for path, text in files.items():
+        write_bytes(root / path, text.encode())
+    for target in NODES:
+        described = REPOSITORY / "config" / "targets" / f"{target}.yaml"
+        write_bytes(root / "config" / "targets" / f"{target}.yaml", described.read_bytes())
+    return root
+
+
+def _copy_code(root: Path) -> None:
+    for name in CODE:
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copyfile(source, root / name)
+
+
+def test_it_runs_to_its_end(reproduced: Reproduced, cluster: Cluster) -> None:
+    assert reproduced.process.returncode == 0, reproduced.told + cluster.logs()
+
+
+@pytest.mark.parametrize(
+    "job", ["platform", f"correctness.{COMPARISON}", f"benchmark.{COMPARISON}"]
+)
+@pytest.mark.parametrize("target", NODES)
+def test_every_gpu_job_ran_on_the_node_of_its_target(
+    reproduced: Reproduced, target: str, job: str
+) -> None:
+    path = reproduced.root / "results" / RUN / "allocations" / target / f"{job}.json"
+    found = read_record(Allocation, path)
+    described = load_catalog(reproduced.root).targets[target]
+    assert (found.node, found.gpu_model, found.gpu_count) == (target, described.gpu_model, 1)
+    assert (found.scheduler, found.partition) == ("slurm", described.slurm_partition)
+
+
+def test_no_two_jobs_shared_an_allocation(reproduced: Reproduced) -> None:
+    paths = sorted((reproduced.root / "results" / RUN / "allocations").glob("*/*.json"))
+    assert len(paths) == 3 * len(NODES)
+    assert len({read_record(Allocation, path).job_id for path in paths}) == len(paths)
+
+
+def test_the_report_verifies(reproduced: Reproduced) -> None:
+    report = reproduced.root / "reports" / RUN
+    own = reproduced.root.parent / "own" / "key.pub"
+    result = verify(report, [own, reproduced.key], repository=reproduced.root)
+    assert result.passed
+    assert result.run == RUN
+    assert not result.notes, "the fixture's claims are the checkout's"
+
+
+def test_without_the_key_of_its_origin_it_does_not(reproduced: Reproduced) -> None:
+    own = reproduced.root.parent / "own" / "key.pub"
+    with pytest.raises(CheckFailed, match="origin"):
+        verify(reproduced.root / "reports" / RUN, [own])
+
+
+def test_verdicts_are_those_of_the_recorded_evidence(reproduced: Reproduced) -> None:
+    recorded = reproduced.fixture / "evidence"
+    direct = judge(load_catalog(recorded), load_evidence(recorded)).verdicts
+    told = read_record(VerdictsFile, reproduced.root / "reports" / RUN / "verdicts.json").verdicts
+    assert [_elsewhere(verdict) for verdict in direct] == list(told)
+    # The samples are the same for both: what an H100 could do, an L4 could not.
+    assert {verdict.target: (verdict.status.value, verdict.reason) for verdict in told} == {
+        "h100": ("reproduced", None),
+        "l4": ("inconclusive", "below_roofline_bound"),
+    }
+
+
+def _elsewhere(verdict: Verdict) -> Verdict:
+    """The verdict as a run states it that took the figure over instead of measuring it."""
+    assert verdict.measured_on is not None
+    assert verdict.measured_on.in_this_run
+    taken = verdict.measured_on.model_copy(update={"in_this_run": False})
+    return verdict.model_copy(update={"measured_on": taken})
+
+
+@pytest.mark.parametrize(("node", "other"), [("l4", "h100"), ("h100", "l4")])
+def test_a_job_on_the_wrong_node_is_refused_by_name(
+    cluster: Cluster, tmp_path: Path, node: str, other: str
+) -> None:
+    allocation = _allocation_of_a_job_on(node, tmp_path)
+    assert allocation.node == node
+    targets = load_catalog(_write_config(tmp_path / "repository")).targets
+    assert_allocation(targets[node], allocation)
+    wanted = (
+        f"job {allocation.job_id} on node {node} was given GPU type '{node}', "
+        f"but target {other} needs '{other}'"
+    )
+    with pytest.raises(CheckFailed) as caught:
+        assert_allocation(targets[other], allocation)
+    assert str(caught.value) == wanted
+
+
+def _allocation_of_a_job_on(node: str, folder: Path) -> Allocation:
+    """What Slurm really says, inside the job, of a job that asked for this node's GPU."""
+    shown = folder / "shown"
+    job = _job(node, "scontrol show job --details $SLURM_JOB_ID", shown)
+    assert job.returncode == 0, job.stderr
+    return parse_allocation(shown.read_text(), {"SLURM_JOB_ID": job.stdout.strip()})
+
+
+def _job(
+    node: str, command: str, output: Path, directory: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as a job with this node's GPU; its exit code is the job's."""
+    return subprocess.run(
+        [
+            "sbatch", "--wait", "--parsable", f"--partition={PARTITION}",
+            f"--gpus={NODES[node]}:1", f"--output={output}", f"--wrap={command}",
+        ],
+        cwd=directory, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
+    reproduced: Reproduced, tmp_path: Path
+) -> None:
+    root, output = reproduced.root, tmp_path / "output"
+    path = root / "results" / RUN / "allocations" / "h100" / "platform.json"
+    before = path.read_bytes()
+    call = (
+        "import sys; sys.path.insert(0, 'src'); from assay.steps import run_step; "
+        f"run_step('platform', {{'target': 'h100'}}, request='results/{RUN}/request.json', "
+        f"run='{RUN}', log='results/{RUN}/logs/wrong.log')"
+    )
+    job = _job("l4", f"{sys.executable} -c {shlex.quote(call)}", output, root)
+    assert job.returncode == 1, job.stderr + output.read_text()
+    failure = json.loads((root / "results" / RUN / "failures" / "platform.h100.json").read_text())
+    assert failure["exit_code"] == 1
+    assert "on node l4 was given GPU type 'l4', but target h100 needs 'h100'" in failure["message"]
+    assert path.read_bytes() == before
