@@ -167,6 +167,8 @@ class Steps:
     def _take_over(self, target: str, path: str) -> bool:
         """Copy a recorded file where the plan says so. A GPU job first asserts its allocation."""
         allocation = slurm_allocation(os.environ) if self.dag.needs_gpu(target) else None
+        if allocation is None and self.dag.request.executor == "slurm":
+            raise CheckFailed(f"{path}: a job of the cluster runs outside any Slurm job")
         assert_allocation(self.dag.target(target), allocation)
         if allocation is not None:
             name = path.removeprefix(f"{target}/").split(".json")[0].replace("/", ".")
