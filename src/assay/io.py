@@ -74,10 +74,13 @@ def load_yaml(model: type[R], path: Path) -> R:
     """Read a YAML file as ``model``. Raises BadInput with one sentence for any defect."""
     try:
         data = yaml.load(read_text(path), Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+        text = json.dumps(data)
+    except RecursionError:
+        raise BadInput(f"{path}: is nested too deeply") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise BadInput(f"{path}: not valid YAML: {reason}") from error
-    return parse_record(model, json.dumps(data), path)
+    return parse_record(model, text, path)
 
 
 def read_record(model: type[R], path: Path) -> R:
