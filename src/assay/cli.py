@@ -208,10 +208,7 @@ def claims(
 ) -> None:
     """Every claim, where it stands in its source, and how it is answered."""
     catalog = load_catalog(ROOT)
-    for name in source or ():
-        if name not in catalog.sources:
-            known = ", ".join(catalog.sources)
-            raise BadInput(f"there is no source '{name}'; known: {known}")
+    catalog.check_selection(source or (), ())
     rows = [_claim_row(catalog, claim_id) for claim_id in catalog.claims]
     rows = [row for row in rows if not source or row["source"] in source]
     if as_json:

@@ -56,6 +56,16 @@ class Catalog:
     """Folder under kernels/ of each variant and probe."""
     judging: Judging
 
+    def check_selection(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """Raise BadInput for the first source or target that there is none of."""
+        for noun, names, known in (
+            ("source", sources, sorted(self.sources)),
+            ("target", targets, sorted(self.targets)),
+        ):
+            for name in names:
+                if name not in known:
+                    raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(known)}")
+
     def claims_of(self, sources: Iterable[str]) -> Iterator[Claim]:
         """Claims of the given sources, in file order."""
         for source in sources:

@@ -13,7 +13,7 @@ from assay.config import Catalog, load_catalog
 from assay.io import dump_record, load_yaml, read_record, sha256_bytes, sha256_file
 from assay.plan import make_plan
 from assay.records.base import Record
-from assay.records.plan import Plan, Provision, Request, RunConfig, TargetPlan
+from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
 from assay.records.targets import Target
 
 CLUSTER_CORES = 4
@@ -47,12 +47,13 @@ class Dag:
         """Every build record."""
         return [self.path(evidence.build_path(job.id, job.arch)) for job in self.plan.builds]
 
-    def _target_plan(self, target: str) -> TargetPlan:
+    def target_plan(self, target: str) -> TargetPlan:
+        """All jobs of one target."""
         return next(plan for plan in self.plan.targets if plan.target == target)
 
     def is_measured_here(self, target: str) -> bool:
         """Whether the target's figures are measured in this run."""
-        return self._target_plan(target).provision.kind == "device"
+        return self.target_plan(target).provision.kind == "device"
 
     def needs_gpu(self, target: str) -> bool:
         """Whether jobs of the target ask for a GPU."""
@@ -66,33 +67,30 @@ class Dag:
         """Build records that a comparison's jobs need on this target; none when taken over."""
         if not self.is_measured_here(target):
             return []
+        jobs = self.kernel_builds(target, comparison)
+        return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+
+    def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
+        """The compilations whose outcome a comparison's arms run on this target."""
         arch = self.target(target).arch
         variants = {arm.variant for arm in self.catalog.comparisons[comparison].arms}
-        return [
-            self.path(evidence.build_path(job.id, job.arch))
-            for job in self.plan.builds
-            if job.id in variants and job.arch == arch
-        ]
+        return [job for job in self.plan.builds if job.id in variants and job.arch == arch]
 
     def program_binary(self, target: str, job_id: str) -> list[str]:
         """The build record of a program job; none when taken over."""
         if not self.is_measured_here(target):
             return []
-        job = next(job for job in self._target_plan(target).programs if job.id == job_id)
+        job = next(job for job in self.target_plan(target).programs if job.id == job_id)
         return [self.path(evidence.build_path(job.program, self.target(target).arch))]
 
     def measurements(self) -> list[str]:
         """Every record of every target that has a device or a recorded report."""
-        files: list[str] = []
-        for plan in self.plan.targets:
-            if plan.provision.kind == "none":
-                continue
-            files.append(evidence.platform_path(plan.target))
-            files += [evidence.correctness_path(plan.target, c) for c in plan.comparisons]
-            files += [evidence.benchmark_path(plan.target, c) for c in plan.comparisons]
-            files += [evidence.program_path(plan.target, job.id) for job in plan.programs]
-            files += [evidence.profile_path(plan.target, c, a) for c, a in plan.profiles]
-        return [self.path(file) for file in files]
+        return [
+            self.path(file)
+            for plan in self.plan.targets
+            if plan.provision.kind != "none"
+            for file in evidence.target_paths(plan)
+        ]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
@@ -113,7 +111,7 @@ class Dag:
         Covers where the figures come from, the target, the device side's code and, for a
         comparison, its arms, workloads, variants and protocol.
         """
-        parts: list[Record] = [self._target_plan(target).provision, self.target(target)]
+        parts: list[Record] = [self.target_plan(target).provision, self.target(target)]
         parts.append(self.catalog.judging)
         if comparison is not None:
             described = self.catalog.comparisons[comparison]

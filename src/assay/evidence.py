@@ -17,7 +17,7 @@ from assay.records.measurements import (
     ProfileRecord,
     ProgramRecord,
 )
-from assay.records.plan import Plan
+from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
 
 BuildKey = tuple[str, str]
@@ -81,6 +81,17 @@ def program_path(target: str, job: str) -> str:
 def profile_path(target: str, comparison: str, arm: str) -> str:
     """<target>/profile/<comparison>.<arm>.json.gz."""
     return f"{target}/profile/{comparison}.{arm}.json.gz"
+
+
+def target_paths(plan: TargetPlan) -> list[str]:
+    """Every record path that the plan of one target calls for."""
+    target = plan.target
+    paths = [platform_path(target)]
+    for comparison in plan.comparisons:
+        paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
+    paths += [program_path(target, job.id) for job in plan.programs]
+    paths += [profile_path(target, comparison, arm) for comparison, arm in plan.profiles]
+    return paths
 
 
 def load_evidence(directory: Path) -> Evidence:

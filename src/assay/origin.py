@@ -7,8 +7,7 @@ from securesystemslib.signer import SSlibKey
 
 from assay.attestation import check_signatures, parse_envelope, parse_statement
 from assay.errors import AssayError
-from assay.evidence import benchmark_path, correctness_path, platform_path, profile_path
-from assay.evidence import program_path as _program_path
+from assay.evidence import target_paths
 from assay.io import read_record, sha256_file
 from assay.manifest import ATTESTATION, MANIFEST
 from assay.records.manifest import Manifest
@@ -18,17 +17,6 @@ from assay.records.plan import TargetPlan
 def origin_folder(target: str) -> str:
     """Where, inside evidence, the manifest and attestation of a target's origin lie."""
     return f"{target}/origin"
-
-
-def target_paths(plan: TargetPlan) -> list[str]:
-    """Every record path, inside evidence, that the plan of one target calls for."""
-    target = plan.target
-    paths = [platform_path(target)]
-    for comparison in plan.comparisons:
-        paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
-    paths += [_program_path(target, job.id) for job in plan.programs]
-    paths += [profile_path(target, comparison, arm) for comparison, arm in plan.profiles]
-    return paths
 
 
 def origin_problems(

@@ -7,7 +7,6 @@ and an answer that is ``not_run`` names its reason.
 from collections.abc import Iterable, Iterator
 
 from assay.config import Catalog
-from assay.errors import BadInput
 from assay.evidence import benchmark_path, correctness_path, profile_path, program_path
 from assay.programs import job_id
 from assay.records.claims import (
@@ -28,13 +27,7 @@ from assay.records.targets import Target
 
 def make_plan(catalog: Catalog, request: Request) -> Plan:
     """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
-    for noun, names, known in (
-        ("source", request.sources, catalog.sources),
-        ("target", [provision.target for provision in request.targets], catalog.targets),
-    ):
-        for name in names:
-            if name not in known:
-                raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(sorted(known))}")
+    catalog.check_selection(request.sources, [p.target for p in request.targets])
     claims = list(catalog.claims_of(request.sources))
     needed = _closure(catalog, claims)
     comparisons = _comparisons(catalog, needed)

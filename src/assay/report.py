@@ -18,10 +18,11 @@ from assay.evidence import (
     load_evidence,
     pipeline_path,
     plan_path,
+    target_paths,
 )
 from assay.io import dump_record, read_record, write_bytes
 from assay.manifest import ATTESTATION, MANIFEST
-from assay.origin import origin_folder, target_paths
+from assay.origin import origin_folder
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile

@@ -92,13 +92,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
 
 
 def _check_names(catalog: Catalog, options: Options) -> None:
-    for noun, names, known in (
-        ("source", options.sources, catalog.sources),
-        ("target", options.targets, catalog.targets),
-    ):
-        for name in names:
-            if name not in known:
-                raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(sorted(known))}")
+    catalog.check_selection(options.sources, options.targets)
+    for noun, names in (("source", options.sources), ("target", options.targets)):
         if len(set(names)) != len(names):
             raise BadInput(f"a {noun} is named twice")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,79}", options.run):

@@ -25,7 +25,6 @@ from assay.published import trusted_keys
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
-from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.verify import verify as verify_report
 
@@ -114,7 +113,7 @@ class Steps:
         """An original program with one list of arguments."""
         path = evidence.program_path(target, job)
         if not self._take_over(target, path):
-            planned = next(j for j in self._plan_of(target).programs if j.id == job)
+            planned = next(j for j in self.dag.target_plan(target).programs if j.id == job)
             build, artifact = self._binary(planned.program, self.dag.target(target).arch)
             record = measure.run_program(
                 self.dag.catalog, self.dag.request.device_python, target, planned, build, artifact
@@ -156,11 +155,8 @@ class Steps:
     def _prebuilt(self) -> Path | None:
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
 
-    def _plan_of(self, target: str) -> TargetPlan:
-        return next(plan for plan in self.dag.plan.targets if plan.target == target)
-
     def _report_of(self, target: str) -> Path:
-        recorded_in = self._plan_of(target).provision.recorded_in
+        recorded_in = self.dag.target_plan(target).provision.recorded_in
         assert recorded_in is not None
         return Path(self.dag.request.recorded_dirs[target])
 
@@ -185,13 +181,8 @@ class Steps:
         return record, self.run_dir / "builds" / record.artifact.path
 
     def _binaries(self, target: str, comparison: str) -> dict[str, tuple[BuildRecord, Path]]:
-        arch = self.dag.target(target).arch
-        variants = {arm.variant for arm in self.dag.catalog.comparisons[comparison].arms}
-        return {
-            job.id: self._binary(job.id, arch)
-            for job in self.dag.plan.builds
-            if job.id in variants and job.arch == arch
-        }
+        jobs = self.dag.kernel_builds(target, comparison)
+        return {job.id: self._binary(job.id, job.arch) for job in jobs}
 
     def _platform(self, target: str) -> PlatformRecord:
         return read_record(PlatformRecord, self.run_dir / evidence.platform_path(target))
