@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.containers import engines
 from tests.slurm import cluster
 
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
@@ -35,6 +36,9 @@ PARTS: dict[str, tuple[str, Callable[[], str | None]]] = {
     "slurm": ("needs Slurm's daemons and root", cluster.missing),
     "torch": ("needs PyTorch (its CPU build will do)", _no_torch),
     "compiler": ("compiles with nvcc, which needs g++", _no_compiler),
+    "docker": ("starts a Docker Engine of its own", engines.missing_docker),
+    "podman": ("starts a Podman service of its own", engines.missing_podman),
+    "apptainer": ("runs Apptainer", engines.missing_apptainer),
 }
 """Marker to its description and the question why it cannot run here (None when it can)."""
 

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from assay.io import read_record, sha256_file
 from assay.nvcc import SCRATCH, last_lines, parse_ptxas
 from assay.records.builds import BuildRecord, KernelResources
 from assay.records.kernels import OriginalProgram, Probe
+from assay.runtimes.base import Place
+from assay.runtimes.host import HostRuntime
 from assay.toolchain import LOCK, Toolchain, toolchain_lock_digest
 from tests import builders as b
 from tests.test_compilation import variant
@@ -51,6 +54,13 @@ PROGRAM = OriginalProgram(
     ),
     parser="cutlass_41",
 )
+EXECUTABLE = PROGRAM.model_copy(
+    update={
+        "id": "executable",
+        "source": "cutlass_library/source/examples/04_tile_iterator/tile_iterator.cu",
+        "flags": (),
+    }
+)
 CP_ASYNC = """
 __global__ void copy(int* p) {
     __shared__ int s[4];
@@ -65,7 +75,7 @@ __global__ void copy(int* p) {
 def catalog() -> Catalog:
     return b.catalog(
         variants={"small": variant(flags=())},
-        programs={"example": PROGRAM},
+        programs={"example": PROGRAM, "executable": EXECUTABLE},
         probes={"copies": Probe(id="copies", title="cp.async", source="copies.cu")},
         kernel_folder={"small": "bsr_gemm", "copies": "support"},
     )
@@ -84,7 +94,7 @@ def make_tree(root: Path, place: Path) -> Path:
 
 
 def link_toolchain(toolchain: Toolchain, place: Path) -> None:
-    site = toolchain.packages.site
+    site = toolchain.site
 
     def link(source: str, target: str) -> None:
         try:
@@ -109,6 +119,35 @@ def other_tree(root: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPa
     return place
 
 
+HABITS = {
+    "TZ": "Asia/Kathmandu",
+    "LANG": "de_DE.UTF-8",
+    "LC_ALL": "tr_TR.UTF-8",
+    "HOME": "/nonexistent",
+    "USER": "somebody",
+    "CPATH": "/nonexistent/include",
+    "CXXFLAGS": "-O0",
+    "NVCC_APPEND_FLAGS": "-G",
+    "NVCC_PREPEND_FLAGS": "-lineinfo",
+    "GCC_COLORS": "always",
+    "SOURCE_DATE_EPOCH": "1",
+    "TMPDIR": "/nonexistent",
+}
+
+
+@pytest.fixture
+def other_habits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Another user's variables, umask and PATH, of which none may reach the compiler's output."""
+    for name, value in HABITS.items():
+        monkeypatch.setenv(name, value)
+    folders = os.environ["PATH"].split(":")
+    compiler = str(Path(shutil.which("g++") or "").parent)
+    monkeypatch.setenv("PATH", ":".join([str(tmp_path), compiler, *reversed(folders)]))
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
 def compile_in(
     place: Path, kind: str, name: str, arch: str, out: str = "out", prebuilt: Path | None = None
 ) -> BuildRecord:
@@ -120,6 +159,7 @@ def compile_in(
         arch,
         out_dir=place / out,
         cache_dir=place / "cache",
+        place=Place(HostRuntime()),
         prebuilt=prebuilt,
     )
 
@@ -155,16 +195,37 @@ class TestCompiling:
         assert not hasattr(library, "cudaLaunchKernel"), "its CUDA runtime must stay hidden"
 
     @pytest.mark.parametrize(
-        ("kind", "name", "arch"), [("variant", "small", "sm_89"), ("program", "example", "sm_89")]
+        ("kind", "name", "arch"),
+        [
+            ("variant", "small", "sm_89"),
+            ("probe", "copies", "sm_90a"),
+            ("program", "example", "sm_89"),
+            ("program", "executable", "sm_89"),
+        ],
     )
     def test_two_checkouts_give_the_same_bytes(
-        self, tree: Path, other_tree: Path, kind: str, name: str, arch: str
+        self,
+        tree: Path,
+        other_tree: Path,
+        other_habits: None,
+        kind: str,
+        name: str,
+        arch: str,
     ):
-        one, two = (compile_in(place, kind, name, arch) for place in (tree, other_tree))
+        """In another directory, at another time, by somebody with other settings."""
+        with pytest.MonkeyPatch.context() as usual:
+            for variable in HABITS:
+                usual.delenv(variable, raising=False)
+            before = os.umask(0o022)
+            one = compile_in(tree, kind, name, arch)
+            os.umask(before)
+        two = compile_in(other_tree, kind, name, arch)
         assert one.status == "built", one.diagnostics
         assert one.key == two.key
         assert one.cubins and one.cubins == two.cubins
-        assert one.artifact == two.artifact
+        assert one.artifact is not None and one.artifact == two.artifact
+        first, second = (place / "out" / one.artifact.path for place in (tree, other_tree))
+        assert first.read_bytes() == second.read_bytes()
 
     def test_a_refusal_is_a_record(self, tree: Path):
         record = compile_in(tree, "probe", "copies", "sm_75")
@@ -199,7 +260,7 @@ class TestNotCompilingTwice:
 
     @pytest.fixture
     def no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(root: Path) -> Toolchain:
+        def refuse(root: Path, place: Place) -> Toolchain:
             raise MissingEnvironment("no compiler here")
 
         monkeypatch.setattr(building, "ensure_toolchain", refuse)

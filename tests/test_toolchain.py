@@ -11,6 +11,7 @@ from assay import toolchain as module
 from assay.errors import MissingEnvironment
 from assay.pinned import lock_versions, pip_install
 from assay.toolchain import (
+    CUDA,
     DATE,
     LOCK,
     Toolchain,
@@ -68,21 +69,21 @@ class TestTheRealOne:
         assert toolchain.record.host_compiler.startswith("g++")
 
     def test_links_that_the_wheels_lack(self, toolchain: Toolchain):
-        cuda = toolchain.packages.cuda
+        cuda = toolchain.site / CUDA
         assert (cuda / "lib64" / "libcudart.so").resolve().name.startswith("libcudart.so.13")
 
     def test_every_file_has_one_date(self, toolchain: Toolchain):
-        headers = (toolchain.packages.cuda / "include").glob("*.h")
+        headers = ((toolchain.site / CUDA) / "include").glob("*.h")
         assert {path.stat().st_mtime for path in headers} == {DATE}
 
     def test_the_disassembler_reads_what_nvcc_writes(self, toolchain: Toolchain, tmp_path: Path):
         source = tmp_path / "k.cu"
         source.write_text("__global__ void k(float* p) { p[threadIdx.x] *= 2; }\n")
         cubin = tmp_path / "k.cubin"
-        nvcc = toolchain.packages.tool("nvcc")
+        nvcc = toolchain.site / CUDA / "bin" / "nvcc"
         subprocess.run([nvcc, "-arch=sm_90a", "-cubin", "-o", cubin, source], check=True)
         dump = subprocess.run(
-            [toolchain.packages.tool("cuobjdump"), "-sass", cubin],
+            [toolchain.site / CUDA / "bin" / "cuobjdump", "-sass", cubin],
             env={**os.environ, "PATH": f"{nvcc.parent}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,

@@ -15,7 +15,9 @@ from assay.config import Catalog
 from assay.errors import BadInput, CheckFailed
 from assay.io import read_record, sha256_file, write_record
 from assay.nvcc import compiled
+from assay.progress import exclusive
 from assay.records.builds import BuildRecord, FileDigest
+from assay.runtimes.base import Place
 from assay.toolchain import ensure_toolchain, toolchain_lock_digest
 
 
@@ -28,22 +30,28 @@ def build(
     *,
     out_dir: Path,
     cache_dir: Path,
+    place: Place,
     prebuilt: Path | None = None,
 ) -> BuildRecord:
     """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
 
+    ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
     ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
     it nor the cache has the artifact. A compiler's refusal is a record with status ``failed``.
     Raises BadInput (no such artifact), CheckFailed (a prebuilt file that is not what its record
     says), MissingEnvironment (no compiler).
     """
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root))
-    cached = cache_dir / "builds" / job.key
+    image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""
+    cached = cache_dir / "builds" / f"{job.key}{image}"
     found = _from_cache(job, cached)
     if found is None and prebuilt is not None:
         found = _from_elsewhere(job, prebuilt)
     if found is None:
-        found = _compile(job, root, cached)
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
+        with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
+            found = _from_cache(job, cached) or _compile(job, root, cached, place)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
@@ -87,9 +95,11 @@ def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path |
     return record, file
 
 
-def _compile(job: Compilation, root: Path, cached: Path) -> tuple[BuildRecord, Path | None]:
+def _compile(
+    job: Compilation, root: Path, cached: Path, place: Place
+) -> tuple[BuildRecord, Path | None]:
     """Compile and put the outcome into the cache, the record last."""
-    toolchain = ensure_toolchain(root)
+    toolchain = ensure_toolchain(root, place)
     with compiled(job, root, toolchain) as outcome:
         file: Path | None = None
         digest: FileDigest | None = None

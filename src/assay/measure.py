@@ -20,20 +20,21 @@ from assay.records.measurements import (
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device
 from assay.records.targets import Target
+from assay.runtimes.base import Place
 
 PROGRAM_TIMEOUT_S = 300.0
 """An example that has not ended by then hangs: the longest takes under 30 s on an H100."""
 
 
-def probe_device(device_python: str, target: Target, *, echo: bool = False) -> Device:
+def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     """Ask the device side for its GPU. Raises MissingEnvironment when it is not ``target``."""
     job = {"task": "device", "target": _plain(target)}
-    return run_device_job(device_python, job, Device, echo=echo)
+    return run_device_job(place, job, Device, echo=echo)
 
 
 def measure_correctness(
     catalog: Catalog,
-    device_python: str,
+    place: Place,
     target: str,
     comparison: str,
     builds: dict[str, tuple[BuildRecord, Path]],
@@ -44,12 +45,12 @@ def measure_correctness(
         "seeds": list(catalog.judging.correctness_seeds),
         **_comparison_job(catalog, target, comparison, builds),
     }
-    return run_device_job(device_python, job, CorrectnessRecord)
+    return run_device_job(place, job, CorrectnessRecord)
 
 
 def measure_benchmark(
     catalog: Catalog,
-    device_python: str,
+    place: Place,
     target: str,
     comparison: str,
     builds: dict[str, tuple[BuildRecord, Path]],
@@ -70,7 +71,7 @@ def measure_benchmark(
         "not_timed": refused,
         **_comparison_job(catalog, target, comparison, builds),
     }
-    record = run_device_job(device_python, job, BenchmarkRecord)
+    record = run_device_job(place, job, BenchmarkRecord)
     if record.gpu_uuid != correctness.gpu_uuid:
         raise CheckFailed(
             f"{comparison}: checked on {correctness.gpu_uuid} but timed on {record.gpu_uuid}"
@@ -80,7 +81,7 @@ def measure_benchmark(
 
 def run_program(
     catalog: Catalog,
-    device_python: str,
+    place: Place,
     target: str,
     job: ProgramJob,
     build: BuildRecord,
@@ -90,7 +91,7 @@ def run_program(
     assert build.artifact is not None
     _check_digest(artifact, build)
     return run_device_job(
-        device_python,
+        place,
         {
             "task": "program",
             "target": _plain(catalog.targets[target]),

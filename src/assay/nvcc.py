@@ -17,8 +17,9 @@ from pathlib import Path
 from assay.compilation import CUTLASS, TOOL, Compilation
 from assay.errors import MissingEnvironment
 from assay.io import sha256_file
-from assay.progress import exclusive, watch
+from assay.progress import exclusive, ticking
 from assay.records.builds import FileDigest, KernelResources
+from assay.runtimes.base import Bind, Task
 from assay.toolchain import CUDA, DATE, Toolchain
 
 SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
@@ -49,7 +50,7 @@ def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Com
     try:
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(directory.with_suffix(".lock"), waiting):
-            _stage(job, root, directory, toolchain)
+            _stage(job, root, directory)
             try:
                 yield _run(job, directory, toolchain)
             finally:
@@ -61,13 +62,12 @@ def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Com
         ) from error
 
 
-def _stage(job: Compilation, root: Path, directory: Path, toolchain: Toolchain) -> None:
-    """Lay out sources and toolchain in an empty directory of ours."""
+def _stage(job: Compilation, root: Path, directory: Path) -> None:
+    """Lay out the sources in an empty directory of ours."""
     if directory.exists():  # left behind by a killed process: we hold its lock
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
     (directory / "keep").mkdir()
-    _stage_packages(job, directory / TOOL, toolchain.packages.site.resolve())
     for source in job.sources:
         target = directory / source.path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -75,41 +75,50 @@ def _stage(job: Compilation, root: Path, directory: Path, toolchain: Toolchain) 
         os.utime(target, (DATE, DATE))
 
 
-def _stage_packages(job: Compilation, tool: Path, site: Path) -> None:
-    """Make the packages available under a fixed path.
+_TOOL_LINKED = f"""\
+mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
+ln -s "$1/nvidia" {TOOL}/nvidia
+ln -s "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+"""
+_TOOL_COPIED = f"""\
+mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
+ln -s "$1/nvidia" {TOOL}/nvidia
+cp -a "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+"""
+"""Shell lines that make the packages available under a fixed path.
 
-    nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
-    program's sources are copied, and all else is linked.
-    """
-    tool.mkdir()
-    (tool / "nvidia").symlink_to(site / "nvidia")
-    if job.kind == "program":
-        shutil.copytree(site / CUTLASS, tool / CUTLASS)  # keeps the date
-    else:
-        (tool / CUTLASS).parent.mkdir()
-        (tool / CUTLASS).symlink_to(site / CUTLASS)
+nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
+program's sources, which are CUTLASS's own, are copied (with their dates); all else is linked.
+They run where the compiler runs, for in a container only it sees the packages.
+"""
 
 
 def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
-    log = directory / "log"
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LC_ALL": "C",
-        "TMPDIR": str(directory),
-        "SOURCE_DATE_EPOCH": str(DATE),
-    }
-    command = [f"./{TOOL}/{CUDA}/bin/nvcc", *job.command[1:]]
-    code = watch(
-        command,
-        log,
-        environment,
-        tick_s=TICK_S,
-        describe=lambda _: f", compiling {job.id} for {job.arch}",
-        directory=directory,
-    )
-    text = log.read_text(errors="replace")
-    text = text.replace(str(toolchain.packages.site.resolve()), TOOL)
-    if code < 0 or (code != 0 and any(words in text for words in OUT_OF_RESOURCES)):
+    prepare = _TOOL_COPIED if job.kind == "program" else _TOOL_LINKED
+    script = f'set -e\n{prepare}shift\nexec "$@"\n'
+    lines: list[str] = []
+    with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
+        outcome = toolchain.place.run(
+            Task(
+                command=(
+                    "/bin/sh", "-c", script, "sh", str(toolchain.site),
+                    f"./{TOOL}/{CUDA}/bin/nvcc", *job.command[1:],
+                ),
+                directory=directory,
+                label=f"compile {job.id} for {job.arch}",
+                environment={
+                    "LC_ALL": "C",
+                    "TMPDIR": str(directory),
+                    "SOURCE_DATE_EPOCH": str(DATE),
+                },
+                binds=(Bind(directory, writable=True),),
+            ),
+            lines.append,
+        )  # fmt: skip
+    code = outcome.exit_code
+    text = "\n".join(lines).replace(str(toolchain.site), TOOL)
+    starved = outcome.out_of_memory or any(words in text for words in OUT_OF_RESOURCES)
+    if code < 0 or (code != 0 and starved):
         raise MissingEnvironment(
             f"compiling {job.id} for {job.arch} was cut short ({last_lines(text, 1)}): "
             "give this machine more memory or space, or run fewer jobs at once"

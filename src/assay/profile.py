@@ -2,16 +2,15 @@
 
 import csv
 import io
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from assay.device_link import DeviceJobFailed, device_environment, run_device_job
-from assay.errors import MissingEnvironment
+from assay.errors import CheckFailed, MissingEnvironment
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
+from assay.runtimes.base import Bind, Place, Task
 
 PERMISSION_ERROR = "ERR_NVGPUCTRPERM"
 SECTIONS = (
@@ -44,11 +43,12 @@ class ProfileDone(Record):
     ok: bool
 
 
-def profile_arm(device_python: str, job: dict[str, Any], gpu_uuid: str) -> ProfileRecord:
+def profile_arm(place: Place, job: dict[str, Any], gpu_uuid: str) -> ProfileRecord:
     """Profile the arm that ``job`` names; a refusal by the driver is a status, not an error."""
-    ncu = shutil.which("ncu")
+    ncu = place.ncu()
     if ncu is None:
-        return _record(job, gpu_uuid, "not_installed", "Nsight Compute (ncu) is not on PATH")
+        detail = f"Nsight Compute (ncu) is not installed on {place.runtime.describe()}"
+        return _record(job, gpu_uuid, "not_installed", detail)
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -59,7 +59,15 @@ def profile_arm(device_python: str, job: dict[str, Any], gpu_uuid: str) -> Profi
             *(part for section in SECTIONS for part in ("--section", section)),
         ]  # fmt: skip
         try:
-            run_device_job(device_python, job, ProfileDone, under=under, echo=False)
+            run_device_job(
+                place,
+                job,
+                ProfileDone,
+                under=under,
+                files=[Path(scratch)],
+                counters=True,
+                echo=False,
+            )
         except (DeviceJobFailed, MissingEnvironment) as error:
             text = log.read_text() if log.is_file() else str(error)
             status: MetricStatus = (
@@ -70,11 +78,29 @@ def profile_arm(device_python: str, job: dict[str, Any], gpu_uuid: str) -> Profi
             text = log.read_text() if log.is_file() else "ncu wrote no report"
             status = "permission_denied" if PERMISSION_ERROR in text else "unsupported"
             return _record(job, gpu_uuid, status, " ".join(text.split())[-300:])
-        page = subprocess.run(
-            [ncu, "--import", str(report), "--page", "raw", "--csv", "--print-units", "base"],
-            capture_output=True, text=True, check=True, env=device_environment(),
-        ).stdout  # fmt: skip
+        page = _raw_page(place, ncu, report)
     return _from_raw_page(job, gpu_uuid, page)
+
+
+def _raw_page(place: Place, ncu: str, report: Path) -> str:
+    """The raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own file."""
+    lines: list[str] = []
+    outcome = place.run(
+        Task(
+            command=(
+                ncu, "--import", str(report), "--page", "raw", "--csv", "--print-units", "base",
+            ),
+            directory=report.parent,
+            label="read a profile",
+            environment=device_environment(place),
+            inherit=True,
+            binds=(Bind(report.parent, writable=True),),
+        ),
+        lines.append,
+    )  # fmt: skip
+    if outcome.exit_code != 0:
+        raise CheckFailed(f"ncu cannot read the profile it wrote: {' '.join(lines)[-300:]}")
+    return "\n".join(lines)
 
 
 def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,25 @@ def watch(
             if process.poll() is None:
                 process.terminate()
                 process.wait()
+
+
+@contextmanager
+def ticking(tick_s: float, describe: Callable[[], str]) -> Iterator[None]:
+    """Say every ``tick_s`` seconds how long the body has been running, and ``describe()``."""
+    ended = threading.Event()
+    started = time.monotonic()
+
+    def tick() -> None:
+        while not ended.wait(tick_s):
+            say(f"  ... {time.monotonic() - started:.0f} s{describe()}")
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -12,12 +12,16 @@ from assay.errors import MissingEnvironment
 from assay.pinned import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
 from assay.progress import exclusive, say, watch
 from assay.records.builds import ToolchainRecord
+from assay.runtimes.base import Place, Task
+from assay.runtimes.host import HostRuntime
 
 LOCK = "requirements/toolchain.txt"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""
 DATE = 1_600_000_000
 """Time stamp of every file that is compiled, in seconds since 1970; any constant would do."""
+IMAGE_SITE = Path("/opt/assay/toolchain")
+"""Where the images hold the packages (containers/Dockerfile.j2)."""
 HOST_COMPILER_MAJORS = range(6, 16)
 """g++ releases that nvcc 13.0 accepts (crt/host_config.h refuses anything above 15)."""
 TICK_S = 5.0
@@ -46,7 +50,10 @@ class Packages:
 class Toolchain:
     """A compiler that was seen to start, with its host compiler."""
 
-    packages: Packages
+    place: Place
+    """Where it runs."""
+    site: Path
+    """Directory of its packages, as that place sees it."""
     record: ToolchainRecord
 
 
@@ -65,8 +72,14 @@ def toolchain_directory(root: Path) -> Path:
     return root / ".toolchain" / toolchain_lock_digest(root)[:12]
 
 
-def ensure_toolchain(root: Path) -> Toolchain:
-    """Unpack the toolchain where needed and look at both compilers. Raises MissingEnvironment."""
+def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
+    """The compilers of ``place`` (the host, by default), seen to start.
+
+    On the host the packages are unpacked where needed; an image holds them already. Raises
+    MissingEnvironment.
+    """
+    if place is not None and place.image is not None:
+        return _image_toolchain(root, place)
     host_compiler = find_host_compiler()
     packages = ensure_packages(root)
     record = ToolchainRecord(
@@ -76,7 +89,38 @@ def ensure_toolchain(root: Path) -> Toolchain:
         wheels=packages.versions,
         lock_sha256=packages.lock_sha256,
     )
-    return Toolchain(packages, record)
+    return Toolchain(Place(HostRuntime()), packages.site.resolve(), record)
+
+
+def _image_toolchain(root: Path, place: Place) -> Toolchain:
+    """What an image's compilers say of themselves."""
+    assert place.image is not None
+    lines: list[str] = []
+    nvcc = IMAGE_SITE / CUDA / "bin" / "nvcc"
+    outcome = place.run(
+        Task(
+            command=("/bin/sh", "-c", f"g++ --version | head -n 1 && {nvcc} --version"),
+            directory=Path("/"),
+            label="ask the compilers for their versions",
+        ),
+        lines.append,
+    )
+    match = re.search(r"\bV(\d+(?:\.\d+)+)", "\n".join(lines))
+    if outcome.exit_code != 0 or match is None:
+        raise MissingEnvironment(
+            f"nvcc does not start in {place.image.tag}: remove that image, so that it is built "
+            f"again ({' '.join(lines)[-200:]})"
+        )
+    record = ToolchainRecord(
+        schema="assay/toolchain/1",
+        nvcc=match.group(1),
+        host_compiler=lines[0].strip(),
+        wheels=locked_versions(root),
+        lock_sha256=toolchain_lock_digest(root),
+        runtime=place.runtime.name,
+        image_id=outcome.image_id,
+    )
+    return Toolchain(place, IMAGE_SITE, record)
 
 
 def ensure_packages(root: Path) -> Packages:

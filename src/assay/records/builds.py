@@ -36,6 +36,10 @@ class ToolchainRecord(Record):
     """Distribution name to version."""
     lock_sha256: Sha256
     """Digest of the hash-pinned lock they were installed from."""
+    runtime: str = "host"
+    """Where the compiler ran: a container runtime, or ``host``."""
+    image_id: str | None = None
+    """Image the compiler is part of, asked of the engine; None on the host."""
 
 
 class BuildRecord(Record):

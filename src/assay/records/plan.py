@@ -6,6 +6,7 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Record
 from assay.records.claims import NotRun
+from assay.records.images import RuntimeName
 
 
 class Provision(Record):
@@ -28,7 +29,7 @@ class RunConfig(Record):
     schema_: Literal["assay/run/1"] = Field(alias="schema")
     sources: tuple[Identifier, ...]
     targets: tuple[Identifier, ...]
-    runtime: Literal["auto", "host"]
+    runtime: Literal["auto", "docker", "podman", "apptainer", "host"]
     executor: Literal["local", "slurm"]
 
 
@@ -39,11 +40,16 @@ class Request(Record):
     run: Identifier
     sources: tuple[Identifier, ...]
     targets: tuple[Provision, ...]
-    runtime: Literal["host"]
+    runtime: RuntimeName
+    """What ``auto`` came to."""
+    host_image: bool = False
+    """Whether the runner image is made from this machine's own file system."""
     executor: Literal["local", "slurm"]
     device_python: str
     prebuilt: str | None
     """Directory of build records and artifacts made elsewhere."""
+    prebuilt_toolchains: tuple[Identifier, ...] = ()
+    """Targets whose toolchain image, in which ``prebuilt`` was compiled, has its record there."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
     recorded_dirs: dict[str, str] = {}
@@ -71,6 +77,8 @@ class TargetPlan(Record):
     programs: tuple[ProgramJob, ...]
     profiles: tuple[tuple[Identifier, Identifier], ...]
     """(comparison, arm) pairs."""
+    runner: bool = False
+    """Whether the target is measured in a container, whose image has a record."""
 
 
 class BuildJob(Record):
@@ -99,5 +107,7 @@ class Plan(Record):
     run: Identifier
     sources: tuple[Identifier, ...]
     builds: tuple[BuildJob, ...]
+    toolchains: tuple[Identifier, ...] = ()
+    """Targets whose toolchain image compiles the builds; none when the host does."""
     targets: tuple[TargetPlan, ...]
     answers: tuple[Answer, ...]

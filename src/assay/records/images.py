@@ -1,0 +1,136 @@
+"""What jobs run in: the description of an image, and the image as an engine tells it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from assay.records.base import Identifier, Record, Sha256
+
+Role = Literal["toolchain", "runner"]
+"""``toolchain`` compiles: nvcc, CUTLASS, g++. ``runner`` measures: PyTorch and what it needs."""
+RuntimeName = Literal["docker", "podman", "apptainer", "host"]
+ImageDigest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+class DebianPackage(Record):
+    """One installed Debian package."""
+
+    name: str
+    version: str
+    architecture: str
+
+
+class PythonPackage(Record):
+    """One installed Python distribution."""
+
+    name: str
+    version: str
+    file: str | None
+    """The wheel it was installed from; None for what a base or a host brought along."""
+    sha256: Sha256 | None
+    """Digest of that wheel."""
+
+
+class ImageBase(Record):
+    """What an image starts from."""
+
+    kind: Literal["debian", "registry", "host"]
+    """``debian``: made by mmdebstrap from Debian packages; ``registry``: pulled by digest;
+    ``host``: the file system of the GPU machine itself, where nothing else can be had."""
+    reference: str
+    """Suite and epoch; or name@digest; or the host's distribution."""
+    sha256: Sha256 | None
+    """Digest of the base's archive; None for ``host``, which has none before it is imported."""
+
+
+class ImageRecord(Record):
+    """One image, with all it was made from. Layers and id are what the engine says of it."""
+
+    schema_: Literal["assay/image/1"] = Field(alias="schema")
+    target: Identifier
+    role: Role
+    runtime: RuntimeName
+    engine: str
+    """Name and version of the engine that was asked."""
+    definition: Sha256
+    """Digest of everything that defines the image: rendered Dockerfile, locks, base, epoch."""
+    tag: str
+    image_id: ImageDigest
+    """As the engine names it; containers are started by it, never by the tag."""
+    layers: Annotated[tuple[ImageDigest, ...], Field(min_length=1)]
+    """Digests of the uncompressed layers, lowest first."""
+    architecture: Literal["amd64"]
+    bytes: Annotated[int, Field(ge=0)]
+    """Size of the unpacked layers."""
+    base: ImageBase
+    dockerfile_sha256: Sha256 | None
+    """Digest of the rendered Dockerfile; None for an image made without one."""
+    debian_packages: tuple[DebianPackage, ...]
+    python_packages: tuple[PythonPackage, ...]
+    sbom_sha256: Sha256
+    """Digest of the bill of materials beside this record."""
+    sif_sha256: Sha256 | None = None
+    """Digest of the SIF file that Apptainer runs; SIF files of one image are never identical."""
+    nsight_compute: str | None = None
+    """Path of ncu inside the image, where it holds one."""
+
+
+AbsolutePath = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9@._+/-]*$")]
+DebianName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$")]
+PinnedReference = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}$")
+]
+"""An image in a registry by its digest; a tag may be moved and is refused."""
+
+
+class BaseInputs(Record):
+    """What both images start from."""
+
+    suite: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
+    """Debian release."""
+    component: Annotated[str, StringConstraints(pattern=r"^[a-z-]+$")]
+    source_date_epoch: Annotated[int, Field(gt=0)]
+    """Newest time stamp in an image, in seconds since 1970."""
+    registry: PinnedReference | None
+    """Where set, pulled instead of a base made from Debian packages."""
+
+
+class RoleInputs(Record):
+    """What one role adds to the base."""
+
+    lock: str
+    """Hash-pinned wheels, a path below the repository's root."""
+    site: AbsolutePath | None
+    """Directory the wheels are unpacked into; None for Python's own site-packages."""
+    debian_packages: Annotated[tuple[DebianName, ...], Field(min_length=1)]
+
+
+class RolesInputs(Record):
+    """Both roles."""
+
+    toolchain: RoleInputs
+    runner: RoleInputs
+
+
+class HostImport(Record):
+    """What of a machine's own file system becomes a runner image."""
+
+    include: Annotated[tuple[AbsolutePath, ...], Field(min_length=1)]
+    exclude: tuple[str, ...]
+    """Patterns of tar without the leading slash; an asterisk matches slashes too."""
+
+
+class ImagesFile(Record):
+    """``containers/images.yaml``."""
+
+    schema_: Literal["assay/images/1"] = Field(alias="schema")
+    base: BaseInputs
+    roles: RolesInputs
+    environment: dict[str, str]
+    """Variables of every container."""
+    labels: dict[str, str]
+    host_import: HostImport
+
+    def role(self, role: Role) -> RoleInputs:
+        """The inputs of one role."""
+        return self.roles.toolchain if role == "toolchain" else self.roles.runner

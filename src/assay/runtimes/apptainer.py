@@ -1,0 +1,250 @@
+"""Apptainer as a runtime: what clusters have, where nobody may talk to a daemon."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.io import sha256_file
+from assay.records.images import ImageRecord, RuntimeName
+from assay.runtimes.base import Outcome, Task
+from assay.runtimes.driver import find_driver
+from assay.runtimes.engine import NO_COMMAND, exit_code
+from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
+
+PROGRAMS = ("apptainer", "singularity")
+FAILED = 255
+"""Its own exit code when a container could not be started."""
+FATAL = "FATAL:"
+"""What it begins its last line with then."""
+COMPRESSION = "-comp zstd -Xcompression-level 3"
+"""Three times as fast as the default, and images are read more than shipped."""
+
+Argument = tuple[str, ...]
+
+
+def isolations() -> tuple[tuple[Argument, str], ...]:
+    """Arguments from the strictest isolation to the least, and what each goes without.
+
+    Networks and control groups take privileges that not every installation grants its users.
+    """
+    network = ("--net", "--network", "none")
+    memory = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE)
+    limits = ("--memory", str(memory), "--pids-limit", str(PIDS))
+    return (
+        ((*network, *limits), ""),
+        (network, "no limits on memory and processes"),
+        (limits, "the host's network"),
+        ((), "the host's network, no limits on memory and processes"),
+    )
+
+
+class ApptainerRuntime:
+    """Runs commands in SIF files made from the same images."""
+
+    name: RuntimeName = "apptainer"
+
+    def __init__(self, program: str, version: str, sif_of: Callable[[ImageRecord], Path]) -> None:
+        self.program = program
+        self.version = version
+        self.sif_of = sif_of
+        self._isolation: tuple[Argument, str] | None = None
+        self._checked: dict[tuple[str, int, int], str] = {}
+
+    @classmethod
+    def find(cls, sif_of: Callable[[ImageRecord], Path]) -> "ApptainerRuntime":
+        """The installed one. Raises MissingEnvironment when there is none that starts."""
+        program = find_program()
+        run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        if run.returncode != 0 or not run.stdout.strip():
+            said = " ".join(run.stderr.split())[:200] or f"exit code {run.returncode}"
+            raise MissingEnvironment(f"{program} does not start ({said}); install it again")
+        return cls(program, run.stdout.split()[-1], sif_of)
+
+    def describe(self) -> str:
+        """The program with its version, and what it goes without here, once that is known."""
+        name = Path(self.program).name.capitalize()
+        without = self._isolation[1] if self._isolation else ""
+        return f"{name} {self.version}{f' ({without})' if without else ''}"
+
+    def check_gpu(self) -> None:
+        """Raise MissingEnvironment where ``--nv`` would find no driver."""
+        if find_driver() is None:
+            raise MissingEnvironment(
+                "Apptainer works, but this host has no NVIDIA driver that it could pass on "
+                "(no /dev/nvidiactl or no libcuda.so.1); install the driver"
+            )
+
+    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+        """Run ``task`` in the image's SIF file. Raises CheckFailed for another SIF than recorded.
+
+        A SIF file cannot be asked for the image it was made from, so its own digest is compared.
+        """
+        if image is None:
+            raise ValueError("Apptainer runs images only")
+        sif = self.sif_of(image)
+        self._check(sif, image)
+        with tempfile.TemporaryDirectory(prefix="assay-apptainer-") as scratch:
+            strictest = self._isolate(sif, Path(scratch))
+            command = command_line(self.program, strictest, task, sif, Path(scratch))
+            code, last = self._execute(command, task, on_line)
+        if code == FAILED and last.startswith(FATAL):
+            said = " ".join(last.removeprefix(FATAL).split())
+            raise MissingEnvironment(f"{self.describe()} cannot start {task.label}: {said}")
+        if code == NO_COMMAND and last == NOT_FOUND:
+            raise MissingEnvironment(f"{image.image_id[:19]} has no command {task.command[0]}")
+        killed = code != 0 and last.endswith(NO_MEMORY)
+        return Outcome(exit_code(code), image.image_id, out_of_memory=killed)
+
+    def _execute(
+        self, command: list[str], task: Task, on_line: Callable[[str], None]
+    ) -> tuple[int, str]:
+        """Exit code and last line."""
+        process = subprocess.Popen(
+            command,
+            env=outer_environment(self.program, task.environment),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        last = ""
+        with process.stdout:
+            try:
+                for line in process.stdout:
+                    last = line.rstrip("\n")
+                    on_line(last)
+                return process.wait(), last
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    def _isolate(self, sif: Path, scratch: Path) -> Argument:
+        """The strictest isolation that this installation permits, tried once."""
+        if self._isolation is None:
+            task = Task(("true",), Path("/"), "a trial")
+            environment = outer_environment(self.program, {})
+            for arguments, without in isolations():
+                command = command_line(self.program, arguments, task, sif, scratch)
+                run = subprocess.run(
+                    command, env=environment, capture_output=True, text=True, check=False
+                )
+                if run.returncode == 0:
+                    self._isolation = (arguments, without)
+                    break
+            else:
+                said = " ".join(run.stderr.split())[-300:]
+                raise MissingEnvironment(f"{self.describe()} cannot start {sif.name}: {said}")
+        return self._isolation[0]
+
+    def _check(self, sif: Path, image: ImageRecord) -> None:
+        if not sif.is_file():
+            raise MissingEnvironment(f"there is no SIF file {sif}; make it with ./assay image")
+        if image.sif_sha256 is None:
+            raise CheckFailed(
+                f"{image.tag} names no SIF file, so {sif} cannot be told from another"
+            )
+        stat = sif.stat()
+        key = (str(sif), stat.st_mtime_ns, stat.st_size)
+        if key not in self._checked:
+            self._checked[key] = sha256_file(sif)
+        if self._checked[key] != image.sif_sha256:
+            raise CheckFailed(f"{sif} is not the SIF file that was made from {image.tag}")
+
+
+def find_program() -> str:
+    """Path of Apptainer, or of Singularity, which it was. Raises MissingEnvironment."""
+    for name in PROGRAMS:
+        if path := shutil.which(name):
+            return path
+    raise MissingEnvironment(
+        "Apptainer is not installed: neither apptainer nor singularity on PATH"
+    )
+
+
+def command_line(
+    program: str, isolation: Argument, task: Task, sif: Path, scratch: Path
+) -> list[str]:
+    """The command that runs a task. ``scratch`` holds the container's /tmp: its own is tiny."""
+    binds = [
+        argument
+        for bind in task.binds
+        for argument in (
+            "--mount",
+            f"type=bind,source={bind.path},destination={bind.path}{'' if bind.writable else ',ro'}",
+        )
+    ]
+    return [
+        program,
+        "--silent",
+        "exec",
+        "--containall",
+        "--cleanenv",
+        "--no-home",
+        *(["--nv"] if task.gpu else []),
+        *isolation,
+        "--workdir",
+        str(scratch),
+        *binds,
+        "--pwd",
+        str(task.directory),
+        str(sif),
+        # It lets nobody set HOME from outside.
+        "env",
+        f"HOME={task.environment.get('HOME', '/tmp')}",  # noqa: S108 - inside of the container
+        *SHELL,
+        *task.command,
+    ]
+
+
+def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
+    """Variables of Apptainer itself, with the container's as it wants them given.
+
+    Not by ``--env``, which cuts values at commas.
+    """
+    prefix = f"{Path(program).name.upper()}ENV_"
+    outer = {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
+    return outer | {f"{prefix}{key}": value for key, value in inner.items() if key != "HOME"}
+
+
+def make_sif(archive: Path, sif: Path) -> str:
+    """Make a SIF file from an image's docker archive, whole or not at all; its SHA-256.
+
+    Raises MissingEnvironment without Apptainer, on a full disk, and when it fails.
+    """
+    program = find_program()
+    sif.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{sif.name}.", dir=sif.parent) as folder:
+        made = Path(folder) / sif.name
+        variable = Path(program).name.upper()
+        places = {f"{variable}_{name}": folder for name in ("TMPDIR", "CACHEDIR")}
+        command = [program, "--silent", "build", "--mksquashfs-args", COMPRESSION]
+        run = subprocess.run(
+            [*command, str(made), f"docker-archive:{archive.resolve()}"],
+            env={**os.environ, **places},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if run.returncode != 0 or not made.is_file():
+            said = " ".join(run.stderr.split())[-300:]
+            full = "no space left on device" in run.stderr.lower()
+            raise MissingEnvironment(
+                f"the disk is full: {sif} was not made; free some space and run again"
+                if full
+                else f"{Path(program).name} made no SIF file from {archive}: {said}"
+            )
+        digest = sha256_file(made)
+        made.chmod(0o644)
+        made.replace(sif)
+    return digest

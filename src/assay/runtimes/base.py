@@ -1,0 +1,102 @@
+"""One small interface to every runtime: a command, what it may see, and how it ended."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from assay.records.images import ImageRecord, RuntimeName
+
+
+@dataclass(frozen=True)
+class Bind:
+    """A path of the host that a container sees at the same place."""
+
+    path: Path
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One command. Paths are absolute and the same inside and outside of a container."""
+
+    command: tuple[str, ...]
+    directory: Path
+    label: str
+    """What it is, in a few words, for messages and for the engine's own list of containers."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that are set; a container has no others but its image's and its engine's own.
+
+    HOME is a container's /tmp unless it stands here."""
+    inherit: bool = False
+    """On the host: whether the caller's other variables are passed on."""
+    binds: tuple[Bind, ...] = ()
+    """What a container sees of the host's files. ``directory`` must be covered by one."""
+    gpu: bool = False
+    """Whether it needs the GPUs."""
+    counters: bool = False
+    """Whether it reads the GPU's performance counters, which drivers keep for administrators."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    exit_code: int
+    """Negative signal number when a signal ended it, on every runtime."""
+    image_id: str | None
+    """Digest of the image that ran, asked of the engine; None on the host."""
+    out_of_memory: bool = False
+
+
+class Runtime(Protocol):
+    """Runs commands to their end."""
+
+    @property
+    def name(self) -> RuntimeName:
+        """docker, podman, apptainer or host."""
+        ...
+
+    def describe(self) -> str:
+        """The engine with its version, as one phrase: "Docker Engine 26.1.5"."""
+        ...
+
+    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+        """Run ``task`` in ``image`` (None on the host) and wait for its end.
+
+        ``on_line`` gets each line of standard output and standard error as it comes, without the
+        line's end. A container has no network, the caller's user and group ids, a read-only root,
+        a /tmp of its own, the declared binds, and limits on memory and processes; it is removed
+        whatever happens, an exception in the caller included.
+
+        Raises MissingEnvironment when the command or container cannot be started at all.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a job runs."""
+
+    runtime: Runtime
+    image: ImageRecord | None = None
+    """None on the host."""
+    python: str = "python3"
+    """The Python that has PyTorch, as this place names it."""
+    cache: Path | None = None
+    """Directory in which GPU jobs keep what they compile at run time, for the jobs after them."""
+
+    def run(self, task: Task, on_line: Callable[[str], None]) -> Outcome:
+        """Run a command here."""
+        return self.runtime.run(task, self.image, on_line)
+
+    def ncu(self) -> str | None:
+        """Nsight Compute's command here, or None where it is not installed."""
+        return shutil.which("ncu") if self.image is None else self.image.nsight_compute
+
+
+def caller() -> str:
+    """The calling user and group, as uid:gid."""
+    return f"{os.getuid()}:{os.getgid()}"

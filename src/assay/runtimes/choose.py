@@ -1,0 +1,113 @@
+"""Which runtime jobs run in: the one asked for, or the first that works."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import BadInput, MissingEnvironment
+from assay.records.images import ImageRecord, RuntimeName
+from assay.runtimes.apptainer import ApptainerRuntime
+from assay.runtimes.base import Runtime
+from assay.runtimes.connection import EngineName
+from assay.runtimes.engine import EngineRuntime, connect
+from assay.runtimes.host import HostRuntime
+
+SifOf = Callable[[ImageRecord], Path]
+"""Where the SIF file of an image lies."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The runtime that was chosen, open, and a sentence on each that was looked at."""
+
+    name: RuntimeName
+    runtime: Runtime
+    reasons: tuple[tuple[RuntimeName, str], ...]
+    """In the order of the looking; the last one is the chosen one."""
+
+
+def no_sif(image: ImageRecord) -> Path:
+    """For callers who only ask whether Apptainer works."""
+    raise MissingEnvironment(f"no SIF file of image {image.tag} was made on this machine")
+
+
+def no_objection(name: RuntimeName) -> str | None:
+    """For callers to whom a runtime that works is good enough."""
+    return None
+
+
+def choose(
+    wish: str,
+    *,
+    gpu: bool,
+    sif_of: SifOf = no_sif,
+    objection: Callable[[RuntimeName], str | None] = no_objection,
+) -> Choice:
+    """The runtime ``wish``, or for ``auto`` the first that works on this machine.
+
+    With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
+    tells what else keeps ``auto`` from taking one. Raises
+    MissingEnvironment when the runtime asked for does not work, BadInput for an unknown one.
+    """
+    wanted = tuple(OPENERS) if wish == "auto" else (known(wish),)
+    reasons: list[tuple[RuntimeName, str]] = []
+    for name in wanted:
+        try:
+            runtime = open_runtime(name, gpu=gpu, sif_of=sif_of)
+        except MissingEnvironment as error:
+            if wish != "auto":
+                raise
+            reasons.append((name, str(error)))
+            continue
+        if wish == "auto" and (told := objection(name)):
+            reasons.append((name, f"{runtime.describe()} works, but {told}"))
+            continue
+        reasons.append((name, _works(runtime, gpu)))
+        return Choice(name, runtime, tuple(reasons))
+    raise AssertionError("the host always works")
+
+
+def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
+    """The runtime ``name``, ready to run. Raises like choose()."""
+    return OPENERS[known(name)](gpu, sif_of)
+
+
+def known(name: str) -> RuntimeName:
+    """``name`` as the name of a runtime. Raises BadInput for another."""
+    for one in OPENERS:
+        if one == name:
+            return one
+    raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(OPENERS)}")
+
+
+def _works(runtime: Runtime, gpu: bool) -> str:
+    told = f"{runtime.describe()} works"
+    if gpu and isinstance(runtime, EngineRuntime):
+        return f"{told}, GPUs by {runtime.gpu_access().how}"
+    return told
+
+
+def _engine(name: EngineName) -> Callable[[bool, SifOf], Runtime]:
+    def open_it(gpu: bool, sif_of: SifOf) -> Runtime:
+        runtime = EngineRuntime(name, connect(name))
+        if gpu:
+            runtime.gpu_access()
+        return runtime
+
+    return open_it
+
+
+def _apptainer(gpu: bool, sif_of: SifOf) -> Runtime:
+    runtime = ApptainerRuntime.find(sif_of)
+    if gpu:
+        runtime.check_gpu()
+    return runtime
+
+
+OPENERS: Mapping[RuntimeName, Callable[[bool, SifOf], Runtime]] = {
+    "docker": _engine("docker"),
+    "podman": _engine("podman"),
+    "apptainer": _apptainer,
+    "host": lambda gpu, sif_of: HostRuntime(),
+}
+"""How each is opened, in the order in which auto tries them."""

@@ -1,0 +1,103 @@
+"""Reaching an engine: Docker's daemon, or Podman's service, which speaks the same language."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Literal
+
+import docker
+import docker.errors
+import requests.exceptions
+
+from assay.errors import BadInput, MissingEnvironment
+
+EngineName = Literal["docker", "podman"]
+
+ASK_S = 60
+"""Seconds an engine may take over one answer; waiting for a container's end has no limit."""
+ARCHITECTURES = ("amd64", "x86_64")
+
+_START = {
+    "docker": "start it (systemctl start docker) or set DOCKER_HOST",
+    "podman": "start it (podman system service --time=0, or systemctl --user start podman.socket) "
+    "or set CONTAINER_HOST",
+}
+_PROGRAM = {"docker": "the Docker daemon", "podman": "Podman's service"}
+
+
+def connect(name: str) -> docker.DockerClient:
+    """A client of the engine ``name``, docker or podman, that has answered.
+
+    Docker is looked for at DOCKER_HOST or the default socket, Podman at CONTAINER_HOST, the user's
+    socket, or the system's. Raises MissingEnvironment with one sentence when none listens, when
+    this user may not talk to it, and when it runs another architecture; BadInput for another name.
+    """
+    if name not in _START:
+        raise BadInput(f"'{name}' is no container engine; known: docker, podman")
+    url = address(name)
+    _knock(name, url)
+    try:
+        client = _client(name, url)
+        architecture = client.version().get("Arch", "")
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        raise MissingEnvironment(
+            f"{_PROGRAM[name]} at {url} does not answer ({reason(error)}); {_START[name]}"
+        ) from error
+    if architecture not in ARCHITECTURES:
+        client.close()
+        raise MissingEnvironment(
+            f"{_PROGRAM[name]} at {url} runs {architecture or 'an unknown architecture'}, "
+            "and the images are amd64; use a machine with an x86-64 processor"
+        )
+    return client
+
+
+def address(name: str) -> str:
+    """URL at which an engine is looked for."""
+    if name == "docker":
+        return os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    if url := os.environ.get("CONTAINER_HOST"):
+        return url
+    system = Path("/run/podman/podman.sock")
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    own = Path(folder) / "podman" / "podman.sock" if folder else system
+    return f"unix://{own if own.exists() or not system.exists() else system}"
+
+
+def _client(name: str, url: str) -> docker.DockerClient:
+    if name == "docker" and os.environ.get("DOCKER_HOST"):
+        return docker.from_env(version="auto", timeout=ASK_S)  # reads the TLS variables too
+    return docker.DockerClient(base_url=url, version="auto", timeout=ASK_S)
+
+
+def _knock(name: str, url: str) -> None:
+    """Tell the ways in which a local socket is closed apart."""
+    scheme, _, path = url.partition("://")
+    if scheme != "unix":
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.settimeout(ASK_S)
+            knock.connect(path)
+    except PermissionError:
+        group = "join the group docker" if name == "docker" else "start one of your own"
+        raise MissingEnvironment(
+            f"this user may not use {_PROGRAM[name]} at {path}; {group}, or use another runtime"
+        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingEnvironment(
+            f"{_PROGRAM[name]} is not running: there is no {path}; {_START[name]}"
+        ) from None
+    except OSError as error:
+        raise MissingEnvironment(
+            f"nobody answers at {path}, the socket of {_PROGRAM[name]} "
+            f"({error.strerror or error}); {_START[name]}"
+        ) from None
+
+
+def reason(error: BaseException) -> str:
+    """The gist of an engine's error on one line."""
+    text = getattr(error, "explanation", None) or error
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    return " ".join(str(text).split())[:300]

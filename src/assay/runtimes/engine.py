@@ -1,0 +1,209 @@
+"""Docker and Podman as runtimes, both through the Docker SDK."""
+
+import secrets
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import docker
+import docker.errors
+import requests.exceptions
+import urllib3.exceptions
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.progress import say
+from assay.records.images import ImageRecord, RuntimeName
+from assay.runtimes import gpus, owners
+from assay.runtimes.base import Outcome, Task
+from assay.runtimes.connection import EngineName, connect, reason
+from assay.runtimes.lines import lines
+from assay.runtimes.settings import NO_MEMORY, NOT_FOUND, settings_of
+
+__all__ = ["EngineRuntime", "connect", "reap"]
+
+NO_COMMAND = 127
+"""A shell's exit code for a command that there is none of."""
+
+_GONE = (
+    docker.errors.DockerException,
+    requests.exceptions.RequestException,
+    urllib3.exceptions.HTTPError,
+    OSError,
+)
+"""What the SDK raises when the engine refuses, or is not there any more."""
+
+
+class EngineRuntime:
+    """Runs commands in containers of one engine."""
+
+    def __init__(self, name: EngineName, client: docker.DockerClient) -> None:
+        """Ask the engine what it is, and remove what earlier callers left when they were killed."""
+        self.name: RuntimeName = name
+        self.client = client
+        try:
+            self.info: Mapping[str, Any] = client.info()
+            version = client.version()
+            reap(client)
+        except _GONE as error:
+            raise MissingEnvironment(f"{name} does not answer: {reason(error)}") from error
+        components = {one.get("Name") for one in version.get("Components") or ()}
+        self.is_podman = "Podman Engine" in components
+        self._described = f"{'Podman' if self.is_podman else 'Docker Engine'} {version['Version']}"
+        self._access: gpus.Access | None = None
+
+    def describe(self) -> str:
+        """The engine with its version."""
+        return self._described
+
+    def gpu_access(self) -> gpus.Access:
+        """How its containers get the GPUs. Raises MissingEnvironment when they cannot."""
+        if self._access is None:
+            self._access = gpus.find_access(self.info, is_podman=self.is_podman)
+        return self._access
+
+    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+        """Run ``task`` in a new container of ``image`` and remove the container, come what may.
+
+        Raises CheckFailed when the engine took another image than the one asked for.
+        """
+        if image is None:
+            raise ValueError("an engine runs images only")
+        for bind in task.binds:
+            if not bind.path.exists():  # Podman would make a folder there
+                raise MissingEnvironment(f"cannot start {task.label}: there is no {bind.path}")
+        access = self.gpu_access() if task.gpu else gpus.Access(how="none")
+        settings = settings_of(task, image.image_id, self.info, access, is_podman=self.is_podman)
+        # The name is ours, so the container can be removed even when creation is interrupted.
+        name = f"assay-{secrets.token_hex(8)}"
+        with _signals_raise():
+            try:
+                return self._run(name, settings, task, image.image_id, on_line)
+            finally:
+                self._remove(name)
+
+    def _run(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        task: Task,
+        image_id: str,
+        on_line: Callable[[str], None],
+    ) -> Outcome:
+        api = self.client.api
+        try:
+            container = api.create_container_from_config(settings, name)["Id"]
+            found = _digest(api.inspect_container(container)["Image"])
+            if found != image_id:
+                raise CheckFailed(f"{self._described} took image {found} instead of {image_id}")
+            # Before the start, so that not a byte is missed: the engine keeps no log.
+            stream = api.attach(container, stdout=True, stderr=True, stream=True, demux=False)
+            api.start(container)
+        except docker.errors.ImageNotFound as error:
+            raise MissingEnvironment(
+                f"{self._described} has no image {image_id}; build it with ./assay image"
+            ) from error
+        except _GONE as error:
+            raise MissingEnvironment(self._refusal(task, error)) from error
+        last = ""
+        try:
+            for last in lines(self._pieces(stream, task)):
+                on_line(last)
+        finally:
+            stream.close()
+        try:
+            api.wait(container, timeout=None)
+            state = api.inspect_container(container)["State"]
+        except _GONE as error:
+            raise MissingEnvironment(self._lost(task, error)) from error
+        code = exit_code(state["ExitCode"])
+        if code == NO_COMMAND and last == NOT_FOUND:
+            raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
+        killed = bool(state.get("OOMKilled")) or last.endswith(NO_MEMORY)
+        return Outcome(code, found, out_of_memory=killed and code != 0)
+
+    def _pieces(self, stream: Any, task: Task) -> Iterator[bytes]:
+        """The attached stream, with only its own errors taken for the engine's."""
+        while True:
+            try:
+                piece = next(stream, None)
+            except _GONE as error:
+                raise MissingEnvironment(self._lost(task, error)) from error
+            if piece is None:
+                return
+            yield piece
+
+    def _refusal(self, task: Task, error: BaseException) -> str:
+        """Why a container did not start, as one sentence."""
+        text = reason(error)
+        if "no space left on device" in text.lower():
+            return f"the disk of {self._described} is full; free some space and run again"
+        return f"{self._described} cannot start {task.label} ({task.command[0]}): {text}"
+
+    def _lost(self, task: Task, error: BaseException) -> str:
+        return f"{self._described} stopped answering while {task.label} ran: {reason(error)}"
+
+    def _remove(self, name: str) -> None:
+        """Take a container away; an engine that is gone is told of and not raised over."""
+        try:
+            remove(self.client, name)
+        except _GONE as error:
+            say(f"{self._described} did not remove container {name}: {reason(error)}")
+
+
+def exit_code(code: int) -> int:
+    """Negative signal number for 128 + n, which is how engines tell of a signal."""
+    number = code - 128
+    return -number if number in {one.value for one in signal.Signals} else code
+
+
+def remove(client: docker.DockerClient, container: str) -> None:
+    """Kill and remove a container; one that is gone, or going, is as good."""
+    with suppress(docker.errors.APIError):  # it may not run at all; removal settles the rest
+        client.api.kill(container)
+    try:
+        client.api.remove_container(container, v=True, force=True)
+    except docker.errors.APIError as error:
+        if error.status_code not in (404, 409):
+            raise
+
+
+def reap(client: docker.DockerClient) -> list[str]:
+    """Remove containers whose caller was killed before it could; their names."""
+    me = owners.myself()
+    removed = []
+    for one in client.api.containers(all=True, filters={"label": owners.LABEL}):
+        owner = owners.parse(one["Labels"].get(owners.LABEL, ""))
+        if owner is not None and owners.is_gone(owner, me):
+            remove(client, one["Id"])
+            removed.append(one["Names"][0].removeprefix("/"))
+    return removed
+
+
+def _digest(text: str) -> str:
+    """An image's id as Docker writes it; Podman leaves the algorithm out in places."""
+    return text if text.startswith("sha256:") else f"sha256:{text}"
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP become SystemExit, so that they, too, leave no container behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    replaced = {
+        number: signal.signal(number, leave)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in replaced.items():
+            signal.signal(number, handler)

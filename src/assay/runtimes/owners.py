@@ -1,0 +1,93 @@
+"""Who started a container, so that a later process can tell whether that one still lives."""
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+LABEL = "assay.owner"
+"""Label of every container of ours."""
+_PATTERN = re.compile(r"([^/]+)/([0-9a-f-]+)/([^/]+)/(\d+)/(\d+)")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """One process, told apart from every other one: process ids are used again."""
+
+    host: str
+    boot: str
+    namespace: str
+    """The process-id namespace: a number means something only inside of its own."""
+    pid: int
+    started: int
+    """Start time in clock ticks since boot."""
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.boot}/{self.namespace}/{self.pid}/{self.started}"
+
+
+def parse(text: str) -> Owner | None:
+    """The owner that a label names; None for a label that we did not write."""
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        return None
+    host, boot, namespace, pid, started = match.groups()
+    return Owner(host, boot, namespace, int(pid), int(started))
+
+
+def myself() -> Owner:
+    """The calling process."""
+    started = _started(os.getpid())
+    assert started is not None, "/proc is mounted wherever containers run"
+    return Owner(
+        host=_host(),
+        boot=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        namespace=_namespace(),
+        pid=os.getpid(),
+        started=started,
+    )
+
+
+def is_gone(owner: Owner, me: Owner) -> bool:
+    """Whether ``owner`` certainly ended, as seen by ``me``.
+
+    Of a process on another machine or in another process-id namespace nothing is known, so it
+    counts as living.
+    """
+    if owner.host != me.host:
+        return False
+    if owner.boot != me.boot:
+        return True
+    if owner.namespace != me.namespace:
+        return False
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass  # someone else's, and it lives
+    started = _started(owner.pid)
+    return started is not None and started != owner.started
+
+
+def _host() -> str:
+    try:
+        machine = Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        machine = ""
+    return f"{platform.node() or 'localhost'}+{machine}".replace("/", "_")
+
+
+def _namespace() -> str:
+    return str(Path("/proc/self/ns/pid").readlink())
+
+
+def _started(pid: int) -> int | None:
+    """Start time of a process; None when it cannot be read."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The second field is the program's name in parentheses and may hold spaces and parentheses.
+    return int(stat.rpartition(")")[2].split()[19])

@@ -1,0 +1,150 @@
+"""Running engines and a tiny image for the tests: one static program, made on the spot."""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import docker
+
+from assay.records.images import ImageBase, ImageRecord
+from assay.runtimes.base import Bind, Outcome, Runtime, Task
+from assay.runtimes.engine import EngineRuntime, connect
+from tests.containers.engines import ENGINES
+
+FOLDERS = ("bin", "dev", "etc", "proc", "sys", "tmp")
+COMMANDS = ("sh", "cat", "chmod", "dd", "df", "env", "id", "kill", "ls", "mkdir", "printf", "seq")
+MORE = ("sleep", "touch", "true", "false", "grep", "test", "echo", "stat", "ip", "mount", "ps")
+VARIABLES = {"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}
+
+
+def root_file_system(note: str = "") -> bytes:
+    """A tar with busybox under the names that the tests use; ``note`` makes it another image."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name in FOLDERS:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+            tar.addfile(folder)
+        path = shutil.which("busybox")
+        assert path is not None
+        for name, data in (("bin/busybox", Path(path).read_bytes()), ("etc/note", note.encode())):
+            file = tarfile.TarInfo(name)
+            file.size, file.mode = len(data), 0o755
+            tar.addfile(file, io.BytesIO(data))
+        for name in (*COMMANDS, *MORE):
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+    return buffer.getvalue()
+
+
+def docker_archive(path: Path) -> str:
+    """Write the tiny image as ``docker save`` does; its id."""
+    layer = root_file_system()
+    diff = f"sha256:{hashlib.sha256(layer).hexdigest()}"
+    config = json.dumps(
+        {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {},
+            "rootfs": {"type": "layers", "diff_ids": [diff]},
+        }
+    ).encode()
+    digest = hashlib.sha256(config).hexdigest()
+    manifest = [{"Config": f"{digest}.json", "RepoTags": ["assay-test:tiny"], "Layers": ["l.tar"]}]
+    parts = {
+        f"{digest}.json": config,
+        "l.tar": layer,
+        "manifest.json": json.dumps(manifest).encode(),
+    }
+    with tarfile.open(path, mode="w") as tar:
+        for name, data in parts.items():
+            file = tarfile.TarInfo(name)
+            file.size = len(data)
+            tar.addfile(file, io.BytesIO(data))
+    return f"sha256:{digest}"
+
+
+def import_image(client: docker.DockerClient, note: str = "") -> str:
+    """Id of a tiny image, imported into the engine."""
+    data = root_file_system(note)
+    answer = client.api.import_image_from_data(data, repository="assay-test", tag="tiny")
+    digest: str = json.loads(answer.splitlines()[0])["status"]
+    return digest
+
+
+def record(image_id: str, sif_sha256: str | None = None) -> ImageRecord:
+    """The record of a tiny image; what the runtimes do not read is made up."""
+    zero = "0" * 64
+    return ImageRecord(
+        schema="assay/image/1",
+        target="h100",
+        role="toolchain",
+        runtime="docker",
+        engine="a test's",
+        definition=zero,
+        tag="assay-test:tiny",
+        image_id=image_id,
+        layers=(f"sha256:{zero}",),
+        architecture="amd64",
+        bytes=0,
+        base=ImageBase(kind="debian", reference="none", sha256=None),
+        dockerfile_sha256=None,
+        debian_packages=(),
+        python_packages=(),
+        sbom_sha256=zero,
+        sif_sha256=sif_sha256,
+    )
+
+
+@dataclass
+class Bench:
+    """A runtime with the tiny image, and short ways to use both."""
+
+    name: str
+    runtime: Runtime
+    image: ImageRecord
+    client: docker.DockerClient | None = None
+    url: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, *command: str, **keywords: object) -> tuple[Outcome, list[str]]:
+        """Outcome and lines of a command in the image."""
+        found: list[str] = []
+        task = Task(command, keywords.pop("directory", Path("/")), "a test", **keywords)  # type: ignore[arg-type]
+        return self.runtime.run(task, self.image, found.append), found
+
+    def shell(self, script: str, *binds: Bind, **keywords: object) -> tuple[Outcome, list[str]]:
+        """Outcome and lines of a shell script in the image."""
+        return self.run("sh", "-c", script, binds=binds, **keywords)
+
+    def containers(self) -> list[str]:
+        """Ids of every container the engine knows, ended ones too."""
+        assert self.client is not None
+        return [one["Id"] for one in self.client.api.containers(all=True)]
+
+
+@contextmanager
+def bench(name: str) -> Iterator[Bench]:
+    """A real engine with the tiny image in it, reached as users reach theirs."""
+    with ENGINES[name]() as engine:
+        variable = VARIABLES[name]
+        before = os.environ.get(variable)
+        os.environ[variable] = engine.url
+        try:
+            client = connect(name)
+            image = record(import_image(client))
+            runtime = EngineRuntime("docker" if name == "docker" else "podman", client)
+            yield Bench(name, runtime, image, client, engine.url, {variable: engine.url})
+            client.close()
+        finally:
+            os.environ.pop(variable)
+            if before is not None:
+                os.environ[variable] = before

@@ -1,0 +1,215 @@
+"""Apptainer: the command line that it gets, and what it does with it where it is installed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.io import sha256_file
+from assay.runtimes import apptainer
+from assay.runtimes.apptainer import (
+    ApptainerRuntime,
+    command_line,
+    make_sif,
+    outer_environment,
+)
+from assay.runtimes.base import Bind, Task
+from assay.runtimes.choose import choose
+from assay.runtimes.settings import SHELL
+from tests.containers.fixtures import Bench, docker_archive, record
+
+real = pytest.mark.apptainer
+ID = f"sha256:{'1' * 64}"
+
+
+def fake(folder: Path, script: str) -> str:
+    """A program that stands for Apptainer, where only its failures are of interest."""
+    program = folder / "apptainer"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+class TestCommandLine:
+    """Pure parts."""
+
+    TASK = Task(
+        ("nvcc", "--version"),
+        Path("/src"),
+        "x",
+        binds=(Bind(Path("/src")), Bind(Path("/out"), writable=True)),
+    )
+
+    def line(self, **keywords: object) -> list[str]:
+        task = Task(**{**vars(self.TASK), **keywords})  # type: ignore[arg-type]
+        return command_line("/bin/apptainer", ("--net",), task, Path("/i.sif"), Path("/scratch"))
+
+    def test_the_container_is_closed_but_for_the_binds(self):
+        line = self.line()
+        assert {"--containall", "--cleanenv", "--no-home", "--net"} < set(line)
+        assert "type=bind,source=/src,destination=/src,ro" in line
+        assert "type=bind,source=/out,destination=/out" in line
+        assert line[line.index("--pwd") + 1] == "/src"
+        after = line[line.index("/i.sif") + 1 :]
+        assert after == ["env", "HOME=/tmp", *SHELL, "nvcc", "--version"]
+
+    def test_gpus_only_when_asked_for(self):
+        assert "--nv" not in self.line()
+        assert "--nv" in self.line(gpu=True)
+
+    def test_variables_go_by_its_own_prefix(self, monkeypatch):
+        monkeypatch.setenv("APPTAINERENV_LEAK", "x")
+        outer = outer_environment("/bin/apptainer", {"A": "b,c", "HOME": "/h"})
+        assert outer["APPTAINERENV_A"] == "b,c"
+        assert "APPTAINERENV_LEAK" not in outer
+        assert "APPTAINERENV_HOME" not in outer
+        assert "SINGULARITYENV_A" in outer_environment("/bin/singularity", {"A": "b"})
+
+
+class TestFailures:
+    """One sentence each."""
+
+    def test_no_apptainer(self, tmp_path: Path, monkeypatch):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(MissingEnvironment, match="Apptainer is not installed"):
+            make_sif(tmp_path / "a.tar", tmp_path / "a.sif")
+
+    def test_one_that_does_not_start(self, tmp_path: Path, monkeypatch):
+        fake(tmp_path, "echo broken >&2; exit 127")
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        with pytest.raises(MissingEnvironment, match=r"does not start \(broken\)"):
+            ApptainerRuntime.find(lambda image: tmp_path)
+
+    @pytest.mark.parametrize(
+        ("script", "sentence"),
+        [
+            ("echo FATAL: bad tar >&2; exit 255", "made no SIF file from .*bad tar"),
+            ("echo No space left on device >&2; exit 255", "the disk is full"),
+            ("exit 0", "made no SIF file"),
+        ],
+    )
+    def test_a_failed_build_leaves_nothing(
+        self, tmp_path: Path, monkeypatch, script: str, sentence: str
+    ):
+        (tmp_path / "bin").mkdir()
+        fake(tmp_path / "bin", script)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}", prepend=os.pathsep)
+        sif = tmp_path / "out" / "a.sif"
+        with pytest.raises(MissingEnvironment, match=sentence):
+            make_sif(tmp_path / "a.tar", sif)
+        assert list(sif.parent.iterdir()) == []
+
+    def test_a_sif_that_is_not_there(self, tmp_path: Path):
+        runtime = ApptainerRuntime("apptainer", "1", lambda image: tmp_path / "none.sif")
+        with pytest.raises(MissingEnvironment, match=r"there is no SIF file .*\./assay image"):
+            runtime.run(Task(("true",), Path("/"), "x"), record(ID, "0" * 64), print)
+
+    @pytest.mark.parametrize("digest", [None, "0" * 64])
+    def test_a_sif_that_was_replaced(self, tmp_path: Path, digest: str | None):
+        sif = tmp_path / "a.sif"
+        sif.write_text("something else")
+        runtime = ApptainerRuntime("apptainer", "1", lambda image: sif)
+        with pytest.raises(CheckFailed, match=str(sif)):
+            runtime.run(Task(("true",), Path("/"), "x"), record(ID, digest), print)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("apptainer")
+    image_id = docker_archive(folder / "image.tar")
+    digest = make_sif(folder / "image.tar", folder / "image.sif")
+    assert sorted(path.name for path in folder.iterdir()) == ["image.sif", "image.tar"]
+    assert digest == sha256_file(folder / "image.sif")
+    runtime = ApptainerRuntime.find(lambda image: folder / "image.sif")
+    yield Bench("apptainer", runtime, record(image_id, digest))
+
+
+@real
+class TestReal:
+    """A SIF file made from a docker archive, run by the real program."""
+
+    def test_as_the_caller_in_the_image(self, bench: Bench):
+        outcome, lines = bench.shell("id -u; id -g; ls /bin/busybox")
+        assert outcome.exit_code == 0
+        assert lines == [str(os.getuid()), str(os.getgid()), "/bin/busybox"]
+        assert outcome.image_id == bench.image.image_id
+
+    def test_no_network_where_it_says_so(self, bench: Bench):
+        _, lines = bench.shell("ls /sys/class/net; cat /proc/net/dev | grep -c :")
+        if "the host's network" not in bench.runtime.describe():
+            assert lines[-1] == "1"
+        print(bench.runtime.describe())
+        assert bench.runtime.describe().startswith("Apptainer 1.")
+
+    def test_the_root_is_read_only_and_tmp_is_its_own(self, bench: Bench):
+        script = "touch /x; cd /tmp && ls && printf '#!/bin/sh\\necho ran\\n' >x; chmod +x x && ./x"
+        _, lines = bench.shell(script)
+        assert lines == ["touch: /x: Read-only file system", "ran"]
+
+    def test_tmp_holds_more_than_a_compiler_needs(self, bench: Bench):
+        outcome, _ = bench.run("dd", "if=/dev/zero", "of=/tmp/x", "bs=1M", "count=200")
+        assert outcome.exit_code == 0
+
+    def test_source_is_read_only_and_output_is_not(self, bench: Bench, tmp_path: Path):
+        source, out = tmp_path / "source", tmp_path / "source" / "out"
+        out.mkdir(parents=True)
+        (source / "file").write_text("content\n")
+        script = f"pwd; cat file; touch {source}/x; touch {out}/y"
+        binds = (Bind(source), Bind(out, writable=True))
+        _, lines = bench.shell(script, *binds, directory=source)
+        assert lines == [str(source), "content", f"touch: {source}/x: Read-only file system"]
+        assert (out / "y").exists()
+
+    def test_variables(self, bench: Bench, monkeypatch):
+        monkeypatch.setenv("OUTER", "not seen")
+        _, lines = bench.run("env", environment={"INNER": "a=b, c 'd'", "LD_LIBRARY_PATH": "/l"})
+        assert "INNER=a=b, c 'd'" in lines
+        assert "HOME=/tmp" in lines
+        assert any(line.startswith("LD_LIBRARY_PATH=/l") for line in lines)
+        assert not any(line.startswith("OUTER=") for line in lines)
+
+    @pytest.mark.parametrize(
+        ("script", "expected"),
+        [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", -9), ("kill -SEGV $$", -signal.SIGSEGV)],
+    )
+    def test_exit_codes_and_signals(self, bench: Bench, script: str, expected: int):
+        assert bench.shell(script)[0].exit_code == expected
+
+    def test_lines_in_order(self, bench: Bench):
+        script = "seq 20000; for i in 1 2 3; do echo a$i; echo b$i >&2; done; printf 'x\\377'"
+        _, lines = bench.shell(script)
+        numbers = [str(number) for number in range(1, 20001)]
+        assert lines == [*numbers, "a1", "b1", "a2", "b2", "a3", "b3", "x\ufffd"]
+
+    def test_a_missing_command_is_a_sentence(self, bench: Bench):
+        with pytest.raises(MissingEnvironment, match="has no command no-such-program"):
+            bench.run("no-such-program")
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+    def test_an_exception_in_the_caller_ends_it(self, bench: Bench, error: type[BaseException]):
+        mark = f"6{os.getpid()}"
+
+        def stop(line: str) -> None:
+            raise error(line)
+
+        task = Task(("sh", "-c", f"echo up; sleep {mark}"), Path("/"), "a test")
+        with pytest.raises(error, match="up"):
+            bench.runtime.run(task, bench.image, stop)
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+        assert f"sleep {mark}" not in running.stdout
+
+    def test_it_can_be_chosen(self):
+        assert choose("apptainer", gpu=False).name == "apptainer"
+
+
+def test_the_isolations_go_from_strict_to_loose():
+    steps = apptainer.isolations()
+    assert steps[0][1] == ""
+    assert steps[-1][0] == ()
+    assert "--net" in steps[1][0]
+    assert sys.maxsize > int(steps[0][0][4]) > 1 << 28

@@ -1,0 +1,79 @@
+"""Which runtime is taken, and what is said of the others."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import BadInput, MissingEnvironment
+from assay.runtimes import cdi, gpus
+from assay.runtimes.choose import OPENERS, choose, open_runtime
+from assay.runtimes.host import HostRuntime
+from tests.containers.engines import ENGINES
+from tests.containers.fixtures import bench
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch) -> None:
+    """A machine without any container runtime."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    monkeypatch.setenv("CONTAINER_HOST", f"unix://{tmp_path}/podman.sock")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("bare")
+class TestBareMachine:
+    """Nothing but the host."""
+
+    def test_auto_ends_at_the_host_and_says_why(self):
+        choice = choose("auto", gpu=False)
+        assert choice.name == "host"
+        assert isinstance(choice.runtime, HostRuntime)
+        reasons = dict(choice.reasons)
+        assert list(reasons) == list(OPENERS) == ["docker", "podman", "apptainer", "host"]
+        assert reasons["docker"].startswith("the Docker daemon is not running")
+        assert reasons["podman"].startswith("Podman's service is not running")
+        assert reasons["apptainer"].startswith("Apptainer is not installed")
+        assert reasons["host"] == "the host itself works"
+
+    @pytest.mark.parametrize("name", ["docker", "podman", "apptainer"])
+    def test_what_was_asked_for_is_not_replaced(self, name: str):
+        with pytest.raises(MissingEnvironment):
+            choose(name, gpu=False)
+        with pytest.raises(MissingEnvironment):
+            open_runtime(name)
+
+    def test_the_host_can_be_asked_for(self):
+        choice = choose("host", gpu=True)
+        assert choice.reasons == (("host", "the host itself works"),)
+
+    def test_an_unknown_runtime(self):
+        sentence = "there is no runtime 'lxc'; known: auto, docker, podman, apptainer, host"
+        with pytest.raises(BadInput, match=sentence):
+            choose("lxc", gpu=False)
+        with pytest.raises(BadInput, match="there is no runtime 'auto'"):
+            open_runtime("auto")
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize("name", [pytest.param(n, marks=getattr(pytest.mark, n)) for n in ENGINES])
+class TestRunningEngine:
+    """A machine whose one engine runs, without a GPU."""
+
+    @pytest.fixture
+    def running(self, name: str, bare, monkeypatch):
+        monkeypatch.undo()
+        with bench(name) as engine:
+            other = {"docker": "CONTAINER_HOST", "podman": "DOCKER_HOST"}[name]
+            monkeypatch.setenv(other, "unix:///nonexistent.sock")
+            yield engine
+
+    def test_auto_takes_it(self, name: str, running):
+        choice = choose("auto", gpu=False)
+        assert choice.name == name
+        assert choice.reasons[-1] == (name, f"{choice.runtime.describe()} works")
+
+    def test_it_does_not_do_for_a_gpu_that_is_not_there(self, name: str, running, monkeypatch):
+        monkeypatch.setattr(cdi, "find_driver", lambda root: None)
+        monkeypatch.setattr(gpus.find_access, "__kwdefaults__", {"folders": ()})
+        with pytest.raises(MissingEnvironment, match="NVIDIA driver was not found"):
+            choose(name, gpu=True)

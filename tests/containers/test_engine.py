@@ -1,0 +1,436 @@
+"""What a container of Docker and of Podman may and may not; every engine here is real."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.runtimes import owners, settings
+from assay.runtimes.base import Bind, Task
+from assay.runtimes.connection import address, connect
+from assay.runtimes.engine import EngineRuntime, exit_code, reap
+from assay.runtimes.gpus import Access
+from assay.runtimes.settings import environment_of, settings_of, user_of
+from tests.containers.engines import ENGINES
+from tests.containers.fixtures import VARIABLES, Bench, bench, import_image, record
+
+EACH = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ENGINES]
+
+
+@pytest.fixture(scope="module", params=EACH)
+def engine(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    with bench(request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def small(engine: Bench) -> Iterator[Bench]:
+    """The engine, as on a machine with 64 MiB of memory."""
+    assert isinstance(engine.runtime, EngineRuntime)
+    kept = engine.runtime.info
+    engine.runtime.info = {**kept, "MemTotal": int((64 << 20) / settings.MEMORY_SHARE)}
+    yield engine
+    engine.runtime.info = kept
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After every test of an engine, the engine has no container."""
+    yield
+    if "engine" in request.fixturenames:
+        assert request.getfixturevalue("engine").containers() == []
+
+
+class TestInside:
+    """What a command sees."""
+
+    def test_it_runs_as_the_caller(self, engine: Bench):
+        _, lines = engine.shell("id -u; id -g")
+        assert lines == [str(os.getuid()), str(os.getgid())]
+
+    def test_another_caller_is_another_user(self, engine: Bench, tmp_path: Path, monkeypatch):
+        tmp_path.chmod(0o755)
+        own = tmp_path / "own"
+        own.mkdir()
+        os.chown(own, 4321, 4322)
+        monkeypatch.setattr(settings, "caller", lambda: "4321:4322")
+        script = (
+            f"id -u; id -g; touch {own}/x && echo $HOME >/tmp/y && cat /tmp/y; touch {tmp_path}/no"
+        )
+        outcome, lines = engine.shell(script, Bind(tmp_path, writable=True))
+        assert lines[:3] == ["4321", "4322", "/tmp"]
+        assert "Permission denied" in lines[3]
+        assert outcome.exit_code == 1
+        assert ((own / "x").stat().st_uid, (own / "x").stat().st_gid) == (4321, 4322)
+
+    def test_there_is_no_network(self, engine: Bench):
+        _, lines = engine.shell("ls /sys/class/net; ip route")
+        assert lines == ["lo"]
+
+    def test_the_root_is_read_only(self, engine: Bench):
+        outcome, lines = engine.shell("touch /x")
+        assert outcome.exit_code == 1
+        assert lines == ["touch: /x: Read-only file system"]
+
+    def test_tmp_is_its_own_and_programs_run_from_it(self, engine: Bench):
+        script = "cd /tmp && ls && printf '#!/bin/sh\\necho ran\\n' >x && chmod +x x && ./x"
+        assert engine.shell(script)[1] == ["ran"]
+
+    def test_source_is_read_only_and_output_is_not(self, engine: Bench, tmp_path: Path):
+        source, out = tmp_path / "source", tmp_path / "source" / "out"
+        out.mkdir(parents=True)
+        (source / "file").write_text("content\n")
+        script = f"cat file; touch {source}/x; touch {out}/y"
+        binds = (Bind(source), Bind(out, writable=True))
+        _, lines = engine.shell(script, *binds, directory=source)
+        assert lines == ["content", f"touch: {source}/x: Read-only file system"]
+        assert (out / "y").exists()
+
+    def test_no_privileges_can_be_had(self, engine: Bench):
+        _, lines = engine.shell("grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status")
+        values = dict(line.split(":\t") for line in lines)
+        assert values["CapEff"] == values["CapBnd"] == "0" * 16
+        assert values["NoNewPrivs"] == "1"
+        assert values["Seccomp"] == "2"
+
+    def test_variables_are_the_tasks_whatever_they_hold(self, engine: Bench, monkeypatch):
+        monkeypatch.setenv("OUTER", "not seen")
+        _, lines = engine.run("env", environment={"INNER": "a=b, c 'd' \"e\" $f"})
+        assert "INNER=a=b, c 'd' \"e\" $f" in lines
+        assert "HOME=/tmp" in lines
+        assert not any(line.startswith("OUTER=") for line in lines)
+
+    def test_arguments_arrive_as_they_are(self, engine: Bench):
+        _, lines = engine.run("printf", "[%s]\\n", "", "a b", "$HOME", "'\"\\", "ä")
+        assert lines == ["[]", "[a b]", "[$HOME]", "['\"\\]", "[ä]"]
+
+    def test_standard_input_is_closed(self, engine: Bench):
+        outcome, lines = engine.run("cat")
+        assert (outcome.exit_code, lines) == (0, [])
+
+    def test_limits_are_in_force(self, engine: Bench):
+        script = (
+            "cat /sys/fs/cgroup/memory/memory.limit_in_bytes || cat /sys/fs/cgroup/memory.max;"
+            "stat -f -c '%b %S' /dev/shm; grep 'core file' /proc/self/limits"
+        )
+        _, lines = engine.shell(f"{{ {script}; }} 2>/dev/null")
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert 0.85 * total < int(lines[0]) < 0.91 * total
+        blocks, size = lines[1].split()
+        assert int(blocks) * int(size) == settings.SHARED_MEMORY
+        assert lines[2].split()[4:6] == ["0", "0"]
+
+    def test_a_fork_bomb_meets_the_limit(self, engine: Bench, monkeypatch):
+        monkeypatch.setattr(settings, "PIDS", 20)
+        _, lines = engine.shell("for i in $(seq 40); do sleep 3 & done; echo unreachable")
+        assert any("can't fork" in line for line in lines)
+
+
+class TestEnd:
+    """How a command's end is told."""
+
+    @pytest.mark.parametrize(
+        ("script", "expected"),
+        [
+            ("exit 0", 0),
+            ("exit 7", 7),
+            ("exit 255", 255),
+            ("kill -9 $$", -signal.SIGKILL),
+            ("kill -SEGV $$", -signal.SIGSEGV),
+            ("kill -ABRT $$", -signal.SIGABRT),
+        ],
+    )
+    def test_exit_codes_and_signals(self, engine: Bench, script: str, expected: int):
+        outcome, _ = engine.shell(script)
+        assert outcome.exit_code == expected
+        assert not outcome.out_of_memory
+
+    def test_too_much_memory_ends_it(self, small: Bench):
+        outcome, _ = small.run("dd", "if=/dev/zero", "of=/tmp/x", "bs=1M", "count=200")
+        assert outcome.exit_code == -signal.SIGKILL
+        assert outcome.out_of_memory
+
+    def test_a_missing_command_is_a_sentence(self, engine: Bench):
+        with pytest.raises(MissingEnvironment, match="has no command no-such-program"):
+            engine.run("no-such-program")
+
+    def test_a_missing_folder_is_a_sentence_and_is_not_made(self, engine: Bench, tmp_path: Path):
+        absent = tmp_path / "absent"
+        with pytest.raises(MissingEnvironment, match=f"there is no {absent}"):
+            engine.run("true", binds=(Bind(absent),))
+        assert not absent.exists()
+
+    def test_a_missing_image_is_a_sentence(self, engine: Bench):
+        task = Task(("true",), Path("/"), "a test")
+        with pytest.raises(MissingEnvironment, match=r"has no image sha256:1111.*\./assay image"):
+            engine.runtime.run(task, record(f"sha256:{'1' * 64}"), print)
+
+
+class TestOutput:
+    """Lines arrive whole, in order, once."""
+
+    def test_many_lines_from_the_first_to_the_last(self, engine: Bench):
+        _, lines = engine.shell("seq 200000")
+        assert lines == [str(number) for number in range(1, 200001)]
+
+    def test_both_streams_in_the_order_of_writing(self, engine: Bench):
+        _, lines = engine.shell("for i in $(seq 50); do echo a$i; echo b$i >&2; done")
+        assert lines == [f"{stream}{number}" for number in range(1, 51) for stream in "ab"]
+
+    def test_a_line_comes_when_it_is_written(self, engine: Bench):
+        arrived: list[float] = []
+        task = Task(("sh", "-c", "echo now; sleep 2"), Path("/"), "a test")
+        engine.runtime.run(task, engine.image, lambda line: arrived.append(time.monotonic()))
+        assert time.monotonic() - arrived[0] > 1.5
+
+    def test_what_is_no_utf8(self, engine: Bench):
+        _, lines = engine.shell("printf 'a\\377b\\n'; printf '\\303'; sleep 0.3; printf '\\244'")
+        assert lines == ["a\ufffdb", "ä"]
+
+
+class TestRemoval:
+    """Nothing is left, whatever happens; the fixture above looks after each of these too."""
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+    def test_an_exception_in_the_caller(self, engine: Bench, error: type[BaseException]):
+        def stop(line: str) -> None:
+            assert engine.containers() != []
+            raise error(line)
+
+        task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a test")
+        started = time.monotonic()
+        with pytest.raises(error, match="up"):
+            engine.runtime.run(task, engine.image, stop)
+        assert time.monotonic() - started < 10
+
+    def test_an_engine_that_takes_another_image_is_caught(self, engine: Bench, monkeypatch):
+        api = engine.runtime.client.api  # type: ignore[attr-defined]
+        genuine = api.inspect_container
+        other = f"sha256:{'2' * 64}"
+        monkeypatch.setattr(api, "inspect_container", lambda c: {**genuine(c), "Image": other})
+        with pytest.raises(CheckFailed, match=f"took image {other} instead of"):
+            engine.run("true")
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+    def test_a_caller_that_is_asked_to_end_removes_it(self, engine: Bench, number: signal.Signals):
+        process = self.start_caller(engine)
+        process.send_signal(number)
+        assert process.wait(20) != 0
+        assert engine.containers() == []
+
+    def test_a_caller_that_is_killed_is_cleaned_up_after(self, engine: Bench):
+        process = self.start_caller(engine)
+        assert engine.client is not None
+        assert reap(engine.client) == [], "its caller lives"
+        process.kill()
+        process.wait()
+        assert len(engine.containers()) == 1
+        EngineRuntime("docker", engine.client)
+        assert engine.containers() == []
+
+    def test_what_is_not_ours_is_left_alone(self, engine: Bench):
+        assert engine.client is not None
+        api = engine.client.api
+        host = api.create_host_config(network_mode="none")
+        labels = [{}, {owners.LABEL: "something else"}, {"assay.task": "x"}]
+        made = [
+            api.create_container(engine.image.image_id, "true", labels=one, host_config=host)["Id"]
+            for one in labels
+        ]
+        try:
+            assert reap(engine.client) == []
+        finally:
+            for one in made:
+                api.remove_container(one, force=True)
+
+    def start_caller(self, engine: Bench) -> subprocess.Popen[str]:
+        """Another process with a container that runs."""
+        script = f"""
+            from pathlib import Path
+            from assay.runtimes.base import Task
+            from assay.runtimes.choose import open_runtime
+            from tests.containers.fixtures import record
+            task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a test")
+            say = lambda line: print(line, flush=True)
+            open_runtime("{engine.name}").run(task, record("{engine.image.image_id}"), say)
+        """
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        return process
+
+
+def test_the_image_is_asked_of_the_engine_and_a_moved_tag_changes_nothing(engine: Bench):
+    assert engine.client is not None
+    other = import_image(engine.client, note="another image under the same tag")
+    assert other != engine.image.image_id
+    outcome, lines = engine.run("cat", "/etc/note")
+    assert outcome.image_id == engine.image.image_id
+    assert lines == []
+
+
+def test_the_engine_tells_its_version(engine: Bench):
+    name = "Docker Engine" if engine.name == "docker" else "Podman"
+    assert engine.runtime.describe().startswith(f"{name} ")
+    assert engine.runtime.describe()[len(name) + 1].isdigit()
+
+
+class TestConnecting:
+    """Every way in which an engine cannot be reached is one sentence."""
+
+    @pytest.fixture(params=ENGINES)
+    def name(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    def test_no_socket(self, name: str, tmp_path: Path, monkeypatch):
+        monkeypatch.setenv(VARIABLES[name], f"unix://{tmp_path}/none.sock")
+        with pytest.raises(MissingEnvironment, match=r"is not running: there is no .*; start it"):
+            connect(name)
+
+    def test_a_socket_that_nobody_listens_at(self, name: str, tmp_path: Path, monkeypatch):
+        import socket
+
+        path = tmp_path / "dead.sock"
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(path))
+        monkeypatch.setenv(VARIABLES[name], f"unix://{path}")
+        with pytest.raises(MissingEnvironment, match=f"nobody answers at {path}"):
+            connect(name)
+
+    def test_a_host_that_refuses(self, name: str, monkeypatch):
+        monkeypatch.setenv(VARIABLES[name], "tcp://127.0.0.1:1")
+        with pytest.raises(MissingEnvironment, match=r"does not answer \(.*\); start it"):
+            connect(name)
+
+    def test_an_address_that_makes_no_sense(self, name: str, monkeypatch):
+        monkeypatch.setenv(VARIABLES[name], "carrier-pigeon://loft")
+        with pytest.raises(MissingEnvironment, match="does not answer"):
+            connect(name)
+
+    def test_an_unknown_engine(self):
+        with pytest.raises(BadInput, match="'lxc' is no container engine"):
+            connect("lxc")
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+    def test_a_socket_of_someone_elses(self, name: str, tmp_path: Path):
+        import socket
+
+        path = tmp_path / "closed.sock"
+        for folder in (tmp_path, *tmp_path.parents):
+            if folder.owner() == "root" and folder.name:
+                folder.chmod(folder.stat().st_mode | 0o055)
+        script = (
+            "import os\nfrom assay.runtimes.connection import connect\nos.setuid(65534)\n"
+            f"try: connect({name!r})\nexcept Exception as e: print(type(e).__name__, e)"
+        )
+        with socket.socket(socket.AF_UNIX) as closed:
+            closed.bind(str(path))
+            closed.listen()
+            path.chmod(0o600)
+            run = subprocess.run(
+                [sys.executable, "-c", script],
+                env={**os.environ, VARIABLES[name]: f"unix://{path}"}
+                | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        assert run.stdout.startswith("MissingEnvironment this user may not use"), run.stderr
+
+    def test_another_architecture(self, engine: Bench, monkeypatch):
+        import docker
+
+        genuine = docker.DockerClient.version
+        monkeypatch.setattr(
+            docker.DockerClient, "version", lambda self: {**genuine(self), "Arch": "arm64"}
+        )
+        with pytest.raises(MissingEnvironment, match="runs arm64, and the images are amd64"):
+            connect(engine.name)
+
+    def test_podmans_own_socket_comes_before_the_systems(self, tmp_path: Path, monkeypatch):
+        monkeypatch.delenv("CONTAINER_HOST", raising=False)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        own = tmp_path / "podman" / "podman.sock"
+        own.parent.mkdir()
+        own.touch()
+        assert address("podman") == f"unix://{own}"
+
+    def test_an_engine_that_stops_while_a_container_runs(self):
+        name = "docker"
+        if not _can_run(name):
+            pytest.skip("no engine of its own can be started here")
+        with bench(name) as own:
+            task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a long job")
+            process = _daemon(own.url)
+
+            def stop(line: str) -> None:
+                os.kill(process, signal.SIGKILL)
+
+            with pytest.raises(MissingEnvironment, match="stopped answering while a long job ran"):
+                own.runtime.run(task, own.image, stop)
+
+
+def _can_run(name: str) -> bool:
+    from tests.containers.engines import MISSING
+
+    return MISSING[name]() is None
+
+
+def _daemon(url: str) -> int:
+    """Id of the dockerd that listens at ``url``."""
+    folder = Path(url.removeprefix("unix://")).parent
+    return int((folder / "pid").read_text())
+
+
+class TestSettings:
+    """Pure parts."""
+
+    @pytest.mark.parametrize(
+        ("info", "is_podman", "expected"),
+        [
+            ({}, False, ("7:8", None)),
+            ({"SecurityOptions": ["name=seccomp,profile=default"]}, False, ("7:8", None)),
+            ({"SecurityOptions": ["name=userns"]}, False, ("7:8", "host")),
+            ({"SecurityOptions": ["name=rootless"]}, False, ("0:0", None)),
+            ({"SecurityOptions": ["name=rootless"]}, True, ("7:8", "keep-id")),
+            ({"Rootless": True}, True, ("7:8", "keep-id")),
+        ],
+    )
+    def test_the_user_inside_is_the_caller_outside(self, info, is_podman, expected, monkeypatch):
+        monkeypatch.setattr(settings, "caller", lambda: "7:8")
+        assert user_of(info, is_podman=is_podman) == expected
+
+    @pytest.mark.parametrize(
+        ("code", "expected"), [(0, 0), (1, 1), (128, 128), (137, -9), (192, -64), (255, 255)]
+    )
+    def test_signals_are_told_from_codes(self, code: int, expected: int):
+        assert exit_code(code) == expected
+
+    def test_library_paths_are_joined(self):
+        task = Task(("x",), Path("/"), "x", environment={"LD_LIBRARY_PATH": "/a"})
+        merged = environment_of(task, Access("x", environment={"LD_LIBRARY_PATH": "/b", "C": "d"}))
+        assert merged == {"HOME": "/tmp", "LD_LIBRARY_PATH": "/a:/b", "C": "d"}
+
+    def test_settings_are_json(self, tmp_path: Path):
+        task = Task(("x",), tmp_path, "x", binds=(Bind(tmp_path),))
+        created = settings_of(
+            task, f"sha256:{'1' * 64}", {"MemTotal": 1000}, Access("none"), is_podman=False
+        )
+        host = json.loads(json.dumps(created))["HostConfig"]
+        assert (host["Memory"], host["MemorySwap"]) == (900, 900)
+        assert host["NetworkMode"] == "none"
+        assert host["CapDrop"] == ["ALL"]
+        assert host["ReadonlyRootfs"] is True
