@@ -1,9 +1,10 @@
-# Assay's workflow: claims -> plan -> build -> correctness -> benchmark -> judge -> report -> sign -> verify.
+# Assay's workflow: claims -> plan -> image -> build -> correctness -> benchmark -> judge -> report -> sign -> verify.
 # The rules are in workflow/rules, one file a stage; this file names the final targets.
 
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/plan.smk"
+include: "workflow/rules/image.smk"
 include: "workflow/rules/build.smk"
 include: "workflow/rules/platform.smk"
 include: "workflow/rules/correctness.smk"
@@ -22,6 +23,6 @@ rule all:
         f"{ASSAY.run_dir}/verified.txt",
 
 
-rule builds:
+rule portable:
     input:
-        ASSAY.builds(),
+        ASSAY.portable_files(),

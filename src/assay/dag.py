@@ -76,6 +76,22 @@ class Dag:
         variants = {arm.variant for arm in self.catalog.comparisons[comparison].arms}
         return [job for job in self.plan.builds if job.id in variants and job.arch == arch]
 
+    def toolchain_target(self, arch: str) -> str | None:
+        """The target whose toolchain image compiles for ``arch``; None when the host does."""
+        toolchains = self.plan.toolchains
+        fitting = [name for name in toolchains if self.target(name).arch == arch]
+        return next(iter([*fitting, *toolchains]), None)
+
+    def toolchain_image(self, arch: str) -> list[str]:
+        """The record of the image that compiles for ``arch``."""
+        target = self.toolchain_target(arch)
+        return [] if target is None else [self.path(evidence.toolchain_image_path(target))]
+
+    def runner_image(self, target: str) -> list[str]:
+        """The record of the image that the target is measured in."""
+        wanted = self.target_plan(target).runner
+        return [self.path(evidence.runner_image_path(target))] if wanted else []
+
     def program_binary(self, target: str, job_id: str) -> list[str]:
         """The build record of a program job; none when taken over."""
         if not self.is_measured_here(target):
@@ -97,8 +113,17 @@ class Dag:
         return [
             self.path(evidence.plan_path()),
             self.path(evidence.inspections_path()),
+            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
             *self.builds(),
             *self.measurements(),
+        ]
+
+    def portable_files(self) -> list[str]:
+        """What a machine without a compiler takes over: builds, counts, the compilers' images."""
+        return [
+            self.path(evidence.inspections_path()),
+            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
+            *self.builds(),
         ]
 
     def build_kind(self, artifact: str, arch: str) -> Kind:
@@ -119,9 +144,11 @@ class Dag:
             for arm in described.arms:
                 parts.append(self.catalog.workloads[arm.workload])
                 parts.append(self.catalog.variants[arm.variant])
+        runtime = "" if self.request.runtime == "host" else self.request.runtime
         code = sorted((Path(__file__).parent / "device").glob("*.py"))
         digests = [sha256_file(path) for path in code]
-        return sha256_bytes(b"".join(map(dump_record, parts)) + "".join(digests).encode())
+        named = "".join([*digests, runtime])
+        return sha256_bytes(b"".join(map(dump_record, parts)) + named.encode())
 
     def threads(self, target: str, cores: int) -> int:
         """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.

@@ -4,11 +4,12 @@ The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; path
 relative to the directory, so that a verdict can name its evidence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.io import read_record
 from assay.records.builds import BuildRecord
+from assay.records.images import ImageRecord
 from assay.records.measurements import (
     BenchmarkRecord,
     CorrectnessRecord,
@@ -19,6 +20,7 @@ from assay.records.measurements import (
 )
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
+from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]
 """(variant, program or probe id, arch)."""
@@ -36,6 +38,12 @@ class Evidence:
     programs: dict[tuple[str, str], ProgramRecord]
     profiles: dict[tuple[str, str, str], ProfileRecord]
     inspections: dict[str, Inspection]
+    toolchain_images: dict[str, ImageRecord] = field(default_factory=dict)
+    """By target; empty where the host compiled."""
+    runner_images: dict[str, ImageRecord] = field(default_factory=dict)
+    """By target; empty where the host measured."""
+    timings: TimingsRecord | None = None
+    """How long the steps took; None where nobody kept it. Told, never judged."""
 
 
 def plan_path() -> str:
@@ -53,6 +61,11 @@ def inspections_path() -> str:
     return "inspections.json"
 
 
+def timings_path() -> str:
+    """timings.json."""
+    return "timings.json"
+
+
 def build_path(artifact: str, arch: str) -> str:
     """builds/<arch>/<id>.json."""
     return f"builds/{arch}/{artifact}.json"
@@ -61,6 +74,21 @@ def build_path(artifact: str, arch: str) -> str:
 def platform_path(target: str) -> str:
     """<target>/platform.json."""
     return f"{target}/platform.json"
+
+
+def toolchain_image_path(target: str) -> str:
+    """images/<target>.json: what the builds were compiled in."""
+    return f"images/{target}.json"
+
+
+def runner_image_path(target: str) -> str:
+    """<target>/image.json: what the target was measured in."""
+    return f"{target}/image.json"
+
+
+def sbom_path(image: str) -> str:
+    """The bill of materials beside an image's record."""
+    return f"{image.removesuffix('.json')}.cdx.json"
 
 
 def correctness_path(target: str, comparison: str) -> str:
@@ -87,6 +115,8 @@ def target_paths(plan: TargetPlan) -> list[str]:
     """Every record path that the plan of one target calls for."""
     target = plan.target
     paths = [platform_path(target)]
+    if plan.runner:
+        paths += [runner_image_path(target), sbom_path(runner_image_path(target))]
     for comparison in plan.comparisons:
         paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
     paths += [program_path(target, job.id) for job in plan.programs]
@@ -126,6 +156,10 @@ def load_evidence(directory: Path) -> Evidence:
         for comparison, arm in target_plan.profiles:
             if (path := directory / profile_path(target, comparison, arm)).is_file():
                 profiles[target, comparison, arm] = read_record(ProfileRecord, path)
+    toolchain_images = _images(directory, {t: toolchain_image_path(t) for t in plan.toolchains})
+    runner_images = _images(
+        directory, {t.target: runner_image_path(t.target) for t in plan.targets if t.runner}
+    )
     inspections: dict[str, Inspection] = {}
     if (path := directory / inspections_path()).is_file():
         record = read_record(InspectionsRecord, path)
@@ -139,4 +173,20 @@ def load_evidence(directory: Path) -> Evidence:
         programs=programs,
         profiles=profiles,
         inspections=inspections,
+        toolchain_images=toolchain_images,
+        runner_images=runner_images,
+        timings=_timings(directory),
     )
+
+
+def _timings(directory: Path) -> TimingsRecord | None:
+    path = directory / timings_path()
+    return read_record(TimingsRecord, path) if path.is_file() else None
+
+
+def _images(directory: Path, paths: dict[str, str]) -> dict[str, ImageRecord]:
+    return {
+        target: read_record(ImageRecord, directory / path)
+        for target, path in paths.items()
+        if (directory / path).is_file()
+    }

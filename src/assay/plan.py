@@ -7,7 +7,13 @@ and an answer that is ``not_run`` names its reason.
 from collections.abc import Iterable, Iterator
 
 from assay.config import Catalog
-from assay.evidence import benchmark_path, correctness_path, profile_path, program_path
+from assay.evidence import (
+    benchmark_path,
+    correctness_path,
+    profile_path,
+    program_path,
+    runner_image_path,
+)
 from assay.programs import job_id
 from assay.records.claims import (
     Arithmetic,
@@ -32,16 +38,37 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     needed = _closure(catalog, claims)
     comparisons = _comparisons(catalog, needed)
     programs = _programs(needed)
+    builds = tuple(_builds(catalog, needed, comparisons, programs))
     return Plan(
         schema="assay/plan/1",
         run=request.run,
         sources=request.sources,
-        builds=tuple(_builds(catalog, needed, comparisons, programs)),
+        builds=builds,
+        toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
-            _target_plan(catalog, provision, comparisons, programs) for provision in request.targets
+            _target_plan(catalog, request, provision, comparisons, programs)
+            for provision in request.targets
         ),
         answers=tuple(_answers(catalog, request, claims)),
     )
+
+
+def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
+    """Targets whose toolchain images compile: one for each architecture, the first that has it.
+
+    An architecture without a target (a probe's) is compiled in the first image. Builds taken over
+    bring the record of their image along, where they were compiled in one.
+    """
+    if request.prebuilt is not None:
+        return request.prebuilt_toolchains
+    if request.runtime == "host":
+        return ()
+    first: dict[str, str] = {}
+    for provision in request.targets:
+        first.setdefault(catalog.targets[provision.target].arch, provision.target)
+    needed = {job.arch for job in builds}
+    chosen = [target for arch, target in first.items() if arch in needed]
+    return tuple(chosen or [provision.target for provision in request.targets[:1]])
 
 
 def _closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
@@ -121,6 +148,7 @@ def _builds(
 
 def _target_plan(
     catalog: Catalog,
+    request: Request,
     provision: Provision,
     comparisons: Iterable[str],
     programs: Iterable[ProgramJob],
@@ -137,14 +165,17 @@ def _target_plan(
         kept = [c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held]
         runnable = [job for job in runnable if program_path(name, job.id) in held]
     profiles = [(c, arm) for c in kept for arm in catalog.comparisons[c].profile]
+    runner = provision.kind == "device" and request.runtime != "host"
     if provision.kind == "recorded":
         profiles = [pair for pair in profiles if profile_path(name, *pair) in held]
+        runner = runner_image_path(name) in held
     return TargetPlan(
         target=name,
         provision=provision,
         comparisons=tuple(kept),
         programs=tuple(runnable),
         profiles=tuple(profiles),
+        runner=runner,
     )
 
 

@@ -26,8 +26,10 @@ TYPED_GPU = (
 site tracks types), then what was asked for."""
 
 
-def record_platform(request: Request, target: Target, device: Device) -> PlatformRecord:
-    """The platform record of this machine and its GPU."""
+def record_platform(
+    request: Request, target: Target, device: Device, image_id: str | None
+) -> PlatformRecord:
+    """The platform record of this machine and its GPU; ``image_id`` is that of the container."""
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,
@@ -39,7 +41,7 @@ def record_platform(request: Request, target: Target, device: Device) -> Platfor
         kernel=platform.release(),
         distribution=_first(r'PRETTY_NAME="?([^"\n]+)', Path("/etc/os-release")) or "unknown",
         runtime=request.runtime,
-        image_digest=None,
+        image_digest=image_id,
         device=device,
         allocation=slurm_allocation(os.environ),
         commit=request.commit,

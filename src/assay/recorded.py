@@ -18,6 +18,8 @@ from assay.evidence import (
     platform_path,
     profile_path,
     program_path,
+    runner_image_path,
+    sbom_path,
 )
 from assay.io import write_bytes
 from assay.records.plan import Provision
@@ -82,6 +84,8 @@ def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -
                 if (t, c) == (target, comparison)
             }
     paths |= {program_path(target, job) for t, job in evidence.programs if t == target}
+    if target in evidence.runner_images:
+        paths |= {runner_image_path(target), sbom_path(runner_image_path(target))}
     return paths
 
 

@@ -18,15 +18,19 @@ from assay.evidence import (
     load_evidence,
     pipeline_path,
     plan_path,
+    sbom_path,
     target_paths,
+    timings_path,
+    toolchain_image_path,
 )
-from assay.io import dump_record, read_record, write_bytes
+from assay.io import dump_record, read_record, write_bytes, write_record
 from assay.manifest import ATTESTATION, MANIFEST
 from assay.origin import origin_folder
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
 from assay.report_view import ReportView, build_view
+from assay.timings import collect_timings
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
@@ -53,13 +57,26 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
         _copy(run_dir / path, evidence_dir / path)
     for path in _config_files(root):
         _copy(root / path, evidence_dir / path)
-    pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
+    timings = collect_timings(run_dir, plan)
+    if timings.steps:
+        write_record(timings, evidence_dir / timings_path())
     verdicts = read_record(VerdictsFile, run_dir / "verdicts.json")
     write_bytes(report / "verdicts.json", dump_record(verdicts))
-    view = build_view(load_catalog(evidence_dir), load_evidence(evidence_dir), verdicts, pipeline)
-    html, markdown = render_texts(root / "reports" / "templates", view)
+    html, markdown = texts_of(root, report)
     write_bytes(report / "report.html", html.encode())
     write_bytes(report / "report.md", markdown.encode())
+
+
+def texts_of(root: Path, report: Path) -> tuple[str, str]:
+    """report.html and report.md of a report directory that holds evidence and verdicts.
+
+    Raises BadInput for missing or malformed records.
+    """
+    evidence_dir = report / "evidence"
+    pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
+    verdicts = read_record(VerdictsFile, report / "verdicts.json")
+    view = build_view(load_catalog(evidence_dir), load_evidence(evidence_dir), verdicts, pipeline)
+    return render_texts(root / "reports" / "templates", view)
 
 
 def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
@@ -86,6 +103,8 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     yield plan_path()
     yield pipeline_path()
     paths = [inspections_path(), *(build_path(job.id, job.arch) for job in plan.builds)]
+    for target in plan.toolchains:
+        paths += [toolchain_image_path(target), sbom_path(toolchain_image_path(target))]
     for target_plan in plan.targets:
         target = target_plan.target
         if target_plan.provision.kind == "none":

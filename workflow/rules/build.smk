@@ -10,6 +10,7 @@ rule build:
             str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")
         ),
         lock="requirements/toolchain.txt",
+        image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
     output:
         f"{RUN}/builds/{{arch}}/{{artifact}}.json",
     log:

@@ -2,6 +2,7 @@ rule platform:
     input:
         # Each measurement is made again when its own definition changes, not with every plan.
         plan=ancient(f"{RUN}/plan.json"),
+        image=lambda wildcards: ASSAY.runner_image(wildcards.target),
     output:
         f"{RUN}/{{target}}/platform.json",
     log:

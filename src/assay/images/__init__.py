@@ -1,0 +1,1 @@
+"""Container images made here, the same bytes on every machine."""

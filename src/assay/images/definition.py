@@ -1,0 +1,134 @@
+"""What defines an image, and the digest of all that."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined, TemplateError
+
+from assay.errors import BadInput
+from assay.images.base import base_definition
+from assay.images.layer import FORMAT as LAYER_FORMAT
+from assay.io import dump_record, load_yaml, read_text, sha256_bytes
+from assay.pinned import lock_digest
+from assay.records.images import ImagesFile, Role, RoleInputs
+from assay.records.targets import Target
+from assay.toolchain import DATE
+
+FORMAT = 1
+"""Counts changes of this package that change an image's bytes."""
+INPUTS = Path("containers/images.yaml")
+TEMPLATE = Path("containers/Dockerfile.j2")
+PIP_LOCK = Path("requirements/build.txt")
+UNQUOTED = re.compile(r'["\\$\n]')
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One image before it is built."""
+
+    target: Target
+    role: Role
+    inputs: ImagesFile
+    lock: Path
+    dockerfile: str
+    labels: dict[str, str]
+    digest: str
+
+    @property
+    def mine(self) -> RoleInputs:
+        """The inputs of this role."""
+        return self.inputs.role(self.role)
+
+    @property
+    def tag(self) -> str:
+        """Name in an engine; another definition has another."""
+        return f"assay/{self.target.id}-{self.role}:{self.digest[:12]}"
+
+    @property
+    def dockerfile_sha256(self) -> str:
+        """Digest of the rendered Dockerfile."""
+        return sha256_bytes(self.dockerfile.encode())
+
+
+def load_inputs(root: Path) -> ImagesFile:
+    """Read ``containers/images.yaml``. Raises BadInput."""
+    inputs = load_yaml(ImagesFile, root / INPUTS)
+    if inputs.base.source_date_epoch != DATE:
+        raise BadInput(
+            f"{root / INPUTS}: base.source_date_epoch must be {DATE}, the date of every file "
+            "that is compiled"
+        )
+    for name, value in (*inputs.environment.items(), *inputs.labels.items()):
+        if UNQUOTED.search(name + value):
+            raise BadInput(f"{root / INPUTS}: {name}: quotes, dollars and line ends are refused")
+    return inputs
+
+
+def define(root: Path, target: Target, role: Role) -> Definition:
+    """Render the Dockerfile and digest everything that decides on the image. Raises BadInput."""
+    inputs = load_inputs(root)
+    mine = inputs.role(role)
+    lock = root / mine.lock
+    labels = {
+        **inputs.labels,
+        "assay.arch": target.arch,
+        "assay.role": role,
+        "assay.target": target.id,
+    }
+    dockerfile = render(root, inputs, target, role, labels)
+    parts = (
+        FORMAT,
+        LAYER_FORMAT,
+        dockerfile,
+        lock_digest(lock),
+        sha256_bytes(pip_entry(root).encode()),
+        base_definition(inputs.base, mine.debian_packages),
+        dump_record(inputs.base),
+        sorted(inputs.environment.items()),
+        sorted(labels.items()),
+    )
+    digest = sha256_bytes(repr(parts).encode())
+    return Definition(target, role, inputs, lock, dockerfile, labels, digest)
+
+
+def render(
+    root: Path, inputs: ImagesFile, target: Target, role: Role, labels: dict[str, str]
+) -> str:
+    """The Dockerfile of one image. Raises BadInput when the template names what there is not."""
+    environment = Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - not HTML
+    )
+    mine = inputs.role(role)
+    try:
+        return environment.from_string(read_text(root / TEMPLATE)).render(
+            role=role,
+            target=target.id,
+            arch=target.arch,
+            registry=inputs.base.registry,
+            environment=inputs.environment,
+            labels=labels,
+            debian_packages=sorted(mine.debian_packages),
+            site=mine.site,
+            epoch=inputs.base.source_date_epoch,
+            pip_wheel=f"pip-{pip_version(root)}-py3-none-any.whl",
+        )
+    except TemplateError as error:
+        raise BadInput(f"{root / TEMPLATE}: {error}") from error
+
+
+def pip_entry(root: Path) -> str:
+    """pip's own lines of its lock: pip in the image is the one that installs on the host."""
+    match = re.search(r"^pip==[^\n]*\n(?:[ ]+--hash[^\n]*\n)+", read_text(root / PIP_LOCK), re.M)
+    if match is None:
+        raise BadInput(f"{root / PIP_LOCK}: does not pin pip")
+    return match.group(0).rstrip().removesuffix("\\").rstrip() + "\n"
+
+
+def pip_version(root: Path) -> str:
+    """Version of pip that the lock names."""
+    return re.split(r"==|[ \\]", pip_entry(root))[1]

@@ -1,0 +1,288 @@
+"""What images need of a container engine: build, export, load, look inside, clean up."""
+
+import contextlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+import docker.types
+import requests
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.images.disk import CHUNK, chunks_of, counting, is_full
+from assay.progress import say
+from assay.runtimes import owners
+
+PATIENCE_S = 3600
+"""How long an engine may be silent: installing gigabytes prints nothing."""
+QUIET_S = 3.0
+"""How long nothing must turn up any more of a build that was broken off."""
+COPY_S = 120.0
+"""The same while files are copied: an engine ends that step before it looks up."""
+LIMITS = (("nofile", 1024, 4096), ("nproc", 4096, 4096))
+"""Podman's service applies none of its own to containers it is asked for."""
+STEP = re.compile(r"^\s*---> ([0-9a-f]{12,64})\s*$", re.M)
+RAN = re.compile(r"^Step \d+/\d+ : (\S.*)$", re.M)
+
+
+@contextmanager
+def asking(client: docker.DockerClient, doing: str) -> Iterator[None]:
+    """Be patient with the engine, and say its errors in one sentence.
+
+    Raises MissingEnvironment.
+    """
+    before = client.api.timeout
+    client.api.timeout = PATIENCE_S
+    try:
+        yield
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise MissingEnvironment(engine_sentence(str(error), doing)) from error
+    finally:
+        client.api.timeout = before
+
+
+def engine_sentence(text: str, doing: str) -> str:
+    """What an engine's error means for ``doing``."""
+    if is_full(text):
+        return (
+            f"the container engine's disk is full while {doing}: free some space there, start again"
+        )
+    reason = " ".join(text.split())[:300]
+    return f"the container engine failed while {doing}: {reason}"
+
+
+def import_tar(client: docker.DockerClient, archive: Path) -> str:
+    """Import a root file system; returns the image's id."""
+    return import_stream(client, chunks_of(archive), [])
+
+
+def import_stream(
+    client: docker.DockerClient, chunks: Iterator[bytes], changes: Sequence[str]
+) -> str:
+    """Import a tar archive as an image under a name that nobody else uses; returns its id.
+
+    ``changes`` are instructions of a Dockerfile. What was begun is removed on failure.
+    """
+    # Podman's service drops the tag of an import, so the repository is what tells imports apart.
+    repository = f"assay/import-{secrets.token_hex(8)}"
+    name = f"{repository}:latest"
+    try:
+        with asking(client, "importing a file system"):
+            _raise_error(
+                client.api.import_image(
+                    src=chunks,
+                    repository=repository,
+                    tag="latest",
+                    changes=list(changes),
+                    stream_src=True,
+                )
+            )
+            return image_id(client, name)
+    except BaseException:
+        remove_images(client, [name])
+        raise
+
+
+def tag(client: docker.DockerClient, image: str, name: str) -> None:
+    """Give an image a name and take its others away."""
+    repository, _, version = name.rpartition(":")
+    with asking(client, "naming an image"):
+        old = client.api.inspect_image(image).get("RepoTags") or ()
+        client.api.tag(image, repository, version)
+        for other in old:
+            if not other.endswith(name):
+                client.api.remove_image(other)
+
+
+def pull(client: docker.DockerClient, reference: str) -> str:
+    """Pull an image by digest; returns its id."""
+    say(f"pulling {reference}")
+    with asking(client, f"pulling {reference}"):
+        return str(client.images.pull(reference).id)
+
+
+def build(
+    client: docker.DockerClient, context: Iterator[bytes], base: str | None
+) -> tuple[str, list[str]]:
+    """Build the Dockerfile in ``context`` without a network.
+
+    Returns the image's id and the ids of all images made on the way, which are left to the caller
+    to remove; on failure they are removed here. Raises MissingEnvironment with the last lines.
+    """
+    name = f"assay/build:{secrets.token_hex(8)}"
+    made: list[str] = []
+    steps: list[str] = []
+    try:
+        with asking(client, "building an image"):
+            stream = client.api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=name,
+                buildargs={"BASE": base} if base else {},
+                network_mode="none" if base else None,
+                nocache=True,
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+            with contextlib.closing(stream):  # an engine ends a build that nobody follows
+                _follow(stream, made, steps)
+            return image_id(client, name), made
+    except MissingEnvironment:  # the engine ended the build itself
+        remove_images(client, [name, *reversed(made)])
+        raise
+    except BaseException:
+        copying = steps[-1:] != [] and steps[-1].startswith("COPY")
+        _sweep(client, made, COPY_S if copying else QUIET_S)
+        remove_images(client, [name, *reversed(made)])
+        raise
+
+
+def _sweep(client: docker.DockerClient, made: Sequence[str], patience_s: float) -> None:
+    """Remove what a build that was broken off still makes: the engine ends a step it is at."""
+    quiet_until = time.monotonic() + patience_s
+    while made and time.monotonic() < quiet_until:
+        found = 0
+        with contextlib.suppress(docker.errors.DockerException, requests.RequestException):
+            containers = client.api.containers(all=True, filters={"ancestor": list(made)})
+            images = [one["Id"] for one in client.api.images(filters={"dangling": True})]
+            late = [one for one in images if _is_child(client, one, made)]
+            found = len(containers) + len(late)
+            for one in containers:
+                client.api.remove_container(one, force=True, v=True)
+            remove_images(client, late)
+        if found:
+            quiet_until = time.monotonic() + QUIET_S
+        time.sleep(0.2)
+
+
+def _is_child(client: docker.DockerClient, image: str, made: Sequence[str]) -> bool:
+    """Whether an image was made from one of ``made``, whose ids may be shortened."""
+    parent = client.api.inspect_image(image).get("Parent") or ""
+    known = tuple(_digest(part) for part in made)
+    return parent.startswith(known) and not image.startswith(known)
+
+
+def _follow(stream: Iterator[dict[str, Any]], made: list[str], steps: list[str]) -> None:
+    """Read a build's stream to its end; say each step."""
+    with counting(lambda: ", building"):
+        for message in stream:
+            if "error" in message:
+                raise docker.errors.BuildError(str(message["error"]), [])
+            text = str(message.get("stream", ""))
+            made += STEP.findall(text)
+            for step in RAN.findall(text):
+                steps.append(step)
+                say(f"  {step.split()[0]} {' '.join(step.split()[1:])[:70]}")
+
+
+def export(client: docker.DockerClient, image: str, output: Path) -> None:
+    """Write the file system of a container of ``image`` as a tar archive. The container goes."""
+    with asking(client, "exporting an image"):
+        container = client.api.create_container(image, command=["true"], labels=_labels())["Id"]
+        try:
+            with counting() as counter, output.open("wb") as stream:
+                for chunk in counter.through(client.api.export(container, chunk_size=CHUNK)):
+                    stream.write(chunk)
+        finally:
+            client.api.remove_container(container, force=True, v=True)
+
+
+def load(client: docker.DockerClient, archive: Path) -> None:
+    """Load an archive of ours."""
+    with asking(client, "loading an image"), counting() as counter:
+        for message in client.api.load_image(counter.through(chunks_of(archive))) or ():
+            _raise_error(json.dumps(message))
+
+
+def names_by_manifest(client: docker.DockerClient) -> bool:
+    """Whether the engine keeps images in containerd, where an id is a manifest's digest."""
+    with asking(client, "asking for its storage"):
+        status = client.info().get("DriverStatus") or ()
+    return any("io.containerd.snapshotter" in str(entry) for entry in status)
+
+
+def image_id(client: docker.DockerClient, name: str) -> str:
+    """The id an engine gives to what ``name`` stands for. Raises docker.errors.ImageNotFound."""
+    return _digest(client.api.inspect_image(name)["Id"])
+
+
+def inspect(client: docker.DockerClient, name: str) -> dict[str, Any] | None:
+    """What the engine says of an image; None when it has none of that name."""
+    with asking(client, "looking for an image"):
+        try:
+            found: dict[str, Any] = client.api.inspect_image(name)
+        except docker.errors.ImageNotFound:
+            return None
+    found["Id"] = _digest(found["Id"])
+    return found
+
+
+def _digest(value: str) -> str:
+    return value if value.startswith("sha256:") else f"sha256:{value}"
+
+
+def read_inside(
+    client: docker.DockerClient, image: str, code: str, python: str = "python3"
+) -> bytes:
+    """Standard output of ``python -c code`` in a container without a network.
+
+    Raises CheckFailed when it fails there.
+    """
+    with asking(client, "looking into an image"):
+        container = client.api.create_container(
+            image,
+            command=[python, "-c", code],
+            labels=_labels(),
+            host_config=client.api.create_host_config(
+                network_mode="none",
+                ulimits=[docker.types.Ulimit(name=n, soft=s, hard=h) for n, s, h in LIMITS],
+            ),
+        )["Id"]
+        try:
+            client.api.start(container)
+            status = client.api.wait(container)["StatusCode"]
+            output: bytes = client.api.logs(container, stdout=True, stderr=False)
+            errors: bytes = client.api.logs(container, stdout=False, stderr=True)
+        finally:
+            client.api.remove_container(container, force=True, v=True)
+    if status != 0:
+        last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["nothing said"]
+        raise CheckFailed(f"{python} in the image ended with {status}: {last[0]}")
+    return output
+
+
+def _labels() -> dict[str, str]:
+    """Whose container it is, so that a later start removes it if this process is killed."""
+    return {owners.LABEL: str(owners.myself())}
+
+
+def remove_images(client: docker.DockerClient, names: list[str]) -> None:
+    """Remove images and what hangs on them alone; what is gone or still in use stays."""
+    for name in names:
+        _quietly(lambda name=name: client.api.remove_image(name, force=True))  # type: ignore[misc]
+
+
+def _quietly(action: Callable[[], object]) -> None:
+    try:
+        action()
+    except (docker.errors.DockerException, requests.RequestException):
+        return
+
+
+def _raise_error(answer: str) -> None:
+    """Engines report what fails late as a JSON line in an answer that began well."""
+    for line in answer.splitlines():
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(message, dict) and message.get("error"):
+            raise docker.errors.APIError(str(message["error"]))

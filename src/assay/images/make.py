@@ -1,0 +1,204 @@
+"""Making an image from its definition: base, wheels, build, archive, record."""
+
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.images import engine_work
+from assay.images.archive import Archive, ImageConfig, tar_chunks, write_archive
+from assay.images.base import ensure_base
+from assay.images.contents import read_contents
+from assay.images.definition import Definition, pip_entry
+from assay.images.disk import disk_sentence, partial
+from assay.images.sbom import bill_of_materials
+from assay.images.wheels import Wheel, ensure_wheels
+from assay.io import sha256_bytes, write_bytes, write_record
+from assay.progress import say
+from assay.records.images import ImageBase, ImageRecord, RuntimeName
+
+ARCHIVE, RECORD, SBOM = "image.tar", "record.json", "sbom.json"
+PIP_TEXT = "pip.txt"
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What goes into the build."""
+
+    wheels: list[Wheel]
+    pip: Path
+    base: ImageBase
+    base_archive: Path | None
+
+
+def make(
+    root: Path,
+    definition: Definition,
+    client: docker.DockerClient,
+    runtime: RuntimeName,
+    folder: Path,
+) -> None:
+    """Build an image into ``folder``: archive, record, bill of materials; whole or absent.
+
+    Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment and
+    CheckFailed.
+    """
+    cache = root / "results" / "cache"
+    say(f"making the image {definition.tag}")
+    inputs = _gather(root, definition, cache)
+    with partial(folder, f"making the image {definition.tag}") as unfinished:
+        unfinished.mkdir(parents=True)
+        spool = unfinished / "export.tar"
+        try:
+            environment = _build(client, definition, inputs, spool)
+            config = ImageConfig(
+                environment={**environment, **definition.inputs.environment},
+                labels=definition.labels,
+                epoch=definition.inputs.base.source_date_epoch,
+            )
+            say("sorting and dating the image's files")
+            archive = write_archive(spool, unfinished / ARCHIVE, config, definition.tag)
+        except tarfile.TarError as error:
+            raise MissingEnvironment(f"the engine's export cannot be read: {error}") from error
+        finally:
+            spool.unlink(missing_ok=True)
+        _load(client, definition, archive, unfinished / ARCHIVE)
+        try:
+            _describe(client, runtime, definition, inputs, archive, unfinished)
+        except BaseException:
+            engine_work.remove_images(client, [definition.tag])
+            raise
+
+
+def _describe(
+    client: docker.DockerClient,
+    runtime: RuntimeName,
+    definition: Definition,
+    inputs: _Inputs,
+    archive: Archive,
+    folder: Path,
+) -> None:
+    """Look into the loaded image; write its record and bill of materials."""
+    sites = (definition.mine.site,) if definition.mine.site else ()
+    contents = read_contents(client, definition.tag, sites, inputs.wheels)
+    sbom = bill_of_materials(
+        definition.tag, archive.image_id, contents, definition.inputs.base.source_date_epoch
+    )
+    write_bytes(folder / SBOM, sbom)
+    record = ImageRecord(
+        schema="assay/image/1",
+        target=definition.target.id,
+        role=definition.role,
+        runtime=runtime,
+        engine=engine_name(client, runtime),
+        definition=definition.digest,
+        tag=definition.tag,
+        image_id=archive.image_id,
+        layers=(f"sha256:{archive.layer.sha256}",),
+        architecture="amd64",
+        bytes=archive.layer.content_bytes,
+        base=inputs.base,
+        dockerfile_sha256=definition.dockerfile_sha256,
+        debian_packages=contents.debian,
+        python_packages=contents.python,
+        sbom_sha256=sha256_bytes(sbom),
+        nsight_compute=contents.nsight_compute,
+    )
+    write_record(record, folder / RECORD)
+
+
+def _load(client: docker.DockerClient, definition: Definition, made: Archive, path: Path) -> None:
+    """Load what was made, unless the tag stands for something else already.
+
+    Raises CheckFailed in that case: loading would move the tag silently.
+    """
+    found = engine_work.inspect(client, definition.tag)
+    if found is not None:
+        layers = tuple((found.get("RootFS") or {}).get("Layers") or ())
+        if layers != (f"sha256:{made.layer.sha256}",):
+            raise CheckFailed(
+                f"{definition.tag} stands for {found['Id']} in the engine, and this checkout makes "
+                f"{made.image_id}: its digest changed under its tag; remove it (docker or podman "
+                f"image rm {definition.tag}) and start again"
+            )
+    engine_work.load(client, path)
+
+
+def engine_name(client: docker.DockerClient, runtime: RuntimeName) -> str:
+    """Name and version of an engine, as one phrase."""
+    with engine_work.asking(client, "asking for its version"):
+        version = client.version()["Version"]
+    return f"{'Podman' if runtime == 'podman' else 'Docker Engine'} {version}"
+
+
+def _gather(root: Path, definition: Definition, cache: Path) -> _Inputs:
+    """Base and wheels, made or downloaded where the cache lacks them."""
+    environ = dict(os.environ)
+    wheels = ensure_wheels(cache / "wheels", definition.lock, environ)
+    pip_lock = cache / "wheels" / PIP_TEXT
+    try:
+        write_bytes(pip_lock, pip_entry(root).encode())
+    except OSError as error:
+        raise MissingEnvironment(disk_sentence(error, "downloading wheels", cache)) from error
+    pip = ensure_wheels(cache / "wheels", pip_lock, environ)[0].path
+    inputs = definition.inputs.base
+    if inputs.registry is not None:
+        base = ImageBase(
+            kind="registry",
+            reference=inputs.registry,
+            sha256=inputs.registry.rpartition(":")[2],
+        )
+        return _Inputs(wheels, pip, base, None)
+    archive, digest = ensure_base(
+        cache / "images", inputs, definition.mine.debian_packages, environ
+    )
+    reference = f"{inputs.suite}/{inputs.component}, SOURCE_DATE_EPOCH={inputs.source_date_epoch}"
+    return _Inputs(
+        wheels, pip, ImageBase(kind="debian", reference=reference, sha256=digest), archive
+    )
+
+
+def _build(
+    client: docker.DockerClient, definition: Definition, inputs: _Inputs, spool: Path
+) -> Mapping[str, str]:
+    """Build the Dockerfile, export its file system to ``spool``, remove all made on the way.
+
+    Returns the variables a base from a registry brings along.
+    """
+    environment: dict[str, str] = {}
+    leftovers: list[str] = []
+    base: str | None = None
+    try:
+        if inputs.base_archive is not None:
+            base = engine_work.import_tar(client, inputs.base_archive)
+            leftovers.append(base)
+        else:
+            pulled = engine_work.pull(client, inputs.base.reference)
+            environment = variables(engine_work.inspect(client, pulled) or {})
+        image, made = engine_work.build(client, _context(definition, inputs), base)
+        leftovers = [image, *reversed(made), *leftovers]
+        engine_work.export(client, image, spool)
+    finally:
+        engine_work.remove_images(client, leftovers)
+    return environment
+
+
+def variables(inspected: Mapping[str, object]) -> dict[str, str]:
+    """Variables of an image, as an engine tells them."""
+    config = inspected.get("Config")
+    listed = config.get("Env") if isinstance(config, dict) else None
+    return dict(entry.split("=", 1) for entry in listed or () if "=" in entry)
+
+
+def _context(definition: Definition, inputs: _Inputs) -> Iterator[bytes]:
+    members: dict[str, Path | bytes] = {
+        "Dockerfile": definition.dockerfile.encode(),
+        "inputs/lock.txt": definition.lock.read_bytes(),
+        f"inputs/{inputs.pip.name}": inputs.pip,
+    }
+    members |= {f"inputs/wheels/{wheel.path.name}": wheel.path for wheel in inputs.wheels}
+    return tar_chunks(members, definition.inputs.base.source_date_epoch)

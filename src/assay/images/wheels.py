@@ -1,0 +1,145 @@
+"""The wheels of a lock as files, each by its hash: an image is built from them offline."""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.images.disk import TICK_S, disk_sentence, is_full, partial
+from assay.io import sha256_file
+from assay.pinned import QUIET, REMEDY, clean, lock_digest, stage, tail
+from assay.progress import exclusive, say, watch
+
+PYTHON = "3.11"
+"""Python of the images' Debian release; the host's may be another."""
+GLIBC_MINOR = 36
+"""glibc 2.36 of the images' Debian release: the newest that a wheel may ask for."""
+PLATFORMS = (
+    *(f"manylinux_2_{minor}_x86_64" for minor in range(GLIBC_MINOR, 4, -1)),
+    "manylinux2014_x86_64",
+    "linux_x86_64",
+)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel whose hash the lock names."""
+
+    path: Path
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """Distribution, normalised as the index does."""
+        return normal(self.path.name.split("-")[0])
+
+
+def normal(name: str) -> str:
+    """A distribution's name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lock_hashes(lock: Path) -> dict[str, str]:
+    """SHA-256 of each file a lock accepts, to the distribution it belongs to."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in lock.read_text().splitlines():
+        if match := re.match(r"([A-Za-z0-9._-]+)==", line):
+            name = normal(match.group(1))
+        for digest in re.findall(r"--hash=sha256:([0-9a-f]{64})", line):
+            found[digest] = name
+    return found
+
+
+def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
+    """Wheels of ``lock``, downloaded below ``cache`` unless they are there, each one checked.
+
+    Raises CheckFailed for a wheel with another hash, which is not used, and MissingEnvironment when
+    a wheel cannot be had.
+    """
+    folder = cache / lock_digest(lock)[:16]
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        waiting = "another process is downloading wheels; waiting for it"
+        with exclusive(folder.with_name(folder.name + ".lock"), waiting):
+            if not folder.is_dir():
+                _download(folder, lock, environ)
+    except OSError as error:
+        raise MissingEnvironment(disk_sentence(error, "downloading wheels", cache)) from error
+    return check_wheels(folder, lock)
+
+
+def check_wheels(folder: Path, lock: Path) -> list[Wheel]:
+    """The folder's wheels. Raises CheckFailed for the first that the lock does not name."""
+    hashes = lock_hashes(lock)
+    wheels = []
+    for path in sorted(folder.glob("*.whl")):
+        wheel = Wheel(path, sha256_file(path))
+        if hashes.get(wheel.sha256) != wheel.name:
+            raise CheckFailed(
+                f"{path}: its SHA-256 {wheel.sha256} is not one that {lock.name} names for "
+                f"{wheel.name}; it is not used: remove {folder} and start again"
+            )
+        wheels.append(wheel)
+    missing = sorted(set(hashes.values()) - {wheel.name for wheel in wheels})
+    if missing:
+        raise CheckFailed(
+            f"{folder}: lacks {missing[0]}, which {lock.name} names: remove it and start again"
+        )
+    return wheels
+
+
+def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
+    handle, name = tempfile.mkstemp(prefix="wheels-", suffix=".log", dir=folder.parent)
+    os.close(handle)
+    log = Path(name)
+    try:
+        with partial(folder, "downloading wheels") as unfinished:
+            unfinished.mkdir()
+            command = pip_download(unfinished, lock, environ)
+            say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
+            code = watch(command, log, clean(environ), tick_s=TICK_S, describe=stage)
+            if code != 0:
+                _refuse(log, lock, folder.parent)
+            for path in unfinished.iterdir():
+                path.chmod(0o644)
+    finally:
+        log.unlink(missing_ok=True)
+
+
+def _refuse(log: Path, lock: Path, folder: Path) -> None:
+    text = log.read_text(errors="replace")
+    if "DO NOT MATCH THE HASHES" in text:
+        named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
+        what = named.group(0).strip() if named else "a wheel"
+        raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
+    if is_full(text):
+        raise MissingEnvironment(
+            f"the disk is full while downloading wheels: free some space below {folder} "
+            "and start again"
+        )
+    print(tail(log), file=sys.stderr)
+    raise MissingEnvironment(
+        f"the wheels of {lock.name} could not be had, see the lines above: {REMEDY}"
+    )
+
+
+def pip_download(folder: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
+    """Command that fetches the lock's wheels for the images' Python, whatever runs it."""
+    command = [sys.executable, "-m", "pip", "download", *QUIET, "--require-hashes", "--no-deps"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), "--python-version", PYTHON]
+    command += ["--implementation", "cp"]
+    for abi in (f"cp{PYTHON.replace('.', '')}", "abi3", "none"):
+        command += ["--abi", abi]
+    for platform in PLATFORMS:
+        command += ["--platform", platform]
+    wheelhouse = environ.get("ASSAY_WHEELHOUSE")
+    if wheelhouse:
+        if not Path(wheelhouse).is_dir():
+            raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
+        command += ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
+    return [*command, "-r", str(lock)]

@@ -1,0 +1,389 @@
+"""Images built by real engines: the same bytes everywhere, and nothing left when it goes wrong."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from assay.errors import CheckFailed, MissingEnvironment
+from assay.images import engine_work
+from assay.images.base import ensure_base
+from assay.images.definition import define, load_inputs
+from assay.images.engine_work import read_inside
+from assay.images.host_import import import_host
+from assay.images.make import ARCHIVE, RECORD, SBOM
+from assay.images.obtain import archive_of, check_found, obtain
+from assay.images.wheels import ensure_wheels, lock_hashes
+from assay.io import read_record, sha256_file
+from assay.records.images import ImageRecord
+from assay.toolchain import ensure_packages
+from tests.conftest import ROOT
+from tests.containers.conftest import Built, target, tree
+from tests.containers.fixtures import Bench, bench, root_file_system
+
+pytestmark = pytest.mark.docker
+
+
+def names(client: docker.DockerClient | None) -> set[str]:
+    """Every image of an engine, unnamed ones by their id."""
+    assert client is not None
+    found = client.api.images(all=True)
+    return {tag for one in found for tag in one["RepoTags"] or [one["Id"]]}
+
+
+@contextlib.contextmanager
+def nothing_new(engine: Bench) -> Iterator[None]:
+    """The engine holds the same images and containers afterwards."""
+    before = names(engine.client), engine.containers()
+    yield
+    assert (names(engine.client), engine.containers()) == before
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 480 MB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting takes root")
+    point = tmp_path / "small"
+    point.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=480m", "tmpfs", point], check=True)
+    yield point
+    subprocess.run(["umount", point], check=True)
+
+
+def seed(built: Built, root: Path) -> None:
+    """Give another checkout the base and the wheels, so that they are not fetched again."""
+    cache = root / "results" / "cache"
+    (cache / "images").mkdir(parents=True)
+    for path in (built.root / "results" / "cache" / "images").glob("base-*"):
+        shutil.copy(path, cache / "images")
+    (cache / "wheels").symlink_to(built.root / "results" / "cache" / "wheels")
+
+
+def compared(path: str) -> bool:
+    """Whether a file of the toolchain must be the host's: pip's notes and bytecode need not."""
+    return ".dist-info" not in path and not path.endswith(".pyc")
+
+
+class TestTheToolchainImage:
+    def test_is_the_one_the_engine_holds(self, built: Built):
+        found = engine_work.inspect(built.bench.client, built.record.tag)
+        assert found is not None
+        assert found["Id"] == built.record.image_id
+        assert tuple(found["RootFS"]["Layers"]) == built.record.layers
+        assert found["Config"]["Labels"]["assay.arch"] == "sm_90a"
+        assert found["Created"].startswith("2020-09-13T12:26:40")
+
+    def test_nothing_else_stays_in_the_engine(self, built: Built):
+        ours = {name for name in names(built.bench.client) if "assay-test" not in name}
+        assert ours == {built.record.tag}
+        assert built.bench.containers() == []
+
+    def test_nothing_else_stays_on_disk(self, built: Built):
+        left = sorted(path.name for path in built.folder.iterdir())
+        assert left == sorted((ARCHIVE, RECORD, SBOM))
+        beside = {path.name.split("-")[0] for path in built.folder.parent.iterdir()}
+        assert beside == {"base", built.record.definition}
+
+    def test_the_record_lists_every_wheel_of_the_lock(self, built: Built):
+        wheels = {p.name: p.sha256 for p in built.record.python_packages if p.sha256}
+        hashes = lock_hashes(ROOT / "requirements/toolchain.txt")
+        assert set(wheels) == set(hashes.values())
+        assert {hashes[digest] for digest in wheels.values() if digest} == set(wheels)
+
+    def test_the_record_lists_debian_packages(self, built: Built):
+        packages = {p.name: p for p in built.record.debian_packages}
+        assert {"base-files", "g++", "libc6", "python3"} <= packages.keys()
+        assert packages["libc6"].version.startswith("2.36-")
+
+    def test_the_bill_of_materials_is_the_records(self, built: Built):
+        assert sha256_file(built.folder / SBOM) == built.record.sbom_sha256
+        document = json.loads((built.folder / SBOM).read_text())
+        count = len(built.record.debian_packages) + len(built.record.python_packages)
+        assert len(document["components"]) == count
+
+    def test_the_toolchain_is_unpacked_as_on_the_host(self, built: Built):
+        site = load_inputs(ROOT).roles.toolchain.site
+        code = f"""
+import hashlib, os
+for folder, _, files in os.walk("{site}"):
+    for name in files:
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        print(os.path.relpath(path, "{site}"), digest, int(os.lstat(path).st_mtime))
+"""
+        text = read_inside(built.bench.client, built.record.image_id, code).decode()
+        inside = {line for line in text.splitlines() if compared(line.split()[0])}
+        host = ensure_packages(ROOT).site
+        outside = {
+            f"{path.relative_to(host)} {sha256_file(path)} {int(path.lstat().st_mtime)}"
+            for path in host.rglob("*")
+            if path.is_file() and compared(str(path))
+        }
+        assert inside == outside
+
+    def test_is_taken_from_the_engine_the_next_time(self, built: Built):
+        hidden = built.folder / "hidden"
+        (built.folder / ARCHIVE).rename(hidden)
+        try:
+            again = obtain(built.root, target(), "toolchain", built.bench.client, "docker")
+        finally:
+            hidden.rename(built.folder / ARCHIVE)
+        assert again == built.record
+
+
+class TestTheArchive:
+    def test_gives_the_image_back_to_an_engine_that_lost_it(self, built: Built):
+        built.bench.client.api.remove_image(built.record.tag)
+        again = obtain(built.root, target(), "toolchain", built.bench.client, "docker")
+        assert again == built.record
+
+    def test_serves_a_runtime_without_an_engine(self, built: Built):
+        record = obtain(built.root, target(), "toolchain", None, "apptainer")
+        assert (record.runtime, record.image_id) == ("apptainer", built.record.image_id)
+        assert archive_of(built.root, record) == built.folder / ARCHIVE
+
+    def test_must_be_there_for_a_runtime_without_an_engine(self, tmp_path: Path):
+        with pytest.raises(MissingEnvironment, match="apptainer cannot build one"):
+            obtain(tree(tmp_path / "x"), target(), "runner", None, "apptainer")
+
+    def test_comes_out_of_a_bundle(self, built: Built, tmp_path: Path):
+        bundle = tmp_path / "bundle" / "images" / "h100" / "toolchain"
+        shutil.copytree(built.folder, bundle, copy_function=os.link)
+        record = obtain(
+            tree(tmp_path / "x"), target(), "toolchain", built.bench.client, "docker",
+            prebuilt=tmp_path / "bundle",
+        )  # fmt: skip
+        assert record == built.record
+
+    def test_of_another_definition_is_refused(self, built: Built, tmp_path: Path):
+        bundle = tmp_path / "bundle" / "images" / "l4" / "toolchain"
+        shutil.copytree(built.folder, bundle, copy_function=os.link)
+        with pytest.raises(CheckFailed, match="this checkout defines assay/l4-toolchain"):
+            obtain(
+                tree(tmp_path / "x"), target("l4"), "toolchain", None, "apptainer",
+                prebuilt=tmp_path / "bundle",
+            )  # fmt: skip
+
+    def test_is_refused_with_one_changed_byte(self, built: Built, tmp_path: Path):
+        bundle = tmp_path / "bundle" / "images" / "h100" / "toolchain"
+        shutil.copytree(built.folder, bundle)
+        with (bundle / ARCHIVE).open("r+b") as stream:
+            stream.seek(400_000_000)
+            byte = stream.read(1)
+            stream.seek(400_000_000)
+            stream.write(bytes([byte[0] ^ 1]))
+        with pytest.raises(CheckFailed, match="a layer was changed; it is not used"):
+            obtain(
+                tree(tmp_path / "x"), target(), "toolchain", None, "apptainer",
+                prebuilt=tmp_path / "bundle",
+            )  # fmt: skip
+
+    def test_is_refused_with_another_bill_of_materials(self, built: Built, tmp_path: Path):
+        bundle = tmp_path / "bundle" / "images" / "h100" / "toolchain"
+        shutil.copytree(built.folder, bundle, copy_function=os.link)
+        (bundle / SBOM).unlink()
+        (bundle / SBOM).write_text("{}")
+        with pytest.raises(CheckFailed, match="it was changed and is not used"):
+            obtain(
+                tree(tmp_path / "x"), target(), "toolchain", None, "apptainer",
+                prebuilt=tmp_path / "bundle",
+            )  # fmt: skip
+
+
+class TestAMovedTag:
+    @pytest.fixture
+    def moved(self, built: Built) -> Iterator[str]:
+        client = built.bench.client
+        assert client is not None
+        repository, _, version = built.record.tag.partition(":")
+        client.api.tag(built.bench.image.image_id, repository, version, force=True)
+        yield built.bench.image.image_id
+        client.api.remove_image(built.record.tag)
+        obtain(built.root, target(), "toolchain", client, "docker")
+
+    def test_is_refused(self, built: Built, moved: str):
+        with pytest.raises(CheckFailed, match=f"stands for {moved} .*changed under its tag"):
+            obtain(built.root, target(), "toolchain", built.bench.client, "docker")
+
+    def test_is_not_taken_over_by_an_image_that_is_made(
+        self, built: Built, moved: str, tmp_path: Path
+    ):
+        root = tree(tmp_path / "x")
+        seed(built, root)
+        with nothing_new(built.bench), pytest.raises(CheckFailed, match="changed under its tag"):
+            obtain(root, target(), "toolchain", built.bench.client, "docker")
+        assert not list((root / "results/cache/images").glob("*toolchain*"))
+
+
+class TestSameBytes:
+    def test_the_base_comes_out_the_same_again(self, built: Built, tmp_path: Path):
+        inputs = load_inputs(ROOT)
+        packages = inputs.roles.toolchain.debian_packages
+        _, digest = ensure_base(tmp_path / "deeper" / "x", inputs.base, packages, os.environ)
+        assert digest == built.record.base.sha256
+
+    @pytest.mark.podman
+    def test_podman_builds_the_same_image_in_another_directory(self, built: Built, tmp_path: Path):
+        root = tree(tmp_path / "another" / "place")
+        seed(built, root)
+        with bench("podman") as podman:
+            record = obtain(root, target(), "toolchain", podman.client, "podman")
+            again = obtain(root, target(), "toolchain", podman.client, "podman")
+            ours = {name for name in names(podman.client) if "assay-test" not in name}
+            assert podman.containers() == []
+        assert record.image_id == built.record.image_id
+        assert record.layers == built.record.layers
+        assert (record.runtime, again) == ("podman", record)
+        assert len(ours) == 1
+        assert sha256_file(archive_of(root, record)) == sha256_file(built.folder / ARCHIVE)
+
+
+class TestAFullDisk:
+    def test_while_the_engines_files_are_written_out(
+        self, built: Built, small: Path, tmp_path: Path
+    ):
+        """The base fits, the export does not."""
+        root = tree(tmp_path / "x")
+        (root / "results").symlink_to(small)
+        seed(built, root)
+        before = sorted((small / "cache" / "images").iterdir())
+        with (
+            nothing_new(built.bench),
+            pytest.raises(MissingEnvironment, match="the disk is full while making the image"),
+        ):
+            obtain(root, target("l4"), "toolchain", built.bench.client, "docker")
+        assert sorted((small / "cache" / "images").iterdir()) == before
+
+    def test_while_wheels_are_fetched(self, tmp_path: Path, small: Path):
+        subprocess.run(["mount", "-o", "remount,size=20m", small], check=True)
+        root = tree(tmp_path / "x")
+        (root / "results").symlink_to(small)
+        with pytest.raises(MissingEnvironment, match="the disk is full while downloading wheels"):
+            ensure_wheels(
+                root / "results" / "cache" / "wheels",
+                define(root, target(), "toolchain").lock,
+                os.environ,
+            )
+        assert list((small / "cache" / "wheels").iterdir()) == []
+
+
+class TestAnInterruptedBuild:
+    @pytest.mark.parametrize("step", ["COPY", "RUN"])
+    def test_leaves_nothing(
+        self, built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    ):
+        def say(line: str) -> None:
+            if line.strip().startswith(step):
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(engine_work, "say", say)
+        root = tree(tmp_path / "x")
+        seed(built, root)
+        with nothing_new(built.bench), pytest.raises(KeyboardInterrupt):
+            obtain(root, target("l4"), "toolchain", built.bench.client, "docker")
+        assert not [p for p in (root / "results/cache/images").iterdir() if p.name[:4] != "base"]
+
+
+class TestAFailedBuild:
+    def test_tells_why_and_leaves_nothing(self, built: Built, tmp_path: Path):
+        root = tmp_path / "x"
+        root.mkdir()
+        for name in ("config", "requirements"):
+            (root / name).symlink_to(ROOT / name)
+        shutil.copytree(ROOT / "containers", root / "containers")
+        template = root / "containers" / "Dockerfile.j2"
+        template.write_text(template.read_text().replace("WORKDIR /", "RUN exit 7"))
+        seed(built, root)
+        with (
+            nothing_new(built.bench),
+            pytest.raises(MissingEnvironment, match=r"failed while building an image.*7"),
+        ):
+            obtain(root, target(), "toolchain", built.bench.client, "docker")
+
+    def test_an_archive_of_another_machine_is_refused(self, built: Built):
+        found = engine_work.inspect(built.bench.client, built.record.tag)
+        assert found is not None
+        with pytest.raises(CheckFailed, match="is for arm64"):
+            check_found(found | {"Architecture": "arm64"}, built.record, by_manifest=False)
+
+
+SECRETS = ("etc/shadow", "etc/ssh/ssh_host_rsa_key", "etc/ssl/private/x", "opt/app/server.key")
+BULK = ("usr/share/doc/x/README", "usr/local/cuda-13.0/lib64/libcublas_static.a")
+KEPT = ("usr/lib/x86_64-linux-gnu/libc_nonshared.a", "opt/app/program")
+
+
+@pytest.fixture(scope="module")
+def system(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A machine's root: our base, with secrets and bulk."""
+    folder = tmp_path_factory.mktemp("system")
+    (base,) = (built.root / "results" / "cache" / "images").glob("base-*.tar")
+    with tarfile.open(base) as archive:
+        archive.extractall(folder, filter="tar")
+    for name in (*SECRETS, *BULK, *KEPT[1:], "root/.ssh/id_rsa", "home/me/secret"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("planted")
+    (folder / "home/me/venv/thing-1.5.dist-info").mkdir(parents=True)
+    (folder / "home/me/venv/thing-1.5.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: thing\nVersion: 1.5\n"
+    )
+    return folder
+
+
+class TestAnImportedHost:
+    def test_holds_programs_and_no_secrets(self, built: Built, system: Path, tmp_path: Path):
+        root, client = tree(tmp_path / "x"), built.bench.client
+        venv = Path("/home/me/venv")
+        record = import_host(root, target(), client, "docker", extra=[venv], system=system)
+        try:
+            tested = [*SECRETS, *BULK, *KEPT, "root/.ssh/id_rsa", "home/me/secret"]
+            code = f"import os; print([n for n in {tested!r} if os.path.lexists('/' + n)])"
+            inside = read_inside(client, record.image_id, code).decode().strip()
+            assert inside == repr(list(KEPT))
+            assert record.base.kind == "host"
+            assert record.base.reference.startswith("Debian GNU/Linux 12")
+            assert record.role == "runner"
+            assert ("thing", "1.5") in {(p.name, p.version) for p in record.python_packages}
+            assert {"libc6", "python3"} <= {p.name for p in record.debian_packages}
+            again = import_host(root, target(), client, "docker", extra=[venv], system=system)
+            assert again == record
+            stored = root / "results/cache/images" / record.definition / RECORD
+            assert read_record(ImageRecord, stored) == record
+        finally:
+            client.api.remove_image(record.tag)
+
+    def test_a_directory_that_is_not_there_leaves_nothing(
+        self, built: Built, system: Path, tmp_path: Path
+    ):
+        with nothing_new(built.bench), pytest.raises(MissingEnvironment, match="/srv/none"):
+            import_host(
+                tree(tmp_path / "x"), target(), built.bench.client, "docker",
+                extra=[Path("/srv/none")], system=system,
+            )  # fmt: skip
+
+    def test_what_cannot_run_python_leaves_nothing(self, built: Built, tmp_path: Path):
+        system = tmp_path / "system"
+        system.mkdir()
+        with tarfile.open(fileobj=io.BytesIO(root_file_system())) as archive:
+            archive.extractall(system, filter="tar")
+        with nothing_new(built.bench), pytest.raises((CheckFailed, MissingEnvironment)):
+            import_host(tree(tmp_path / "x"), target(), built.bench.client, system=system)
+
+
+def test_an_archive_is_what_its_digest_says(built: Built):
+    """The image id is the digest of the configuration inside, as any tool can compute."""
+    with tarfile.open(built.folder / ARCHIVE) as archive:
+        name = built.record.image_id.removeprefix("sha256:") + ".json"
+        content = archive.extractfile(name)
+        assert content is not None
+        assert f"sha256:{hashlib.sha256(content.read()).hexdigest()}" == built.record.image_id

@@ -1,0 +1,64 @@
+"""The bill of materials is valid CycloneDX and the same each time."""
+
+import json
+
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from assay.images.contents import Contents
+from assay.images.sbom import bill_of_materials
+from assay.records.images import DebianPackage, PythonPackage
+
+IMAGE = "sha256:" + "ab" * 32
+CONTENTS = Contents(
+    debian=(
+        DebianPackage(name="g++", version="4:12.2.0-3", architecture="amd64"),
+        DebianPackage(name="adduser", version="3.134", architecture="all"),
+    ),
+    python=(
+        PythonPackage(
+            name="torch", version="2.11.0", file="torch-2.11.0-cp311.whl", sha256="cd" * 32
+        ),
+        PythonPackage(name="pip", version="26.3", file=None, sha256=None),
+    ),
+    nsight_compute=None,
+)
+
+
+def document(contents: Contents = CONTENTS) -> dict:
+    return json.loads(bill_of_materials("assay/h100-runner:12", IMAGE, contents, 1_600_000_000))
+
+
+def test_is_valid_against_the_schema():
+    text = bill_of_materials("assay/h100-runner:12", IMAGE, CONTENTS, 1_600_000_000).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+
+
+def test_the_validator_would_see_a_defect():
+    broken = document() | {"components": [{"type": "nonsense"}]}
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(broken)) is not None
+
+
+def test_is_the_same_each_time():
+    first, second = (
+        bill_of_materials("assay/h100-runner:12", IMAGE, contents, 1_600_000_000)
+        for contents in (
+            CONTENTS,
+            Contents(CONTENTS.debian[::-1], CONTENTS.python[::-1], None),
+        )
+    )
+    assert first == second
+
+
+def test_names_each_package_by_its_url_and_wheels_by_their_digest():
+    components = {c["name"]: c for c in document()["components"]}
+    assert components["g++"]["purl"] == "pkg:deb/debian/g%2B%2B@4:12.2.0-3?arch=amd64"
+    assert components["torch"]["purl"].startswith("pkg:pypi/torch@2.11.0?file_name=torch-2.11.0")
+    assert components["torch"]["hashes"] == [{"alg": "SHA-256", "content": "cd" * 32}]
+    assert "hashes" not in components["pip"]
+
+
+def test_is_dated_by_the_epoch_and_names_the_image():
+    metadata = document()["metadata"]
+    assert metadata["timestamp"] == "2020-09-13T12:26:40+00:00"
+    assert metadata["component"]["bom-ref"] == IMAGE

@@ -1,0 +1,60 @@
+localrules:
+    toolchain_image,
+
+
+rule toolchain_image:
+    input:
+        # Docker's own layer of caches must not decide: the step compares digests of what it finds.
+        plan=ancient(f"{RUN}/plan.json"),
+        definition=sorted(
+            str(p.relative_to(ROOT))
+            for p in ROOT.glob("containers/*.*")
+            if p.is_file()
+        ),
+        lock="requirements/toolchain.txt",
+    output:
+        record=f"{RUN}/images/{{target}}.json",
+        sbom=f"{RUN}/images/{{target}}.cdx.json",
+    log:
+        f"{LOGS}/images/{{target}}.log",
+    conda:
+        "../envs/host.yaml"
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+    message:
+        "image: compilers for {wildcards.target}"
+    script:
+        "../scripts/step.py"
+
+
+rule runner_image:
+    input:
+        plan=ancient(f"{RUN}/plan.json"),
+        definition=sorted(
+            str(p.relative_to(ROOT))
+            for p in ROOT.glob("containers/*.*")
+            if p.is_file()
+        ),
+        lock="requirements/runner.txt",
+    output:
+        record=f"{RUN}/{{target}}/image.json",
+        sbom=f"{RUN}/{{target}}/image.cdx.json",
+    log:
+        f"{LOGS}/{{target}}/image.log",
+    conda:
+        "../envs/host.yaml"
+    resources:
+        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
+            "slurm_partition"
+        ],
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+    message:
+        "image: what {wildcards.target} is measured in"
+    script:
+        "../scripts/step.py"
