@@ -91,13 +91,29 @@ def seal(statement: Statement, signer: CryptoSigner) -> bytes:
 
 
 def dump_envelope(envelope: Envelope) -> bytes:
-    """The one way in which Assay writes an envelope; another spelling is a changed byte."""
+    """The way in which Assay writes an envelope."""
     data: dict[str, Any] = envelope.to_dict()
     return (json.dumps(data, indent=2, sort_keys=True) + "\n").encode()
 
 
+def _compact(envelope: Envelope) -> bytes:
+    """The way in which Go's DSSE library, and so cosign, writes an envelope."""
+    data: dict[str, Any] = envelope.to_dict()
+    document = {
+        "payloadType": data["payloadType"],
+        "payload": data["payload"],
+        "signatures": [
+            {"keyid": entry["keyid"], "sig": entry["sig"]} for entry in data["signatures"]
+        ],
+    }
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
 def parse_envelope(data: bytes) -> Envelope:
-    """Read ``attestation.json``. Raises CheckFailed for any other form than ``dump_envelope``'s."""
+    """Read ``attestation.json``, spelled as Assay or as cosign writes it.
+
+    Raises CheckFailed for any other form: a changed byte is found even where it means nothing.
+    """
     try:
         document = json.loads(data)
         payload = base64.b64decode(document["payload"], validate=True)
@@ -108,39 +124,53 @@ def parse_envelope(data: bytes) -> Envelope:
             value = base64.b64decode(entry["sig"], validate=True).hex()
             signatures[keyid] = Signature(keyid, value)
         envelope = Envelope(payload, payload_type, signatures)
-        canonical = dump_envelope(envelope)
+        spellings = (dump_envelope(envelope), _compact(envelope), _compact(envelope) + b"\n")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckFailed("the envelope is malformed: it is no DSSE JSON document") from error
-    if canonical != data:
-        raise CheckFailed("the envelope is not spelled as Assay writes it: bytes were changed")
+    if data not in spellings:
+        raise CheckFailed(
+            "the envelope is spelled neither as Assay nor as cosign writes it: bytes were changed"
+        )
     return envelope
 
 
 def check_signatures(envelope: Envelope, trusted: Sequence[SSlibKey]) -> SSlibKey:
     """The trusted key that signed. Every signature must be one of a trusted key.
 
-    Raises CheckFailed with a sentence that names the key ids involved.
+    A key id is a hint, and cosign leaves it empty: then any trusted key may fit. Raises CheckFailed
+    with a sentence that names the key ids involved.
     """
     if envelope.payload_type != PAYLOAD_TYPE:
         raise CheckFailed(f"the payload type is {envelope.payload_type!r}, not {PAYLOAD_TYPE}")
     if not envelope.signatures:
         raise CheckFailed("the envelope carries no signature")
-    by_id = {key.keyid: key for key in trusted}
-    signers = []
-    for keyid, signature in envelope.signatures.items():
-        if keyid not in by_id:
-            known = ", ".join(sorted(by_id)) or "none"
-            raise CheckFailed(f"signed by key {keyid}, which is not trusted (trusted: {known})")
-        if not _SIGNATURE.fullmatch(signature.signature):
-            raise CheckFailed(f"the signature of key {keyid} is not 64 bytes long")
-        try:
-            by_id[keyid].verify_signature(signature, envelope.pae())
-        except UnverifiedSignatureError as error:
-            raise CheckFailed(
-                f"the signature does not fit: key {keyid} did not sign these bytes"
-            ) from error
-        signers.append(by_id[keyid])
+    signers = [
+        _signer(keyid, signature, envelope.pae(), trusted)
+        for keyid, signature in envelope.signatures.items()
+    ]
     return signers[0]
+
+
+def _signer(
+    keyid: str, signature: Signature, message: bytes, trusted: Sequence[SSlibKey]
+) -> SSlibKey:
+    """The trusted key that made one signature."""
+    candidates = [key for key in trusted if keyid in ("", key.keyid)]
+    known = ", ".join(sorted(key.keyid for key in trusted)) or "none"
+    if not candidates:
+        raise CheckFailed(f"signed by key {keyid}, which is not trusted (trusted: {known})")
+    named = f"the signature of key {keyid}" if keyid else "the signature without a key id"
+    if not _SIGNATURE.fullmatch(signature.signature):
+        raise CheckFailed(f"{named} is not 64 bytes long")
+    for key in candidates:
+        try:
+            key.verify_signature(Signature(key.keyid, signature.signature), message)
+        except UnverifiedSignatureError:
+            continue
+        return key
+    if keyid:
+        raise CheckFailed(f"the signature does not fit: key {keyid} did not sign these bytes")
+    raise CheckFailed(f"{named} is of no trusted key (trusted: {known})")
 
 
 def parse_statement(envelope: Envelope) -> Statement:

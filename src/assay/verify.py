@@ -1,9 +1,8 @@
 """Verify a report: its files, its signature, its evidence, and every verdict once more."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from securesystemslib.signer import SSlibKey
@@ -15,8 +14,9 @@ from assay.attestation import (
     parse_statement,
     public_pem,
 )
+from assay.checks import CheckLog, NamedCheck, listed, none
 from assay.config import Catalog, load_catalog
-from assay.errors import AssayError, BadInput, CheckFailed
+from assay.errors import BadInput, CheckFailed
 from assay.evidence import Evidence, load_evidence, pipeline_path
 from assay.io import dump_record, parse_record, read_record, sha256_file
 from assay.judge import judge
@@ -31,19 +31,22 @@ from assay.manifest import (
 from assay.origin import origin_problems
 from assay.records.attestation import PipelineRecord, Statement
 from assay.records.manifest import Manifest
-from assay.records.verdicts import VerdictsFile
+from assay.records.verdicts import Verdict, VerdictsFile
 
-MOST_NAMED = 8
-"""Problems of one kind that a sentence names before it counts the rest."""
+TEXTS = ("report.html", "report.md")
+LONGEST_VALUE = 60
+"""Characters of a differing value that a sentence quotes."""
 
 
 @dataclass(frozen=True)
-class NamedCheck:
-    """One thing that was looked at, and what was found."""
+class Renderer:
+    """This version's way of making the readable texts; handed in, for stages know no other."""
 
-    name: str
-    passed: bool
-    detail: str
+    texts: Callable[[Path], tuple[str, str]]
+    """report.html and report.md, rendered from a report directory's evidence and verdicts."""
+    commit: str | None
+    """The commit this version is."""
+    clean_tree: bool | None
 
 
 @dataclass(frozen=True)
@@ -62,41 +65,16 @@ class VerificationResult:
         return all(check.passed for check in self.checks)
 
 
-@dataclass
-class _Log:
-    """Collects checks; a check that raises is a failed one, whatever it raises."""
-
-    checks: list[NamedCheck] = field(default_factory=list)
-
-    @contextmanager
-    def check(self, name: str) -> Iterator[Callable[[str], None]]:
-        """Run the body as check ``name``; the yielded function sets what a pass says."""
-        found = ["done"]
-        try:
-            yield lambda text: found.__setitem__(0, text)
-        except AssayError as error:
-            self.checks.append(NamedCheck(name, False, str(error)))
-        except Exception as error:
-            # Whatever a crafted file provokes in a parser or in the judge is a failed check.
-            detail = f"could not be done: {type(error).__name__}: {error}"
-            self.checks.append(NamedCheck(name, False, detail))
-        else:
-            self.checks.append(NamedCheck(name, True, found[0]))
-
-    def skip(self, name: str, because: str) -> None:
-        """A check that could not run does not read as passed."""
-        self.checks.append(NamedCheck(name, False, f"not checked, because {because}"))
-
-    def failed(self) -> list[NamedCheck]:
-        return [check for check in self.checks if not check.passed]
-
-
 def verify(
-    report_dir: Path, trusted_keys: Sequence[Path], repository: Path | None = None
+    report_dir: Path,
+    trusted_keys: Sequence[Path],
+    repository: Path | None = None,
+    renderer: Renderer | None = None,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
     ``repository`` is the checkout, when its present claims are to be compared (a note, no check).
+    ``renderer`` makes the readable texts again, to be compared byte for byte.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with.
     """
@@ -105,16 +83,16 @@ def verify(
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
     keys = [load_public_key(path) for path in trusted_keys]
-    log = _Log()
+    log = CheckLog()
     manifest, shape_holds = _check_shape(log, report_dir)
     if manifest is None or not shape_holds:
         # Nothing below may be read through a link or from outside the directory.
-        for name in ("contents", "signature", "statement", "evidence", "verdicts", "origins"):
-            log.skip(name, "the directory does not have the shape of a report")
-        _raise_if_failed(report_dir, log)
+        names = ("contents", "signature", "statement", "evidence", "verdicts", "origins")
+        log.skip(names, "the directory does not have the shape of a report")
+        log.raise_if_failed(report_dir)
     assert manifest is not None
     with log.check("contents") as says:
-        _none(content_problems(report_dir, manifest))
+        none(content_problems(report_dir, manifest))
         says(f"{len(manifest.files)} files have the size and SHA-256 that the manifest lists")
     keyid, statement = "", None
     with log.check("signature") as says:
@@ -126,30 +104,35 @@ def verify(
         statement = parse_statement(envelope)
         says(f"signed by trusted key {keyid}")
     catalog, evidence = _check_evidence(log, report_dir, manifest, statement)
+    notes: list[str] = []
     if evidence is None or catalog is None:
-        for name in ("verdicts", "origins"):
-            log.skip(name, "the evidence cannot be read")
+        log.skip(("verdicts", "origins"), "the evidence cannot be read")
     else:
         _check_verdicts(log, report_dir, manifest, catalog, evidence)
         _check_origins(log, report_dir, manifest, evidence, keys)
-    _raise_if_failed(report_dir, log)
-    notes = _notes(report_dir, repository) if repository else ()
-    return VerificationResult(manifest.run, keyid, tuple(log.checks), notes)
+        if renderer is not None and all(check.passed for check in log.checks):
+            notes += _check_texts(log, report_dir, renderer)
+        elif renderer is not None:
+            log.skip(("texts",), "what they tell of does not hold")
+    log.raise_if_failed(report_dir)
+    if repository:
+        notes += _notes(report_dir, repository)
+    return VerificationResult(manifest.run, keyid, tuple(log.checks), tuple(notes))
 
 
-def _check_shape(log: _Log, report_dir: Path) -> tuple[Manifest | None, bool]:
+def _check_shape(log: CheckLog, report_dir: Path) -> tuple[Manifest | None, bool]:
     manifest = None
     with log.check("shape") as says:
         present = set(walk(report_dir))
         manifest = read_record(Manifest, report_dir / MANIFEST)
-        _none(shape_problems(manifest, present))
+        none(shape_problems(manifest, present))
         says("plain files only; none missing, none unlisted")
         return manifest, True
     return manifest, False
 
 
 def _check_evidence(
-    log: _Log, report_dir: Path, manifest: Manifest, statement: Statement | None
+    log: CheckLog, report_dir: Path, manifest: Manifest, statement: Statement | None
 ) -> tuple[Catalog | None, Evidence | None]:
     """The statement says what the evidence says; the evidence loads."""
     catalog: Catalog | None = None
@@ -160,7 +143,7 @@ def _check_evidence(
         count = len(evidence.benchmarks) + len(evidence.programs)
         says(f"{len(catalog.claims)} claims and {count} measurement records can be read")
     if statement is None:
-        log.skip("statement", "no trusted signature vouches for it")
+        log.skip(("statement",), "no trusted signature vouches for it")
         return catalog, evidence
     with log.check("statement") as says:
         if statement.subject[0].digest.sha256 != sha256_file(report_dir / MANIFEST):
@@ -182,7 +165,7 @@ def _check_evidence(
 
 
 def _check_verdicts(
-    log: _Log, report_dir: Path, manifest: Manifest, catalog: Catalog, evidence: Evidence
+    log: CheckLog, report_dir: Path, manifest: Manifest, catalog: Catalog, evidence: Evidence
 ) -> None:
     with log.check("verdicts") as says:
         data = (report_dir / "verdicts.json").read_bytes()
@@ -192,7 +175,7 @@ def _check_verdicts(
             raise CheckFailed(_difference(given, again))
         listed = {entry.path for entry in manifest.files}
         named = {path for verdict in again.verdicts for path in verdict.evidence}
-        _none([f"a verdict rests on {path}, which is not here" for path in sorted(named - listed)])
+        none([f"a verdict rests on {path}, which is not here" for path in sorted(named - listed)])
         says(f"{len(again.verdicts)} verdicts, recomputed from raw samples, byte for byte the same")
 
 
@@ -201,29 +184,83 @@ def _difference(given: VerdictsFile, again: VerdictsFile) -> str:
     old = {(v.claim, v.target): v for v in given.verdicts}
     new = {(v.claim, v.target): v for v in again.verdicts}
     names = [
-        f"{claim}{' on ' + target if target else ''}"
-        + (
-            f" (given {old[claim, target].status}, recomputed {new[claim, target].status})"
-            if (claim, target) in old and (claim, target) in new
-            else " (not in both)"
-        )
+        f"{claim}{' on ' + target if target else ''} "
+        f"({_changed(old.get((claim, target)), new.get((claim, target)))})"
         for claim, target in sorted(old.keys() | new.keys(), key=str)
         if old.get((claim, target)) != new.get((claim, target))
     ]
     if not names:
         return "verdicts.json holds other bytes than the judge writes"
-    return "the judge finds other verdicts in the raw samples: " + _listed(names)
+    return "the judge finds other verdicts in the raw samples: " + listed(names)
+
+
+def _changed(given: Verdict | None, again: Verdict | None) -> str:
+    """The fields in which two verdicts differ, the first one with its values."""
+    if given is None or again is None:
+        return "not given" if given is None else "not found again"
+    old, new = given.model_dump(mode="json"), again.model_dump(mode="json")
+    names = [name for name in old if old[name] != new[name]]
+    names.sort(key=lambda name: name != "status")
+    first, *others = names
+    sentence = f"{first}: given {_short(old[first])}, recomputed {_short(new[first])}"
+    return sentence + (f"; also {', '.join(others)}" if others else "")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _check_texts(log: CheckLog, report_dir: Path, renderer: Renderer) -> list[str]:
+    """The readable texts are what the evidence renders to; returns notes.
+
+    Equal bytes are a passed check whichever version wrote them. Other bytes are a failed one only
+    where the report says that this very commit, unchanged, made it: else code may have changed
+    since, which is a note.
+    """
+    pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
+    same_version = pipeline.commit is not None and (pipeline.commit, True, True) == (
+        renderer.commit, pipeline.clean_tree, renderer.clean_tree,
+    )  # fmt: skip
+    problem = _text_problem(report_dir, renderer)
+    if problem is None:
+        again = "rendered again from the evidence, byte for byte the same"
+        log.checks.append(NamedCheck("texts", True, f"{' and '.join(TEXTS)}: {again}"))
+    elif same_version:
+        log.checks.append(NamedCheck("texts", False, problem))
+    else:
+        made_by = f"commit {pipeline.commit}" if pipeline.commit else "an unknown commit"
+        return [
+            f"{problem}; {made_by} made them, and this is another version, so the text is vouched "
+            "for by the signature alone (verdicts.json was recomputed)"
+        ]
+    return []
+
+
+def _text_problem(report_dir: Path, renderer: Renderer) -> str | None:
+    """How the texts differ from what this version renders."""
+    try:
+        texts = dict(zip(TEXTS, renderer.texts(report_dir), strict=True))
+    except Exception as error:
+        # A template of today may ask for what an older record does not hold.
+        return f"{' and '.join(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
+    names = [name for name in TEXTS if (report_dir / name).read_bytes() != texts[name].encode()]
+    return f"{' and '.join(names)}: the evidence renders to other bytes" if names else None
 
 
 def _check_origins(
-    log: _Log, report_dir: Path, manifest: Manifest, evidence: Evidence, keys: Sequence[SSlibKey]
+    log: CheckLog,
+    report_dir: Path,
+    manifest: Manifest,
+    evidence: Evidence,
+    keys: Sequence[SSlibKey],
 ) -> None:
     recorded = [plan for plan in evidence.plan.targets if plan.provision.kind == "recorded"]
     with log.check("origins") as says:
         problems = []
         for plan in recorded:
             problems += origin_problems(report_dir, manifest, plan, keys)
-        _none(problems)
+        none(problems)
         says(
             "measurements of "
             + ", ".join(plan.target for plan in recorded)
@@ -231,23 +268,6 @@ def _check_origins(
             if recorded
             else "nothing was taken from another report"
         )
-
-
-def _none(problems: list[str]) -> None:
-    if problems:
-        raise CheckFailed(_listed(problems))
-
-
-def _listed(problems: list[str]) -> str:
-    rest = len(problems) - MOST_NAMED
-    return "; ".join(problems[:MOST_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
-
-
-def _raise_if_failed(report_dir: Path, log: _Log) -> None:
-    failed = log.failed()
-    if failed:
-        lines = "".join(f"\n  {check.name}: {check.detail}" for check in failed)
-        raise CheckFailed(f"{report_dir} does not verify:{lines}")
 
 
 def _notes(report_dir: Path, root: Path) -> tuple[str, ...]:
