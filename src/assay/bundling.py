@@ -1,0 +1,108 @@
+"""Making a bundle: run the workflow as far as a machine without a GPU can, then pack it."""
+
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.bundle import Contents, pack
+from assay.config import load_catalog
+from assay.errors import BadInput
+from assay.evidence import runner_image_path, sbom_path, toolchain_image_path
+from assay.image import make_image
+from assay.images.obtain import folder_of
+from assay.io import load_yaml, read_record, write_bytes, write_record
+from assay.progress import say
+from assay.records.images import ImageRecord
+from assay.records.plan import RunConfig
+from assay.request import Options, git_state, make_request, write_request
+from assay.run import run_workflow
+from assay.wheelhouse import fetch
+
+IMAGE_PYTHON = "3.11"
+"""Python of the toolchain image, in which a bundle runs where a node has none (Debian 12's)."""
+
+
+@dataclass(frozen=True)
+class BundlePlan:
+    """What is wanted."""
+
+    target: str
+    output: Path
+    runtime: str
+    pythons: tuple[str, ...]
+    """Versions of the node's Python; empty for that of this machine."""
+    runner: bool
+    cores: int
+
+
+def make_bundle(root: Path, plan: BundlePlan) -> int:
+    """Compile, fetch and pack; the archive's size in bytes.
+
+    Raises BadInput (unknown target, a Python version that is none, a directory as output),
+    MissingEnvironment.
+    """
+    catalog = load_catalog(root)
+    catalog.check_selection((), [plan.target])
+    for version in plan.pythons:
+        if not re.fullmatch(r"3\.\d\d?", version) or int(version[2:]) < 11:
+            raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
+    if plan.output.is_dir():
+        raise BadInput(f"{plan.output}: is a directory; name the archive's file")
+    options = Options(
+        run=f"bundle_{plan.target}",
+        sources=tuple(load_yaml(RunConfig, root / "config" / "config.yaml").sources),
+        targets=(plan.target,),
+        runtime=plan.runtime,
+        executor="local",
+        device_python="python3",
+        prebuilt=None,
+        recorded=(),
+        keys=(),
+        signing_key=Path.home() / ".config" / "assay" / "signing_key.pem",
+        host_image=False,
+    )
+    request = make_request(root, catalog, options)
+    if plan.runner and request.runtime == "host":
+        raise BadInput("--runner needs a container runtime, and --runtime came to host")
+    path = write_request(root, request, scratch=False)
+    run_workflow(root, request, path, cores=plan.cores, goal="portable")
+    run_dir = root / "results" / request.run
+    images: dict[str, Path] = {}
+    image_id = None
+    if request.runtime != "host":
+        record = read_record(ImageRecord, run_dir / toolchain_image_path(plan.target))
+        images["toolchain"], image_id = folder_of(root, record), record.image_id
+    if plan.runner:
+        described = catalog.targets[plan.target]
+        record, sbom = make_image(root, request.runtime, "runner", described)
+        write_record(record, run_dir / runner_image_path(plan.target))
+        write_bytes(run_dir / sbom_path(runner_image_path(plan.target)), sbom)
+        images["runner"] = folder_of(root, record)
+    pythons = _pythons(plan, with_image=image_id is not None)
+    wheels = run_dir / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    for version in pythons:
+        say(f"fetching the wheels of the host environment for Python {version}")
+        for lock in ("build", "host"):
+            fetch(root / "requirements" / f"{lock}.txt", version, wheels)
+    commit, clean = git_state(root)
+    say(f"packing {plan.output}")
+    contents = Contents(
+        target=plan.target,
+        commit=commit if clean else None,
+        pythons=pythons,
+        wheels=wheels,
+        run_dir=run_dir,
+        images=images,
+        image_id=image_id,
+    )
+    pack(root, contents, plan.output)
+    return plan.output.stat().st_size
+
+
+def _pythons(plan: BundlePlan, *, with_image: bool) -> tuple[str, ...]:
+    """Versions that wheels are packed for; the image's is one of them."""
+    wanted = plan.pythons or (f"{sys.version_info.major}.{sys.version_info.minor}",)
+    return tuple(dict.fromkeys((*wanted, *([IMAGE_PYTHON] if with_image else []))))
