@@ -255,7 +255,9 @@ def catalog(claims: Sequence[Claim] = (), audits: Sequence[Audit] = (), **change
     filler = claims or [claim("filler", unanswerable())]
     source = ClaimsFile(
         schema="assay/claims/1",
-        source=Source(id="paper", title="A paper", date=None, file=None, sha256=None),
+        source=Source(
+            id="paper", title="A paper", date=None, file="paper.txt", sha256=digest("a paper")
+        ),
         claims=tuple(filler),
         audits=tuple(audits),
     )

@@ -163,7 +163,7 @@ class TestPage:
 
     def test_margins_are_those_of_the_configuration(self, page: Page) -> None:
         assert "8.0\N{NO-BREAK SPACE}% for absolute figures" in " ".join(page.words)
-        assert "200 resamples (seed 7)" in page.text
+        assert "(200 resamples, seed 7)" in page.text
 
     def test_nothing_of_the_machine_leaks(self, made: Path) -> None:
         for path in (made / "reports" / "demo_run").rglob("*"):

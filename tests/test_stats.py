@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import stats
+from assay.intervals import half_width
+from assay.modes import two_modes
 from tests import builders as b
 
 
@@ -63,24 +65,62 @@ class TestEstimate:
 
 class TestInterval:
     def test_is_at_least_the_t_interval_over_processes(self) -> None:
-        """The medians of resamples all agree here; the processes do not."""
         values = [[-0.1], *([[0.0]] * 7), [0.1]]
-        summary = stats.summarise(values, 9, 0, b.judging())
+        summary = stats.summarise(values, 9, 0, b.judging(width_factor=1.0))
         # t(0.95, 8 degrees of freedom) = 1.8595; the deviation is 0.05, of the mean a third of it.
-        assert summary.low == pytest.approx(-1.8595 * 0.05 / 3, abs=1e-5)
-        assert summary.high == pytest.approx(1.8595 * 0.05 / 3, abs=1e-5)
+        half = 1.8595 * 0.05 / 3
+        assert -1.1 * half < summary.low <= -half + 1e-6
+        assert half - 1e-6 <= summary.high < 1.1 * half
+        assert summary.spread == pytest.approx(0.05)
 
-    def test_of_five_equal_weights_reaches_from_least_to_most(self) -> None:
-        """Three of five draws fall on the least value in 5.8 % of resamples: above the 5 % tail."""
-        values = [[0.00], [0.01], [0.02], [0.03], [0.04]]
-        summary = stats.summarise(values, 5, 0, b.judging(bootstrap_resamples=5000))
-        assert (summary.low, summary.high) == pytest.approx((0.0, 0.04), abs=1e-12)
+    def test_the_width_factor_widens_it(self) -> None:
+        values = [[0.00], [0.01], [0.03], [0.02], [0.05]]
+        plain = stats.summarise(values, 5, 0, b.judging(width_factor=1.0))
+        wide = stats.summarise(values, 5, 0, b.judging(width_factor=1.5))
+        assert wide.high - wide.low == pytest.approx(1.5 * (plain.high - plain.low))
 
-    def test_an_outlying_median_widens_it(self) -> None:
-        """Blocks that scatter inside equal processes show in the bootstrap alone."""
+    def test_blocks_that_all_processes_share_do_not_widen_it(self) -> None:
+        """A trend that every process repeats is no scatter between processes."""
+        trend = [-0.04, -0.01, 0.01, 0.04]
+        centres = [0.00, 0.01, 0.02, 0.03, 0.04]
+        flat = stats.summarise([[c] * 4 for c in centres], 20, 0, b.judging())
+        tilted = stats.summarise([[c + t for t in trend] for c in centres], 20, 0, b.judging())
+        assert tilted.high - tilted.low < 1.1 * (flat.high - flat.low)
+
+    def test_processes_that_agree_by_luck_still_show_the_scatter_inside_them(self) -> None:
         blocks = [-0.1, 0.0, 0.1]
         summary = stats.summarise([blocks] * 5, 15, 0, b.judging())
-        assert summary.low < -0.05 and summary.high > 0.05
+        assert summary.spread == 0
+        assert summary.low < -0.01 and summary.high > 0.01
+
+    def test_missing_blocks_and_samples_hardly_move_it(self) -> None:
+        whole = b.benchmark(process_sd=0.01, block_sd=0.01)
+        first = whole.processes[0].blocks
+        void = first[0].model_copy(update={"void": "thermal"})
+        turns = [t.model_copy(update={"times_ms": t.times_ms[:2]}) for t in first[1].turns]
+        cut = first[1].model_copy(update={"turns": tuple(turns)})
+        ragged = whole.processes[0].model_copy(update={"blocks": (void, cut, *first[2:])})
+        record = whole.model_copy(update={"processes": (ragged, *whole.processes[1:])})
+        for arm in ("ours", "rival"):
+            full = stats.arm_time(whole, arm, b.judging())
+            less = stats.arm_time(record, arm, b.judging())
+            assert full is not None and less is not None
+            assert (less.blocks, less.samples) == (19, full.samples - 6 - 2)
+            assert less.low == pytest.approx(full.low, abs=0.01)
+            assert less.high == pytest.approx(full.high, abs=0.01)
+
+    def test_a_process_with_one_usable_block_does_not_count(self) -> None:
+        record = b.benchmark()
+        blocks = record.processes[0].blocks
+        voided = [block.model_copy(update={"void": "thermal"}) for block in blocks[1:]]
+        thin = record.processes[0].model_copy(update={"blocks": (blocks[0], *voided)})
+        record = record.model_copy(update={"processes": (thin, *record.processes[1:])})
+        summary = stats.arm_time(record, "ours", b.judging())
+        assert summary is not None and summary.processes == 4
+
+    def test_a_time_of_zero_is_a_time_no_hardware_reaches(self) -> None:
+        summary = stats.arm_time(b.benchmark({"ours": 0.0, "rival": 0.2}), "ours", b.judging())
+        assert summary is not None and summary.value() == pytest.approx(stats.LEAST_MS)
 
     def test_more_confidence_is_wider(self) -> None:
         values = [[0.00], [0.01], [0.03], [0.02], [0.05]]
@@ -138,28 +178,49 @@ class TestSummaryArithmetic:
         assert stats.repeated_runs([600.0], b.judging()) is None
 
 
-class TestCoverage:
-    """A 90 % interval from five processes must hold the truth about nine times in ten."""
+class TestMoreProcesses:
+    def test_the_number_proposed_is_the_least_that_suffices(self) -> None:
+        rules = b.judging()
+        needed = stats.processes_needed(0.02, 0.01, rules, 6)
+        assert needed is not None
+        assert half_width(0.02, needed, rules) <= 0.01 < half_width(0.02, needed - 1, rules)
 
-    @pytest.mark.parametrize(("process_sd", "block_sd"), [(0.02, 0.005), (0.005, 0.03)])
-    def test_interval_covers_at_its_nominal_level(self, process_sd: float, block_sd: float) -> None:
-        generator = np.random.Generator(np.random.PCG64(42))
-        trials, held = 400, 0
-        judging = b.judging(bootstrap_resamples=200)
-        for _ in range(trials):
-            centres = generator.normal(0, process_sd, 5)
-            values = [list(generator.normal(centre, block_sd, 4)) for centre in centres]
-            summary = stats.summarise(values, 20, 0, judging)
-            held += summary.low <= 0 <= summary.high
-        # Three standard errors of a share of 0.9 over 400 trials are 0.045.
-        assert held / trials >= 0.9 - 0.045
+    def test_none_is_proposed_where_the_figure_lies_at_the_edge(self) -> None:
+        assert stats.processes_needed(0.02, 1e-5, b.judging(), 6) is None
 
-    def test_is_not_so_wide_that_nothing_can_be_decided(self) -> None:
-        generator = np.random.Generator(np.random.PCG64(43))
-        widths = []
-        for _ in range(100):
-            values = [list(generator.normal(c, 0.002, 4)) for c in generator.normal(0, 0.01, 5)]
-            summary = stats.summarise(values, 20, 0, b.judging(bootstrap_resamples=200))
-            widths.append(summary.high - summary.low)
-        # 2 * t(4) * sd / sqrt(5) is 0.019; the 5 % margin is more than twice the half-width.
-        assert np.median(widths) < 0.03
+
+class TestModes:
+    """Two clusters are shown, never averaged away."""
+
+    def test_processes_at_two_clocks(self) -> None:
+        values = [[0.0, 0.001], [0.001, 0.0], [0.05, 0.051], [0.051, 0.05], [0.0, 0.001]]
+        modes = stats.summarise(values, 10, 0, b.judging()).modes
+        assert modes is not None and (modes.of, modes.share) == ("processes", 0.6)
+        assert modes.first == pytest.approx(0.0, abs=0.001)
+        assert modes.second == pytest.approx(0.05, abs=0.001)
+
+    def test_launches_of_two_kinds_inside_equal_processes(self) -> None:
+        values = [[0.0, 0.001, 0.1, 0.101]] * 5
+        modes = stats.summarise(values, 20, 0, b.judging()).modes
+        assert modes is not None and (modes.of, modes.share) == ("launches", 0.5)
+
+    def test_one_stray_process_is_no_mode(self) -> None:
+        values = [[0.0], [0.001], [0.002], [0.001], [0.2]]
+        assert stats.summarise(values, 5, 0, b.judging()).modes is None
+
+    def test_groups_nearer_than_the_gap_are_one(self) -> None:
+        values = [[0.0], [0.0001], [0.008], [0.0081], [0.0]]
+        assert stats.summarise(values, 5, 0, b.judging()).modes is None
+
+    def test_one_population_is_seldom_called_two(self) -> None:
+        generator = np.random.Generator(np.random.PCG64(3))
+        runs = [generator.normal(0, 0.02, 5) for _ in range(2000)]
+        many = [generator.normal(0, 0.02, 400) for _ in range(200)]
+        assert sum(two_modes(run, "processes", b.judging()) is not None for run in runs) < 40
+        assert all(two_modes(values, "launches", b.judging()) is None for values in many)
+
+    def test_modes_move_with_the_figure(self) -> None:
+        values = [[math.log(2.0)]] * 3 + [[math.log(4.0)]] * 2
+        rate = stats.summarise(values, 5, 0, b.judging()).inverse(8.0).scaled(10.0)
+        assert rate.modes is not None
+        assert rate.modes.values() == pytest.approx((40.0, 20.0))

@@ -43,6 +43,11 @@ class TestCounts:
         assert (chance.judged, chance.decided, chance.alpha) == (2, 2, 0.05)
         assert chance.expected_wrong == 0.1
         assert chance.expected_missed == 0.2
+        assert (chance.measurements, len(chance.families)) == (1, 1)
+        assert chance.families[0].claims == ("right", "wrong")
+
+    def test_narrow_intervals_are_seldom_inconclusive_by_chance(self) -> None:
+        assert 0 < summary().chance.expected_inconclusive < 0.01
 
 
 class TestBinaries:

@@ -9,6 +9,7 @@ from assay.errors import BadInput
 from assay.evidence import Evidence, plan_path
 from assay.judging.base import Case, Failure, not_run, verdict
 from assay.judging.facts import judge_arithmetic, judge_audit, judge_inspection, judge_support
+from assay.judging.families import say_what_is_shared
 from assay.judging.performance import (
     fail,
     judge_benchmark,
@@ -38,7 +39,9 @@ def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
     return VerdictsFile(
         schema="assay/verdicts/1",
         run=evidence.plan.run,
-        verdicts=tuple(_judge_answer(case, answer) for answer in evidence.plan.answers),
+        verdicts=say_what_is_shared(
+            tuple(_judge_answer(case, answer) for answer in evidence.plan.answers), catalog.claims
+        ),
     )
 
 

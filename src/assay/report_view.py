@@ -14,6 +14,7 @@ from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report_claims import CommandRow, Fact, SourceSection, command_rows, source_sections
+from assay.report_images import ImageRow, image_rows
 from assay.report_machine import (
     PROFILE_COLUMNS,
     BuildRow,
@@ -30,6 +31,7 @@ from assay.report_measurements import (
     comparison_sections,
     rooflines,
 )
+from assay.report_timings import TimingsSection, timings_section
 from assay.summary import Summary, summarise
 
 
@@ -69,7 +71,9 @@ class ReportView:
     builds: tuple[BuildRow, ...]
     profile_columns: tuple[str, ...]
     profiles: tuple[ProfileRow, ...]
+    images: tuple[ImageRow, ...]
     platforms: tuple[PlatformSection, ...]
+    timings: TimingsSection | None
     rules: tuple[str, ...]
     protocols: tuple[Fact, ...]
 
@@ -93,7 +97,9 @@ def build_view(
         builds=build_rows(evidence, summary.binaries),
         profile_columns=tuple(title for _, title in PROFILE_COLUMNS),
         profiles=profile_rows(evidence),
+        images=image_rows(evidence),
         platforms=platform_sections(evidence),
+        timings=timings_section(evidence),
         rules=tuple(rules(catalog)),
         protocols=tuple(protocols(catalog, evidence)),
     )
@@ -187,8 +193,14 @@ def remarks(summary: Summary) -> Iterator[str]:
             f"{chance.judged} verdicts rest on an interval, {chance.decided} of them decided. "
             f"Chance alone would make at most {fmt.rough(chance.expected_wrong)} of them wrong, "
             f"were every claim at the edge of its margin, and {fmt.rough(chance.expected_missed)} "
-            "intervals would miss the true value."
+            f"intervals would miss the true value; {fmt.rough(chance.expected_inconclusive)} would "
+            "be inconclusive by chance, were every figure exactly true."
         )
+        if chance.families:
+            yield (
+                f"They rest on {chance.measurements} different measurements: verdicts that share "
+                "one are right or wrong together, and say so."
+            )
     if summary.binaries:
         same = sum(match.identical for match in summary.binaries)
         yield (
@@ -221,16 +233,19 @@ def rules(catalog: Catalog) -> Iterator[str]:
     )
     yield (
         "A claim of at least (or at most) a figure is reproduced when the whole interval is on the "
-        "claimed side of the figure; it has no margin."
+        "claimed side of the figure; it has no margin. A measured value no further from the figure "
+        "than the A/A noise floor decides nothing."
     )
     yield (
         "A margin below the A/A noise floor (the same binary as both arms) makes a verdict "
         "inconclusive. An incorrect kernel has no time."
     )
     yield (
-        "Intervals treat the fresh process as the unit of replication: the hull of a t interval "
-        f"over processes and a bootstrap with {judging.bootstrap_resamples} resamples (seed "
-        f"{judging.bootstrap_seed}). Original programs run in {judging.program_runs} fresh "
+        "Intervals treat the fresh process as the unit of replication: a hierarchical bootstrap of "
+        f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
+        f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
+        f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
+        f"Original programs run in {judging.program_runs} fresh "
         f"processes. Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
     )
     yield (

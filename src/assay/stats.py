@@ -3,35 +3,21 @@
 All summaries are on the natural-log scale, where a ratio is a difference and a margin is
 symmetric. The same record and the same ``Judging`` give the same numbers.
 
-The unit of replication is the fresh process (Kalibera & Jones 2013): launches of one process share
-its memory placement and clock history and are not independent. A process's value is the median over
-its usable blocks of the block's own value; the estimate is the median over processes.
-
-The interval is the hull of two intervals:
-
-* a t-interval on the process values with (processes - 1) degrees of freedom. With five processes a
-  percentile bootstrap of anything resamples five numbers and covers well below its nominal level;
-  the t quantile (2.13 instead of 1.64 at 90 %) is what few processes cost;
-* a hierarchical percentile bootstrap (processes first, then blocks inside each) of the estimate
-  itself. It is the wider one where blocks scatter more than processes show, and where the values
-  are skewed so that median and mean part.
-
-The hull errs towards width: in the simulations of tests/test_stats.py a 90 % interval of five
-processes holds the truth in 93 to 99 % of cases (most where blocks scatter more than processes: the
-bootstrap then counts their scatter twice). A verdict may be ``inconclusive`` too often; it is not
-bold too often.
+A block's value is the median of its samples (both turns of an arm; of a ratio, the difference of
+both arms' medians in the same block), a process's value the median of its usable blocks. The figure
+is the median of the process values; its interval is that of assay.intervals, whose level
+``python -m assay.simulation`` checks on data of known truth.
 """
 
 import math
-import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import t as student_t
 
-from assay.records.measurements import BenchmarkRecord, Block, Process
+from assay.intervals import Cells, Interval, half_width, interval
+from assay.modes import Modes, two_modes
+from assay.records.measurements import BenchmarkRecord, Block
 from assay.records.workloads import Judging
 
 CONTROL = "control"
@@ -40,8 +26,16 @@ CONTROL = "control"
 MIN_PROCESSES = 5
 """Fewest fresh processes a verdict may rest on (the measurement page's rule)."""
 
-FloatArray = NDArray[np.float64]
-BlockValue = Callable[[Block], float | None]
+MIN_BLOCKS = 2
+"""Fewest usable blocks of a process that counts: one block does not show how blocks scatter."""
+
+MOST_PROCESSES = 100
+"""More processes than this are not proposed: what they would settle lies at the edge."""
+
+
+LEAST_MS = 1e-9
+"""Stands for times of zero or less, which have no logarithm: far below any roofline, so that the
+judge calls the measurement broken instead of failing."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,10 @@ class Summary:
     blocks: int
     samples: int
     discarded_blocks: int
+    spread: float = 0.0
+    """Standard deviation between processes."""
+    modes: Modes | None = None
+    """Two groups into which the processes, blocks or launches fall, or None."""
 
     def value(self) -> float:
         """The estimate on the linear scale."""
@@ -67,12 +65,24 @@ class Summary:
     def scaled(self, factor: float) -> "Summary":
         """The same quantity times a positive constant."""
         shift = math.log(factor)
-        return self._with(self.estimate + shift, self.low + shift, self.high + shift)
+        return replace(
+            self,
+            estimate=self.estimate + shift,
+            low=self.low + shift,
+            high=self.high + shift,
+            modes=self.modes.moved(shift) if self.modes else None,
+        )
 
     def inverse(self, numerator: float = 1.0) -> "Summary":
         """``numerator`` over this quantity: a rate from a time."""
         shift = math.log(numerator)
-        return self._with(shift - self.estimate, shift - self.high, shift - self.low)
+        return replace(
+            self,
+            estimate=shift - self.estimate,
+            low=shift - self.high,
+            high=shift - self.low,
+            modes=self.modes.moved(shift, -1.0) if self.modes else None,
+        )
 
     def over(self, other: "Summary") -> "Summary":
         """This over an independently measured quantity, by interval arithmetic: conservative."""
@@ -84,49 +94,47 @@ class Summary:
             blocks=min(self.blocks, other.blocks),
             samples=self.samples + other.samples,
             discarded_blocks=self.discarded_blocks + other.discarded_blocks,
+            spread=self.spread + other.spread,
         )
-
-    def _with(self, estimate: float, low: float, high: float) -> "Summary":
-        counts = (self.processes, self.blocks, self.samples, self.discarded_blocks)
-        return Summary(estimate, low, high, *counts)
 
 
 def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | None:
-    """Time of one launch of ``arm``, ln(ms). None where fewer than two processes have a block."""
+    """Time of one launch of ``arm``, ln(ms).
 
-    def block_value(block: Block) -> float | None:
-        times = _times(block, arm)
-        return math.log(statistics.median(times)) if times else None
+    None where fewer than two processes have two usable blocks.
+    """
+    return _summarise_record(record, (arm,), (1.0,), judging)
 
-    return _summarise_record(record, block_value, (arm,), judging)
+
+def median_ms(record: BenchmarkRecord, arm: str) -> float | None:
+    """The estimate of ``arm_time`` on the linear scale, without its interval."""
+    cells = _record_cells(record, (arm,), (1.0,))
+    return None if cells is None else math.exp(float(np.median(cells.process_values)))
 
 
 def time_ratio(record: BenchmarkRecord, arm: str, over: str, judging: Judging) -> Summary | None:
     """ln(time(over) / time(arm)): how many times faster ``arm`` is, paired within each block.
 
-    None where fewer than two processes have a block with both arms.
+    None where fewer than two processes have two usable blocks with both arms.
     """
+    return _summarise_record(record, (arm, over), (-1.0, 1.0), judging)
 
-    def block_value(block: Block) -> float | None:
-        mine, theirs = _times(block, arm), _times(block, over)
-        return (
-            math.log(statistics.median(theirs) / statistics.median(mine))
-            if mine and theirs
-            else None
-        )
 
-    return _summarise_record(record, block_value, (arm, over), judging)
+def control_ratio(record: BenchmarkRecord, control: str, judging: Judging) -> Summary | None:
+    """ln of the same binary's times under its two names; its truth is 0."""
+    return time_ratio(record, control, CONTROL, judging)
+
+
+def floor_of(control: Summary | None) -> float | None:
+    """Largest |log ratio| inside the interval of an A/A control, as a fraction (0.01 = 1 %)."""
+    if control is None:
+        return None
+    return math.expm1(max(abs(control.low), abs(control.high)))
 
 
 def noise_floor(record: BenchmarkRecord, control: str, judging: Judging) -> float | None:
-    """Largest |log ratio| inside the interval of the A/A control, as a fraction (0.01 = 1 %).
-
-    None where the record holds no usable pair of the control arm and its second name.
-    """
-    summary = time_ratio(record, control, CONTROL, judging)
-    if summary is None:
-        return None
-    return math.expm1(max(abs(summary.low), abs(summary.high)))
+    """The noise floor of a record; None where it holds no usable pair of the control's names."""
+    return floor_of(control_ratio(record, control, judging))
 
 
 def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
@@ -136,81 +144,107 @@ def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
     return summarise([[math.log(value)] for value in values], len(values), 0, judging)
 
 
+def processes_needed(spread: float, distance: float, judging: Judging, least: int) -> int | None:
+    """Fewest processes, ``least`` or more, whose interval is at most ``distance`` to either side.
+
+    ``spread`` is the standard deviation between processes, taken as known. None where even
+    ``MOST_PROCESSES`` do not suffice.
+    """
+    for processes in range(max(least, MIN_PROCESSES), MOST_PROCESSES + 1):
+        if half_width(spread, processes, judging) <= distance:
+            return processes
+    return None
+
+
 def summarise(
     processes: Sequence[Sequence[float]], samples: int, discarded: int, judging: Judging
 ) -> Summary:
     """Summary of log values, one sequence of block values a process; needs two processes."""
     if len(processes) < 2 or not all(processes):
         raise ValueError("a summary needs at least two processes, each with a block")
-    counts = np.array([len(blocks) for blocks in processes])
-    padded = np.full((len(processes), int(counts.max())), np.inf)
-    for row, blocks in zip(padded, processes, strict=True):
-        row[: len(blocks)] = blocks
-    centres = _median_of_first(padded, counts)
+    blocks = [[[[value] for value in row] for row in processes]]
+    return summarise_cells(_cells(blocks, (1.0,)), samples, discarded, judging)
+
+
+def summarise_cells(cells: Cells, samples: int, discarded: int, judging: Judging) -> Summary:
+    """Summary of the logs of all samples; needs two processes, each with a block."""
+    return summary_of(cells, interval(cells, judging), samples, discarded, judging)
+
+
+def summary_of(
+    cells: Cells, found: Interval, samples: int, discarded: int, judging: Judging
+) -> Summary:
+    """Summary of cells whose interval is known."""
+    centres = cells.process_values
     estimate = float(np.median(centres))
-    t_low, t_high = _t_interval(centres, judging.confidence)
-    b_low, b_high = _bootstrap_interval(padded, counts, judging)
     return Summary(
         estimate=estimate,
-        low=min(t_low, b_low, estimate),
-        high=max(t_high, b_high, estimate),
-        processes=len(processes),
-        blocks=int(counts.sum()),
+        low=min(found.low, estimate),
+        high=max(found.high, estimate),
+        processes=len(centres),
+        blocks=int(cells.blocks.sum()),
         samples=samples,
         discarded_blocks=discarded,
+        spread=found.spread,
+        modes=_modes(cells, judging),
     )
 
 
-def _t_interval(centres: FloatArray, confidence: float) -> tuple[float, float]:
-    mean = float(np.mean(centres))
-    error = float(np.std(centres, ddof=1)) / math.sqrt(len(centres))
-    half = float(student_t.ppf((1 + confidence) / 2, len(centres) - 1)) * error
-    return mean - half, mean + half
+def _modes(cells: Cells, judging: Judging) -> Modes | None:
+    """Modes of the processes, else of the launches of one arm or the paired blocks of two."""
+    found = two_modes(cells.process_values, "processes", judging)
+    if found is not None:
+        return found
+    if len(cells.signs) > 1:
+        values = cells.block_values
+        return two_modes(values[np.isfinite(values)], "blocks", judging)
+    launches = cells.samples[np.isfinite(cells.samples)]
+    return two_modes(launches, "launches", judging)
 
 
-def _bootstrap_interval(
-    padded: FloatArray, counts: NDArray[np.int64], judging: Judging
-) -> tuple[float, float]:
-    """Percentile interval of the median of process medians; ``padded`` is [processes, blocks]."""
-    generator = np.random.Generator(np.random.PCG64(judging.bootstrap_seed))
-    processes, width = padded.shape
-    chosen = generator.integers(processes, size=(judging.bootstrap_resamples, processes))
-    sizes = counts[chosen]
-    draws = generator.random((*chosen.shape, width))
-    blocks = (draws * sizes[..., None]).astype(np.int64)
-    values = padded[chosen[..., None], blocks]
-    values[np.arange(width) >= sizes[..., None]] = np.inf
-    medians = np.median(_median_of_first(values, sizes), axis=-1)
-    tail = (1 - judging.confidence) / 2
-    low, high = np.quantile(medians, (tail, 1 - tail))
-    return float(low), float(high)
-
-
-def _median_of_first(values: FloatArray, counts: NDArray[np.int64]) -> FloatArray:
-    """Median over the last axis of the ``counts`` finite entries; the rest are +inf."""
-    ordered = np.sort(values, axis=-1)
-    lower = np.take_along_axis(ordered, ((counts - 1) // 2)[..., None], axis=-1)
-    upper = np.take_along_axis(ordered, (counts // 2)[..., None], axis=-1)
-    middle: FloatArray = (0.5 * (lower + upper))[..., 0]
-    return middle
+def _cells(logs: Sequence[Sequence[Sequence[Sequence[float]]]], signs: tuple[float, ...]) -> Cells:
+    """Cells from nested logs [arms][processes][blocks][samples], ragged below the processes."""
+    blocks = np.array([len(process) for process in logs[0]])
+    counts = np.zeros((len(logs), len(blocks), int(blocks.max())), dtype=np.int64)
+    for a, arm in enumerate(logs):
+        for p, process in enumerate(arm):
+            counts[a, p, : len(process)] = [len(block) for block in process]
+    samples = np.full((*counts.shape, int(counts.max())), np.inf)
+    if (counts == samples.shape[-1]).all():
+        samples[:] = logs
+    else:
+        for a, arm in enumerate(logs):
+            for p, process in enumerate(arm):
+                for number, block in enumerate(process):
+                    samples[a, p, number, : len(block)] = block
+    samples.sort(axis=-1)
+    return Cells(samples, blocks, counts, signs)
 
 
 def _summarise_record(
-    record: BenchmarkRecord,
-    block_value: BlockValue,
-    arms: tuple[str, ...],
-    judging: Judging,
+    record: BenchmarkRecord, arms: tuple[str, ...], signs: tuple[float, ...], judging: Judging
 ) -> Summary | None:
-    usable = [_usable_blocks(process) for process in record.processes]
-    values = [
-        [value for block in blocks if (value := block_value(block)) is not None]
-        for blocks in usable
-    ]
-    values = [blocks for blocks in values if blocks]
-    if len(values) < 2:
+    cells = _record_cells(record, arms, signs)
+    if cells is None:
         return None
-    samples = sum(len(_times(block, arm)) for blocks in usable for block in blocks for arm in arms)
-    return summarise(values, samples, discarded_blocks(record), judging)
+    return summarise_cells(cells, int(cells.counts.sum()), discarded_blocks(record), judging)
+
+
+def _record_cells(
+    record: BenchmarkRecord, arms: tuple[str, ...], signs: tuple[float, ...]
+) -> Cells | None:
+    """Samples of the processes that count; None where fewer than two do."""
+    processes = [
+        usable
+        for process in record.processes
+        if len(usable := [times for block in process.blocks if (times := _usable(block, arms))])
+        >= MIN_BLOCKS
+    ]
+    if len(processes) < 2:
+        return None
+    by_arm = [[[block[a] for block in process] for process in processes] for a in range(len(arms))]
+    cells = _cells(by_arm, signs)
+    return replace(cells, samples=np.log(np.maximum(cells.samples, LEAST_MS)))
 
 
 def discarded_blocks(record: BenchmarkRecord) -> int:
@@ -218,9 +252,9 @@ def discarded_blocks(record: BenchmarkRecord) -> int:
     return sum(block.void is not None for process in record.processes for block in process.blocks)
 
 
-def _usable_blocks(process: Process) -> list[Block]:
-    return [block for block in process.blocks if block.void is None]
-
-
-def _times(block: Block, arm: str) -> list[float]:
-    return [time for turn in block.turns if turn.arm == arm for time in turn.times_ms]
+def _usable(block: Block, arms: tuple[str, ...]) -> list[list[float]] | None:
+    """Times of each arm, or None where the block is void or lacks an arm."""
+    if block.void is not None:
+        return None
+    times = [[t for turn in block.turns if turn.arm == arm for t in turn.times_ms] for arm in arms]
+    return times if all(times) else None

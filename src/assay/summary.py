@@ -5,22 +5,44 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scipy.special import stdtr
+
 from assay.config import Catalog
 from assay.evidence import Evidence
+from assay.intervals import half_width
+from assay.records.claims import Unit
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.verdicts import Status, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.workloads import Judging
+from assay.stats import MIN_PROCESSES
 
 JUDGED = (Status.REPRODUCED, Status.EXCEEDED, Status.NOT_REPRODUCED, Status.INCONCLUSIVE)
 DECIDED = (Status.REPRODUCED, Status.EXCEEDED, Status.NOT_REPRODUCED)
 
 
 @dataclass(frozen=True)
+class Family:
+    """Claims of one target that one measurement answers: one observation, several verdicts."""
+
+    target: str | None
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Chance:
-    """What chance alone would do to the verdicts that rest on an interval."""
+    """What chance alone would do to the verdicts that rest on an interval.
+
+    Expected numbers hold whether verdicts are independent or not; those of a family are wrong
+    together or not at all.
+    """
 
     judged: int
     """Verdicts with an interval."""
+    measurements: int
+    """Different measurements that these rest on: no more than so many are independent."""
+    families: tuple[Family, ...]
+    """Measurements that answer more than one claim, largest first."""
     decided: int
     """Those of them that are not inconclusive."""
     confidence: float
@@ -30,6 +52,9 @@ class Chance:
     """alpha * judged: wrong verdicts to expect at most, were every claim at the margin's edge."""
     expected_missed: float
     """(1 - confidence) * judged: intervals that miss the true value."""
+    expected_inconclusive: float
+    """Inconclusive verdicts to expect by chance with intervals this wide, were every figure that
+    is claimed with a margin exactly true."""
 
 
 @dataclass(frozen=True)
@@ -125,16 +150,45 @@ def _counts(statuses: Iterable[Status]) -> dict[Status, int]:
 
 def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:
     with_interval = [v for v in verdicts.verdicts if v.ci90 is not None and v.status in JUDGED]
+    families = dict.fromkeys(
+        Family(target=v.target, claims=tuple(sorted((v.claim, *v.same_measurement))))
+        for v in with_interval
+    )
+    shared = [family for family in families if len(family.claims) > 1]
+    missed = [_chance_of_inconclusive(verdict, catalog.judging) for verdict in with_interval]
     confidence = catalog.judging.confidence
     alpha = round((1 - confidence) / 2, 12)
     return Chance(
         judged=len(with_interval),
+        measurements=len(families),
+        families=tuple(sorted(shared, key=lambda entry: -len(entry.claims))),
         decided=sum(v.status in DECIDED for v in with_interval),
         confidence=confidence,
         alpha=alpha,
         expected_wrong=round(alpha * len(with_interval), 6),
         expected_missed=round((1 - confidence) * len(with_interval), 6),
+        expected_inconclusive=round(math.fsum(missed), 6),
     )
+
+
+def _chance_of_inconclusive(verdict: Verdict, judging: Judging) -> float:
+    """Chance that an interval this wide around a true figure would leave the margin.
+
+    By Student's t with the fewest processes that a verdict may rest on. 0 for one-sided claims: a
+    figure that is exactly met is undecidable there.
+    """
+    if verdict.margin is None or verdict.ci90 is None:
+        return 0.0
+    low, high = verdict.ci90
+    if verdict.unit == Unit.PERCENT.value:
+        low, high = 1 + low / 100, 1 + high / 100
+    if low <= 0:
+        return 1.0
+    half, edge = math.log(high / low) / 2, math.log1p(verdict.margin)
+    if half >= edge:
+        return 1.0
+    unit = half_width(1.0, MIN_PROCESSES, judging) * math.sqrt(MIN_PROCESSES)
+    return 2 * float(stdtr(MIN_PROCESSES - 1, -(edge - half) * unit / half)) if half else 0.0
 
 
 def _binaries(catalog: Catalog, evidence: Evidence) -> list[BinaryMatch]:

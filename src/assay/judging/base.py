@@ -1,8 +1,10 @@
 """What every part of the judge shares: the case, measured quantities, failures, verdicts."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
+from assay import stats
 from assay.config import Catalog
 from assay.errors import BadInput
 from assay.evidence import Evidence, platform_path
@@ -37,10 +39,56 @@ _SCALE: dict[Unit, tuple[Unit, float]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """Everything a judge may look at; the target is that of the answer being judged."""
+    """Everything a judge may look at; the target is that of the answer being judged.
+
+    Many claims rest on the same samples: each arm and each pair of arms is summarised once.
+    """
 
     catalog: Catalog
     evidence: Evidence
+    summaries: dict[tuple[str, ...], Summary | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    medians: dict[tuple[str, ...], float | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
+        """``stats.arm_time`` of a benchmark record that is among the evidence."""
+        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
+        return self._once((target, comparison, arm), lambda: stats.arm_time(record, arm, judging))
+
+    def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
+        """``stats.median_ms`` of a benchmark record that is among the evidence."""
+        key = (target, comparison, arm)
+        summary = self.summaries.get(key)
+        if summary is not None:
+            return summary.value()
+        if key not in self.medians:
+            self.medians[key] = stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
+        return self.medians[key]
+
+    def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
+        """``stats.time_ratio`` of a benchmark record that is among the evidence."""
+        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
+        return self._once(
+            (target, comparison, arm, over), lambda: stats.time_ratio(record, arm, over, judging)
+        )
+
+    def control(self, target: str, comparison: str) -> Summary | None:
+        """The A/A control of a benchmark record that is among the evidence."""
+        arm = self.catalog.comparisons[comparison].control
+        return self.time_ratio(target, comparison, arm, stats.CONTROL)
+
+    def _once(self, key: tuple[str, ...], compute: Callable[[], Summary | None]) -> Summary | None:
+        if key not in self.summaries:
+            self.summaries[key] = compute()
+        return self.summaries[key]
+
+    def own_statement(self, claim: str) -> bool:
+        """Whether this project itself published the claim: then nothing was rebuilt."""
+        return self.catalog.sources[self.catalog.source_of[claim]].source.file is None
 
     def provision(self, target: str) -> Provision | None:
         """Where the measurements of a target come from."""
@@ -64,7 +112,8 @@ class Measured:
     artifact: Literal["original", "reimplemented"]
     controlled: bool
     """True where an A/A control belongs to this kind of measurement."""
-    noise_floor: float | None
+    control: Summary | None
+    """The A/A control's ratio; of a quotient of two measurements, the noisier one."""
     roofline_fraction: float | None
     broken: str | None
     """Why the measurement cannot be right, or None."""
@@ -76,6 +125,11 @@ class Measured:
     built_from: str | None
     notes: tuple[str, ...]
     evidence: tuple[str, ...]
+
+    @property
+    def noise_floor(self) -> float | None:
+        """Largest |log ratio| inside the control's interval, as a fraction."""
+        return stats.floor_of(self.control)
 
 
 @dataclass(frozen=True)
@@ -157,6 +211,7 @@ def measured_on(case: Case, target: str) -> MeasuredOn | None:
     return MeasuredOn(
         product=gpu.product,
         uuid=gpu.uuid,
+        vbios=gpu.vbios,
         driver=platform.device.driver,
         power_limit_w=gpu.power_limit_w,
         recorded_at=platform.recorded_at,

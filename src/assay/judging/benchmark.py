@@ -1,6 +1,7 @@
 """Measured quantities from benchmark records: gates first, then numbers."""
 
 import math
+from collections import Counter
 
 from assay import roofline, stats
 from assay.evidence import benchmark_path, build_path, correctness_path
@@ -74,31 +75,28 @@ def _measure(
     record: BenchmarkRecord,
     paths: tuple[str, ...],
 ) -> Measured | Failure:
-    judging = case.catalog.judging
     facts = {entry.arm: entry for entry in record.processes[0].arms}
     mine = facts[term.arm]
     workload = case.catalog.workloads[mine.workload]
-    times = {arm: stats.arm_time(record, arm, judging) for arm in arms_of(term)}
     summary = (
-        stats.time_ratio(record, term.arm, term.over, judging) if term.over else times[term.arm]
+        case.time_ratio(target, term.comparison, term.arm, term.over)
+        if term.over
+        else case.arm_time(target, term.comparison, term.arm)
     )
-    own_time = times[term.arm]
-    if summary is None or own_time is None:
-        text = f"Comparison {term.comparison} has no usable block of {' and '.join(arms_of(term))}."
-        return Failure(Status.INCONCLUSIVE, "no_usable_blocks", text, paths)
+    times = {arm: case.median_ms(target, term.comparison, arm) for arm in arms_of(term)}
+    own_ms = times[term.arm]
+    if summary is None or own_ms is None:
+        return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term), paths)
     conversion = for_benchmark(formula, mine, workload)
     summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
     peaks = case.catalog.targets[target].peaks
-    own_ms = own_time.value()
     variant = case.catalog.variants[mine.variant]
     return Measured(
         summary=summary,
         unit=METRIC_UNIT[metric],
         artifact=variant.artifact,
         controlled=True,
-        noise_floor=stats.noise_floor(
-            record, case.catalog.comparisons[term.comparison].control, judging
-        ),
+        control=case.control(target, term.comparison),
         roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
         broken=_broken(case, target, record, facts, times),
         limit=_limit(case, target, metric, mine, workload, conversion),
@@ -108,6 +106,20 @@ def _measure(
         built_from=variant.built_from,
         notes=(conversion.sentence,) if conversion.sentence and _counts_flop(metric) else (),
         evidence=paths,
+    )
+
+
+def _unusable(record: BenchmarkRecord, term: Term) -> str:
+    """Why there is nothing to summarise, and what would help."""
+    blocks = [block for process in record.processes for block in process.blocks]
+    voids = Counter(block.void for block in blocks if block.void is not None)
+    causes = "; ".join(f"{cause} ({count})" for cause, count in voids.items())
+    text = f"Comparison {term.comparison} has no usable block of {' and '.join(arms_of(term))}"
+    if causes:
+        text += f": {voids.total()} of {len(blocks)} blocks were discarded, {causes}"
+    return (
+        f"{text}. What would decide it: a run in which at least {stats.MIN_PROCESSES} processes "
+        f"have {stats.MIN_BLOCKS} usable blocks each."
     )
 
 
@@ -144,7 +156,7 @@ def _broken(
     target: str,
     record: BenchmarkRecord,
     facts: dict[str, ArmFacts],
-    times: dict[str, Summary | None],
+    times: dict[str, float | None],
 ) -> str | None:
     """A sentence when an arm's time is below what the hardware can do."""
     entry = case.catalog.targets[target]
@@ -152,9 +164,9 @@ def _broken(
     for arm, time in times.items():
         dtype = case.catalog.workloads[facts[arm].workload].dtype
         floor = roofline.floor_ms(facts[arm], dtype, entry, l2)
-        if time is not None and time.value() < floor:
+        if time is not None and time < floor:
             return (
-                f"arm {arm} was timed at {show(time.value())} ms, below the {show(floor)} ms that "
+                f"arm {arm} was timed at {show(time)} ms, below the {show(floor)} ms that "
                 f"the datasheet of {entry.product} allows: a broken measurement, not a record"
             )
     return None

@@ -10,13 +10,19 @@ interval is on the claimed side of the figure (touching it counts), not reproduc
 on the other, else inconclusive. They are never ``exceeded``: more than was asked for is what was
 asked for.
 
+An inconclusive decision carries a remedy: what would have decided it.
+
+A one-sided figure has no margin, so its distance to the measured one is held against the noise
+floor as well: what differs no more than a binary from itself is not told apart.
+
 Before either: a broken measurement, a missing A/A control or a noise floor above the declared
 margin makes the verdict inconclusive, whatever the interval says.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from assay.judging import remedy
 from assay.judging.base import Measured, show_percent
 from assay.records.claims import Relation, Unit
 from assay.records.verdicts import Status
@@ -31,6 +37,8 @@ class Decision:
     status: Status
     reason: str | None
     clause: str
+    remedy: str | None = None
+    """What would make an inconclusive verdict conclusive."""
 
 
 def margin_for(unit: Unit, judging: Judging) -> float:
@@ -41,36 +49,64 @@ def margin_for(unit: Unit, judging: Judging) -> float:
 def decide(measured: Measured, claimed: float, relation: Relation, judging: Judging) -> Decision:
     """Judge a measured quantity against ``claimed``, a positive figure in the same base unit."""
     margin = margin_for(measured.unit, judging)
-    gate = _gate(measured, margin)
+    gate = _gate(measured, margin, judging)
     if gate is not None:
         return gate
     if relation is Relation.EQUALS:
-        return equivalence(measured.summary, claimed, margin, measured.unit is not Unit.MS)
-    return one_sided(measured.summary, claimed, relation)
+        higher_is_better = measured.unit is not Unit.MS
+        decision = equivalence(measured.summary, claimed, margin, higher_is_better)
+    else:
+        decision = one_sided(measured.summary, claimed, relation)
+        if decision.status is not Status.INCONCLUSIVE:
+            return _within_noise(measured, claimed, judging) or decision
+    if decision.status is not Status.INCONCLUSIVE:
+        return decision
+    if relation is Relation.EQUALS:
+        words = remedy.two_sided(measured.summary, claimed, math.log1p(margin), judging)
+    else:
+        words = remedy.one_sided(measured.summary, claimed, judging)
+    return replace(decision, remedy=words)
 
 
-def _gate(measured: Measured, margin: float) -> Decision | None:
+def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | None:
     """What makes any interval inconclusive."""
+    processes = measured.summary.processes
+    control, floor = measured.control, measured.noise_floor
     if measured.broken is not None:
-        return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken)
-    if measured.summary.processes < MIN_PROCESSES:
+        return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, remedy.MENDED)
+    if processes < MIN_PROCESSES:
         clause = (
-            f"only {measured.summary.processes} fresh processes have usable samples; "
-            f"a verdict needs {MIN_PROCESSES}"
+            f"only {processes} fresh processes have usable samples; a verdict needs {MIN_PROCESSES}"
         )
-        return Decision(Status.INCONCLUSIVE, "too_few_processes", clause)
+        words = remedy.too_few(processes)
+        return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)
     if not measured.controlled:
         return None
-    if measured.noise_floor is None:
+    if control is None or floor is None:
         clause = "the A/A control has no usable samples, so the noise of this run is unknown"
-        return Decision(Status.INCONCLUSIVE, "no_control", clause)
-    if measured.noise_floor > margin:
+        return Decision(Status.INCONCLUSIVE, "no_control", clause, remedy.CONTROLLED)
+    if floor > margin:
         clause = (
-            f"the same binary against itself differs by up to {show_percent(measured.noise_floor)}"
+            f"the same binary against itself differs by up to {show_percent(floor)}"
             f" in this run, more than the declared margin of {show_percent(margin)}"
         )
-        return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause)
+        words = remedy.noisy(control, margin, judging)
+        return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
     return None
+
+
+def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decision | None:
+    """What lies no further from a one-sided figure than a binary from itself is undecided."""
+    control, floor = measured.control, measured.noise_floor
+    distance = abs(measured.summary.estimate - math.log(claimed))
+    if control is None or floor is None or distance > math.log1p(floor):
+        return None
+    clause = (
+        f"that is no further from the figure than the same binary is from itself in this run, "
+        f"{show_percent(floor)}"
+    )
+    words = remedy.within_noise(control, distance, judging)
+    return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
 
 
 def equivalence(

@@ -16,7 +16,7 @@ from assay.judging.benchmark import measure_term
 from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.judging.quantities import alternatives, measure_derived, nearest
+from assay.judging.quantities import alternatives, measure_derived, modes_sentence, nearest
 from assay.records.claims import Benchmark, Claim, Derived, Program, Relation, Support, Unit
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
@@ -158,7 +158,7 @@ def _weigh_typed(
     reason = "other_arguments" if same else "other_shape"
     words = "The claimed figure agrees with that run, not with the configuration it is given for."
     status = Status.NOT_REPRODUCED if decision.status is Status.EXCEEDED else decision.status
-    return Decision(status, reason, decision.clause), words
+    return Decision(status, reason, decision.clause, decision.remedy), words
 
 
 def _decide(case: Case, claim: Claim, measured: Measured) -> Decision:
@@ -201,10 +201,12 @@ def decided(
         f"Measured {with_unit(value, unit)} ({confidence} interval {with_unit(low, unit)} to "
         f"{with_unit(high, unit)}) against the claimed "
         f"{with_unit(from_base(claimed, unit), unit)}: {decision.clause}.",
+        f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
+        modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
-        _rebuilt(decision.status, measured),
+        "" if case.own_statement(claim.id) else _rebuilt(decision.status, measured),
     ]
     two_sided = claim.relation is Relation.EQUALS
     return verdict(
@@ -264,7 +266,8 @@ def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
     """The verdict where no quantity may be judged; shows what was measured elsewhere."""
     on = measured_on(case, answer.target) if answer.target and failure.gpu_uuid else None
     text = failure.explanation
-    if failure.status is Status.INCORRECT and failure.artifact == "reimplemented":
+    rebuilt = failure.artifact == "reimplemented" and not case.own_statement(claim.id)
+    if failure.status is Status.INCORRECT and rebuilt:
         text += " What ran was rebuilt here; this says nothing of the original program."
     return verdict(
         case,

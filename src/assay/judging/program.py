@@ -175,7 +175,7 @@ def _runs(
         unit=base,
         artifact="original",
         controlled=False,
-        noise_floor=None,
+        control=None,
         roofline_fraction=None if rate is None else rate / peak,
         broken=_broken(rate, peak),
         limit=peak * conversion.factor if base is Unit.TFLOP_PER_S else None,
@@ -183,10 +183,13 @@ def _runs(
         gpu_uuid=record.gpu_uuid,
         ran=describe(shape, record.arguments),
         built_from=None,
-        notes=tuple(note for note in (conversion.sentence, *checked) if note),
+        notes=tuple(note for note in (conversion.sentence, *checked, _UNCONTROLLED) if note),
         evidence=paths,
     )
     return Runs(shape, figure, values, passed, measured)
+
+
+_UNCONTROLLED = "A program that times itself has no A/A control."
 
 
 def _figure_name(figure: str, outputs: list[ParsedOutput]) -> str:

@@ -9,7 +9,9 @@ from assay.judging.base import (
     Measured,
     from_base,
     not_run,
+    show_percent,
     significant,
+    with_unit,
 )
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.program import measure_program, shape_matches
@@ -22,10 +24,12 @@ from assay.records.claims import (
     Program,
     Quantity,
     Support,
+    Term,
     Unanswerable,
     Unit,
 )
 from assay.records.verdicts import Nearest
+from assay.stats import Summary
 
 
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
@@ -67,9 +71,10 @@ def _worst(terms: list[Measured | Failure]) -> Measured | Failure:
 def measure_derived(
     case: Case, claim: Claim, evaluation: Derived, target: str
 ) -> Measured | Failure:
-    """Quotient of two claims' measured values on one target, by interval arithmetic.
+    """Quotient of two claims' measured values on one target.
 
-    The two were not measured in paired blocks, so their errors are added: conservative. Raises
+    Two arms of one comparison ran in the same blocks: their ratio is the paired one. Anything else
+    was measured apart, and its errors are added by interval arithmetic: conservative. Raises
     BadInput where the two are not of one dimension.
     """
     sides: list[Measured] = []
@@ -89,15 +94,16 @@ def measure_derived(
     if top.gpu_uuid != bottom.gpu_uuid:
         text = "The two sides were measured on different GPUs."
         return not_run(NotRun.RUN_FAILED, text, (*top.evidence, *bottom.evidence))
-    floors = [side.noise_floor for side in sides if side.controlled]
-    known = [floor for floor in floors if floor is not None]
+    controls = [side.control for side in sides if side.controlled]
+    known = [control for control in controls if control is not None]
+    paired = _paired(case, evaluation, target, top, bottom)
     rebuilt = [side for side in sides if side.artifact == "reimplemented"]
     return Measured(
-        summary=top.summary.over(bottom.summary),
+        summary=paired or top.summary.over(bottom.summary),
         unit=Unit.RATIO,
         artifact="reimplemented" if rebuilt else "original",
-        controlled=bool(floors),
-        noise_floor=max(known) if known and len(known) == len(floors) else None,
+        controlled=bool(controls),
+        control=max(known, key=_reach) if known and len(known) == len(controls) else None,
         roofline_fraction=top.roofline_fraction,
         broken=top.broken or bottom.broken,
         limit=None,
@@ -105,11 +111,66 @@ def measure_derived(
         gpu_uuid=top.gpu_uuid,
         ran=f"{top.ran}, over {bottom.ran}",
         built_from=_built_from(rebuilt),
-        notes=tuple(dict.fromkeys((*top.notes, *bottom.notes, _UNPAIRED))),
+        notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
         evidence=(*top.evidence, *bottom.evidence),
     )
 
 
+def _reach(control: Summary) -> float:
+    return max(abs(control.low), abs(control.high))
+
+
+def _paired(
+    case: Case, evaluation: Derived, target: str, top: Measured, bottom: Measured
+) -> Summary | None:
+    """Top over bottom from paired blocks, where both are rates, or times, of one comparison.
+
+    Each side keeps its own way of counting: the paired ratio of times is moved by the constant
+    that lies between the two sides' times and their values.
+    """
+    terms = [
+        _only_term(case.catalog.claims[name])
+        for name in (evaluation.numerator, evaluation.denominator)
+    ]
+    first, second = terms
+    if first is None or second is None or first.comparison != second.comparison:
+        return None
+    record = first.comparison
+    ratio = case.time_ratio(target, record, first.arm, second.arm)  # ln(second ms / first ms)
+    if ratio is None or top.unit is Unit.MS:
+        return ratio and ratio.inverse()
+    first_ms, second_ms = (case.median_ms(target, record, term.arm) for term in (first, second))
+    if first_ms is None or second_ms is None:
+        return None
+    return ratio.scaled(top.summary.value() * first_ms / (bottom.summary.value() * second_ms))
+
+
+def _only_term(claim: Claim) -> Term | None:
+    """The one arm that a claim's benchmark reads, without a baseline."""
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Benchmark) or len(evaluation.terms) > 1:
+        return None
+    return None if evaluation.terms[0].over else evaluation.terms[0]
+
+
+def _side_notes(sides: list[Measured], apart: bool) -> list[str]:
+    notes = [note for side in sides for note in side.notes]
+    if not apart:
+        return [*notes, _PAIRED]
+    modes = [modes_sentence(side.summary, side.unit) for side in sides]
+    return [*notes, *(sentence for sentence in modes if sentence), _UNPAIRED]
+
+
+def modes_sentence(summary: Summary, unit: Unit) -> str:
+    """Says when a figure is between two groups of values, and where they lie."""
+    if summary.modes is None:
+        return ""
+    first, second = (with_unit(from_base(x, unit), unit) for x in summary.modes.values())
+    share = show_percent(summary.modes.share)
+    return f"Bimodal: {share} of the {summary.modes.of} lie near {first}, the others near {second}."
+
+
+_PAIRED = "Both sides ran in the same blocks, so their ratio is the paired one."
 _UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
 
 

@@ -42,6 +42,7 @@ class MeasuredOn(Record):
     recorded_at: str
     in_this_run: bool
     """False when the figure comes from a published report's evidence."""
+    vbios: str | None = None
 
 
 class Verdict(Record):
@@ -74,6 +75,8 @@ class Verdict(Record):
     ran: str | None
     """The problem that really ran, as the program or the record reports it."""
     nearest: tuple[Nearest, ...]
+    same_measurement: tuple[Identifier, ...] = ()
+    """Other claims judged by the very same samples: their verdicts are not independent of this."""
     evidence: tuple[str, ...]
     """Paths inside the report directory."""
 
