@@ -37,6 +37,30 @@ def random_rows(
     return row_ptr.astype(np.int32), np.concatenate(columns).astype(np.int32)
 
 
+def ragged_rows(
+    grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
+) -> tuple[Int32Array, Int32Array]:
+    """Rows of very different lengths: 0 to ``2 * blocks_per_row`` in even steps, in random order.
+
+    The mean is ``blocks_per_row``, one row is empty; columns are uniform without replacement.
+    Raises ValueError when the longest row does not fit.
+    """
+    if 2 * blocks_per_row > grid_cols:
+        raise ValueError(f"{2 * blocks_per_row} blocks a row do not fit {grid_cols} block columns")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    steps = np.arange(grid_rows, dtype=np.int64) * 2 * blocks_per_row
+    lengths = generator.permutation(steps // max(grid_rows - 1, 1))
+    # Rounding down takes from the mean what is given back here, one block a row.
+    missing = grid_rows * blocks_per_row - int(lengths.sum())
+    middle = np.flatnonzero((lengths > 0) & (lengths < 2 * blocks_per_row))
+    lengths[middle[:missing]] += 1
+    columns = [
+        np.sort(generator.choice(grid_cols, size=length, replace=False)) for length in lengths
+    ]
+    row_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return row_ptr, np.concatenate(columns).astype(np.int32)
+
+
 def sliding_window(
     grid_rows: int, grid_cols: int, blocks_per_row: int
 ) -> tuple[Int32Array, Int32Array]:
@@ -52,9 +76,11 @@ def sliding_window(
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads: ``random`` or ``sliding_window``."""
+    """Pattern by the names of config/workloads: ``random``, ``ragged`` or ``sliding_window``."""
     if kind == "random":
         return random_rows(grid_rows, grid_cols, blocks_per_row, seed)
+    if kind == "ragged":
+        return ragged_rows(grid_rows, grid_cols, blocks_per_row, seed)
     if kind == "sliding_window":
         return sliding_window(grid_rows, grid_cols, blocks_per_row)
     raise ValueError(f"unknown pattern {kind!r}")

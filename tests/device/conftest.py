@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-WITHOUT_TORCH = {"test_jobs", "test_telemetry", "test_zygote", "test_schedule", "test_program_runs"}
+WITHOUT_TORCH = {
+    "test_jobs",
+    "test_telemetry",
+    "test_zygote",
+    "test_schedule",
+    "test_program_runs",
+    "test_exclusive",
+    "test_phases",
+}
 
 
 class _NeedsTorch(pytest.Module):

@@ -95,15 +95,15 @@ class SteadySensor:
 class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
-    def turn(self, launch, samples, lead_ms=0.0, poison=None):
-        from assay.device.stopwatch import Timing
+    def turn(self, launch, samples, lead_ms=0.0, before=lambda number: None, keep=None):
+        from assay.device.stopwatch import Timing, copy_output
 
-        times, output = [], None
-        for number in range(1, samples + 1):
-            if number == samples and poison is not None:
-                poison()
+        times = []
+        for number in range(samples):
+            before(number)
             began = time.perf_counter()
             output = launch()
             times.append((time.perf_counter() - began) * 1e3)
-        kept = output.clone() if poison is not None else None
-        return Timing(times, sum(times) / samples, kept)
+            if keep is not None and keep.number == number:
+                copy_output(output, keep)
+        return Timing(times, sum(times) / samples)

@@ -5,10 +5,11 @@ import signal
 
 import pytest
 
-from assay.device.benchmark import run_process
+from assay.device.benchmark import Bench, run_process
 from assay.device.benchmark_run import benchmark_record, measure_processes, without
 from assay.device.errors import DeviceError
 from assay.device.oracles import oracle
+from assay.device.phases import Phases
 from assay.device.prepared import Prepared
 from assay.device.telemetry import Choice
 from tests.device.helpers import (
@@ -26,8 +27,7 @@ ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
 
 def honest(arm, inputs):
     out = inputs.new_output()
-    answer = oracle(inputs)
-    return Prepared(lambda: out.copy_(answer), out)
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)
 
 
 def runner(prepare=honest, rules=None):
@@ -35,7 +35,8 @@ def runner(prepare=honest, rules=None):
 
     def run(arms, index, note):
         seed = f"c:{index}"
-        return run_process(arms, "theirs", rules, seed, HostStopwatch(), "cpu", prepare, note)
+        bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases())
+        return run_process(arms, "theirs", seed, bench)
 
     return run
 
@@ -179,3 +180,163 @@ def test_without_drops_the_control_with_its_arm():
     process = measure().processes[0]
     left = without(process, {"theirs"}, "theirs")
     assert {turn["arm"] for block in left["blocks"] for turn in block["turns"]} == {"ours"}
+
+
+def caught(prepare):
+    """What the timed run says of a cheating ``ours``, whose gate was passed."""
+
+    def both(arm, inputs):
+        return prepare(arm, inputs) if arm.id == "ours" else honest(arm, inputs)
+
+    measured = measure(both, rules=protocol(blocks=4))
+    assert only(measured, {"theirs", "control"})
+    return measured.dropped["ours"]
+
+
+WRONG = "incorrect: the output of a timed launch is wrong"
+
+
+class TestCheatsInTheTimedRun:
+    """Kernels that would pass a gate and cheat where time is taken."""
+
+    def test_output_cached_by_pointer(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].data_ptr()
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_output_cached_by_part_of_the_content(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = tuple(inputs.tensors["b"][:2, 0].tolist())
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_a_cache_by_the_whole_content_never_hits(self, tmp_path):
+        hits = tmp_path / "hits"
+
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].numpy().tobytes()
+                if key in cache:
+                    with hits.open("a") as stream:
+                        stream.write("x")
+                cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch if arm.id == "ours" else honest(arm, inputs).launch, out)
+
+        # Two arms of one workload turn the same tensors; few states in so few columns recur.
+        wide = (make_arm("ours", bsr_workload(n=512)), make_arm("theirs", dense_workload()))
+        assert measure(prepare, arms=wide).dropped == {}
+        assert not hits.exists()
+
+    def test_result_of_the_previous_call(self):
+        def prepare(arm, inputs):
+            out, late = inputs.new_output(), []
+
+            def launch():
+                late.append(oracle(inputs))
+                return out.copy_(late.pop(0) if len(late) > 1 else late[0])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_reference_copied_from_memory(self):
+        def prepare(arm, inputs):
+            import gc
+
+            import torch
+
+            out = inputs.new_output()
+            shape = tuple(inputs.output_shape())
+
+            def launch():
+                found = [
+                    thing
+                    for thing in gc.get_objects()
+                    if type(thing) is torch.Tensor
+                    and thing.dtype == torch.float32
+                    and tuple(thing.shape) == shape
+                ]
+                return out.copy_(found[0]) if found else out.zero_()
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_work_left_behind_for_later(self):
+        """As on another stream: the launch returns, the timing ends, the work comes afterwards."""
+
+        def prepare(arm, inputs):
+            out, owed = inputs.new_output(), []
+
+            def launch():
+                for work in owed:
+                    work()
+                answer = oracle(inputs)
+                owed[:] = [lambda: out.copy_(answer)]
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_part_of_the_output(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[1:] = oracle(inputs)[1:]
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_zeros(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(out.zero_, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_inputs_modified(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                inputs.tensors["a_values"].mul_(0.5)
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_lower_precision(self):
+        import torch
+
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
+
+        assert caught(prepare).startswith(WRONG)

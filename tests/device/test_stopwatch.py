@@ -6,7 +6,17 @@ import pytest
 import torch
 
 from assay.device import stopwatch as module
-from assay.device.stopwatch import MAX_LEAD_MS, CudaStopwatch, Timing, lead_ms, warm_up
+from assay.device.clocks import Clocks
+from assay.device.stopwatch import (
+    MAX_LEAD_MS,
+    MAX_SAMPLES,
+    CudaStopwatch,
+    Keep,
+    Timing,
+    lead_ms,
+    turn_samples,
+    warm_up,
+)
 from tests.device.helpers import protocol
 
 
@@ -41,9 +51,10 @@ class Buffer:
     def zero_(self):
         self.log.append("flush")
 
-    def clone(self):
-        self.log.append("clone")
-        return self
+    shape = (2, 3)
+
+    def copy_(self, other):
+        self.log.append("copy")
 
 
 class TestCudaStopwatch:
@@ -68,20 +79,50 @@ class TestCudaStopwatch:
 
     def test_order_of_a_cold_checked_turn(self, fake):
         timing = CudaStopwatch(cold=True).turn(
-            lambda: self.launch(fake), 2, 1.5, lambda: fake.log.append("poison")
+            lambda: self.launch(fake),
+            2,
+            1.5,
+            lambda number: fake.log.append(f"before {number}"),
+            Keep(0, Buffer(fake.log)),
         )
         assert fake.sizes == [2048]
         sample = ["flush", "event", "launch", "event"]
         start = ["reset", "synchronize", "sleep 3000000"]
-        # The clone comes before the host waits: unfinished work elsewhere would show in it.
-        assert fake.log == [*start, *sample, "poison", *sample, "clone", "synchronize"]
+        # The copy comes before the host waits: unfinished work elsewhere would be missing in it.
+        assert fake.log == [
+            *start,
+            *("before 0", *sample, "copy"),
+            *("before 1", *sample, "synchronize"),
+        ]
         assert timing.times_ms == [0.5, 0.5]
-        assert timing.output is not None
 
     def test_a_warm_unchecked_turn_neither_flushes_nor_keeps(self, fake):
-        timing = CudaStopwatch(cold=False).turn(lambda: self.launch(fake), 1)
+        CudaStopwatch(cold=False).turn(lambda: self.launch(fake), 1)
         assert fake.log == ["reset", "synchronize", "event", "launch", "event", "synchronize"]
-        assert timing.output is None
+
+    def test_an_output_of_another_shape_is_refused(self, fake):
+        other = Buffer(fake.log)
+        other.shape = (6,)
+        with pytest.raises(ValueError, match=r"\(2, 3\), not \(6,\)"):
+            CudaStopwatch(cold=False).turn(lambda: self.launch(fake), 1, keep=Keep(0, other))
+
+    def test_cycles_are_stamped_round_the_whole_turn(self, fake):
+        counter = SimpleNamespace(
+            stamp=lambda which: fake.log.append(f"stamp {which}"), read=lambda: 1755.0
+        )
+        timing = CudaStopwatch(cold=True, counter=counter).turn(lambda: self.launch(fake), 1, 0.5)
+        assert timing.clock_mhz == 1755.0
+        assert fake.log[2:5] == ["sleep 1000000", "stamp 0", "flush"]
+        assert fake.log[-2:] == ["stamp 1", "synchronize"]
+
+    def test_a_counter_that_fails_costs_the_cycles_and_not_the_turn(self, fake):
+        def stamp(which):
+            raise Clocks("no")
+
+        counter = SimpleNamespace(stamp=stamp, read=lambda: 1755.0)
+        timing = CudaStopwatch(cold=False, counter=counter).turn(lambda: self.launch(fake), 1)
+        assert timing.clock_mhz is None
+        assert timing.times_ms == [0.5]
 
 
 class Scripted:
@@ -92,11 +133,11 @@ class Scripted:
         self.now = 0.0
         self.batches = 0
 
-    def turn(self, launch, samples, lead_ms=0.0, poison=None):
+    def turn(self, launch, samples, lead_ms=0.0, before=None, keep=None):
         time_ms = next(self.medians)
         self.batches += 1
         self.now += time_ms * samples / 1e3
-        return Timing([time_ms] * samples, 0.01, None)
+        return Timing([time_ms] * samples, 0.01)
 
     def clock(self):
         return self.now
@@ -113,7 +154,13 @@ class TestWarmUp:
         rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 1e6, "warmup_stable_fraction": 0.01}
         result, batches = warm([9.0, 2.0, 1.5, 1.2, 1.0, 1.005, 7.0], **rules)
         assert batches == 6
-        assert abs(result.gpu_ms - (9.0 + 3 * (2.0 + 1.5 + 1.2 + 1.0 + 1.005))) < 1e-9
+        assert abs(result.gpu_ms - 3 * (2.0 + 1.5 + 1.2 + 1.0 + 1.005)) < 1e-9
+
+    def test_the_first_launch_is_told_apart(self):
+        rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 1e6, "warmup_stable_fraction": 0.01}
+        result, _ = warm([5000.0, 1.0, 1.0], **rules)
+        assert result.first_s == 5.0
+        assert result.gpu_ms < 10.0
 
     def test_lasts_the_least_time_even_if_stable(self):
         rules = {"warmup_min_ms": 30.0, "warmup_max_ms": 1e6, "warmup_stable_fraction": 0.01}
@@ -135,3 +182,15 @@ class TestLead:
 
     def test_is_bounded(self):
         assert lead_ms(50.0, 1.0, 10) == MAX_LEAD_MS
+
+
+class TestTurnSamples:
+    def test_the_protocols_count_where_no_least_time_is_asked_for(self):
+        assert turn_samples(protocol(samples=10), 0.01) == 10
+
+    def test_as_many_as_fill_the_least_time(self):
+        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 1.5) == 27
+        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 20.0) == 10
+
+    def test_a_short_kernel_does_not_fill_the_evidence(self):
+        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 0.01) == MAX_SAMPLES

@@ -18,7 +18,9 @@ def on_the_cpu(monkeypatch):
     for module in (correctness, benchmark_run, profile):
         monkeypatch.setattr(module, "DEVICE", "cpu")
         monkeypatch.setattr(module, "open_cuda", lambda choice: None)
-    monkeypatch.setattr(benchmark_run, "CudaStopwatch", lambda cold: HostStopwatch())
+    monkeypatch.setattr(benchmark_run, "CudaStopwatch", lambda cold, counter: HostStopwatch())
+    monkeypatch.setattr(benchmark_run, "open_counter", lambda: (None, "no cycles: no GPU"))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 SCHEMA = "assay/job/1"
-TASKS = ("device", "correctness", "benchmark", "program", "profile")
+TASKS = ("device", "correctness", "benchmark", "program", "profile", "stopwatch", "cheats")
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,8 @@ class Protocol:
     warmup_stable_fraction: float
     telemetry_interval_ms: float
     checked_turns: float
+    timer: str = "events"
+    turn_min_ms: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Timing a turn: consecutive launches of one arm, each between its own pair of CUDA events."""
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
+from assay.device.clocks import Clocks, CycleCounter
 from assay.device.cuda import DEVICE, reset_persisting_lines
 from assay.device.inputs import Tensor
 from assay.device.jobs import Protocol as Rules
@@ -17,15 +19,30 @@ FLUSH_FACTOR = 2
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
 MAX_LEAD_MS = 20.0
+MAX_SAMPLES = 64
+"""Launches a turn at most: a short kernel's turn must not fill the evidence with samples."""
+
+
+def nothing_before(_number: int) -> None:
+    """Most launches need nothing ahead of them."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One turn: event times of each launch, host time to enqueue one, the last output if kept."""
+    """One turn: event times of each launch, host time to enqueue one, mean SM clock if known."""
 
     times_ms: list[float]
     host_ms: float
-    output: Tensor | None
+    clock_mhz: float | None = None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which output of a turn is kept for a check, and where it is copied to."""
+
+    number: int
+    """Of the launch, counted from 0."""
+    into: Tensor
 
 
 class Stopwatch(Protocol):
@@ -36,27 +53,37 @@ class Stopwatch(Protocol):
         launch: Callable[[], Tensor],
         samples: int,
         lead_ms: float = 0.0,
-        poison: Callable[[], None] | None = None,
+        before: Callable[[int], None] = nothing_before,
+        keep: Keep | None = None,
     ) -> Timing:
-        """Time ``samples`` launches; with ``poison``, call it before the last and keep the output.
+        """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
 
         ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU.
         """
 
 
+def copy_output(output: Tensor, keep: Keep) -> None:
+    """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
+    if tuple(output.shape) != tuple(keep.into.shape):
+        raise ValueError(f"output is {tuple(output.shape)}, not {tuple(keep.into.shape)}")
+    keep.into.copy_(output)
+
+
 class CudaStopwatch:
     """Enqueues a whole turn and synchronises once, at its end."""
 
-    def __init__(self, cold: bool) -> None:
+    def __init__(self, cold: bool, counter: CycleCounter | None = None) -> None:
         size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
         self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
+        self._counter = counter
 
     def turn(
         self,
         launch: Callable[[], Tensor],
         samples: int,
         lead_ms: float = 0.0,
-        poison: Callable[[], None] | None = None,
+        before: Callable[[int], None] = nothing_before,
+        keep: Keep | None = None,
     ) -> Timing:
         """See Stopwatch. Raises RuntimeError for any CUDA error of the turn."""
         events = [
@@ -66,23 +93,33 @@ class CudaStopwatch:
         torch.cuda.synchronize()
         if lead_ms > 0:
             torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
+        self._stamp(0)
         began = time.monotonic()
-        output = None
-        for number, (start, stop) in enumerate(events, start=1):
-            if number == samples and poison is not None:
-                poison()
+        for number, (start, stop) in enumerate(events):
+            before(number)
             if self._flush is not None:
                 # Enqueued before the start event: it evicts L2 and hides the launch gap.
                 self._flush.zero_()
             start.record()
             output = launch()
             stop.record()
-        # Copied in stream order, before the host waits: work that a launch left on another stream
-        # would be missing here.
-        kept = None if poison is None or output is None else output.clone()
+            if keep is not None and keep.number == number:
+                # In stream order, before the host waits: work that a launch left on another
+                # stream is missing here.
+                copy_output(output, keep)
         host_ms = (time.monotonic() - began) * 1e3 / samples
+        self._stamp(1)
         torch.cuda.synchronize()
-        return Timing([start.elapsed_time(stop) for start, stop in events], host_ms, kept)
+        times = [start.elapsed_time(stop) for start, stop in events]
+        return Timing(times, host_ms, self._counter.read() if self._counter else None)
+
+    def _stamp(self, which: int) -> None:
+        """Note cycles and time; a counter that fails is given up, the turn is not."""
+        if self._counter is not None:
+            try:
+                self._counter.stamp(which)
+            except Clocks:
+                self._counter = None
 
 
 def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
@@ -94,14 +131,26 @@ def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
     return min(MAX_LEAD_MS, 1.2 * host_ms * launches)
 
 
+def turn_samples(rules: Rules, median_ms: float) -> int:
+    """Launches a turn takes: the protocol's, or as many more as fill its least time."""
+    if rules.turn_min_ms <= 0 or median_ms <= 0:
+        return rules.samples
+    filling = math.ceil(rules.turn_min_ms / median_ms)
+    return max(rules.samples, min(MAX_SAMPLES, filling))
+
+
 @dataclass(frozen=True)
 class WarmUp:
     """What warming an arm up took, and what it told."""
 
     gpu_ms: float
-    """Sum of all event times."""
+    """Sum of all event times but the first launch's, which holds compilation on the host."""
     lead_ms: float
     """Lead for the arm's timed turns."""
+    samples: int
+    """Launches of each timed turn."""
+    first_s: float
+    """Seconds that the first launch took on the host, compilation included."""
 
 
 def warm_up(
@@ -109,15 +158,17 @@ def warm_up(
     launch: Callable[[], Tensor],
     rules: Rules,
     clock: Callable[[], float] = time.monotonic,
+    before: Callable[[int], None] = nothing_before,
 ) -> WarmUp:
     """Launch until two successive batch medians agree, within the protocol's least and most time.
 
     The first launch stands apart: it compiles and loads, and says nothing of the GPU's state.
     """
-    total = sum(stopwatch.turn(launch, 1).times_ms)
-    began, previous, hosts = clock(), None, []
+    first = clock()
+    stopwatch.turn(launch, 1, before=before)
+    began, previous, hosts, total = clock(), None, [], 0.0
     while True:
-        timing = stopwatch.turn(launch, rules.samples)
+        timing = stopwatch.turn(launch, rules.samples, before=before)
         total += sum(timing.times_ms)
         hosts.append(timing.host_ms)
         median = statistics.median(timing.times_ms)
@@ -127,6 +178,7 @@ def warm_up(
             and abs(median - previous) < rules.warmup_stable_fraction * previous
         )
         if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
-            lead = lead_ms(statistics.median(hosts), median, rules.samples)
-            return WarmUp(total, lead)
+            samples = turn_samples(rules, median)
+            lead = lead_ms(statistics.median(hosts), median, samples)
+            return WarmUp(total, lead, samples, began - first)
         previous = median

@@ -17,7 +17,15 @@ VOIDING_REASONS = {
     0x40: "hardware thermal slowdown",
     0x80: "hardware power brake",
 }
-"""Clock-event reasons that void a block. A software power cap (0x4) is a regime, not a fault."""
+"""Clock-event reasons that void a block."""
+
+REGIMES = {
+    0x02: "applications clocks",
+    0x04: "software power cap",
+    0x10: "synchronised boost",
+    0x100: "display clocks",
+}
+"""Clock-event reasons that say how the GPU ran, not that something went wrong."""
 
 _OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 
@@ -65,12 +73,20 @@ class Telemetry:
 
         ``slack`` (one sampling interval) widens the span: an event shows in the next sample.
         """
+        return ", ".join(self._seen(VOIDING_REASONS, started, ended, slack)) or None
+
+    def regimes(self, started: float, ended: float, slack: float) -> list[str]:
+        """Regimes that the GPU was in between two times; ``slack`` as above."""
+        return self._seen(REGIMES, started, ended, slack)
+
+    def _seen(
+        self, names: Mapping[int, str], started: float, ended: float, slack: float
+    ) -> list[str]:
         seen = 0
         for at, reading in zip(self.at, self.readings, strict=True):
             if started - slack <= at <= ended + slack:
                 seen |= reading.event_reasons
-        names = [name for bit, name in VOIDING_REASONS.items() if seen & bit]
-        return ", ".join(names) if names else None
+        return [name for bit, name in names.items() if seen & bit]
 
 
 class Recorder:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.records.base import Identifier, Record, Sha256
 
@@ -54,8 +54,11 @@ class Turn(Record):
     """Seconds since the process's first telemetry sample."""
     ended_s: float
     checked: bool
-    """Whether the last output of this turn was compared with the oracle."""
+    """Whether an output of this turn was compared with the oracle."""
     relative_error: float | None
+    clock_mhz: float | None = None
+    """Mean SM clock over the turn, cycles (%clock64) by time (%globaltimer); None where unknown.
+    A launch takes its time in ms times 1000 times this many cycles."""
 
 
 class Block(Record):
@@ -63,7 +66,9 @@ class Block(Record):
 
     turns: tuple[Turn, ...]
     void: str | None
-    """Why the block does not count (thermal or power-brake event), or None."""
+    """Why the block does not count (thermal or power-brake event, another process), or None."""
+    regimes: tuple[str, ...] = ()
+    """How the GPU ran, by its clock-event reasons (software power cap ...); never void for it."""
 
 
 class Telemetry(Record):
@@ -93,6 +98,36 @@ class ArmFacts(Record):
     density: float | None
     binary_sha256: Sha256 | None
     warmup_ms: float
+    launches_per_sample: Annotated[int, Field(ge=1)] = 1
+    """Launches that one timed graph holds; a sample is the time of one launch all the same."""
+
+
+class Wall(Record):
+    """Where the wall time of one process went, in seconds; all sum up to its ``seconds``.
+
+    The GPU is at work in ``inputs``, ``oracle``, ``warm_up``, ``turns`` and ``checks``.
+    """
+
+    start: float
+    """CUDA's context."""
+    inputs: float
+    oracle: float
+    prepare: float
+    """Binding arms: loading libraries, packing formats, capturing graphs."""
+    first_launch: float
+    """First launches: compilation, loading of kernels, choice of algorithms."""
+    warm_up: float
+    turns: float
+    """Timed turns, L2 flushes and changes of contents included."""
+    checks: float
+    """Comparing outputs with the oracle."""
+    rest: float
+    """Forking, ending, and what lies between the phases."""
+
+    @property
+    def gpu_work(self) -> float:
+        """Seconds of the phases in which the GPU is at work."""
+        return self.inputs + self.oracle + self.warm_up + self.turns + self.checks
 
 
 class Process(Record):
@@ -105,6 +140,22 @@ class Process(Record):
     seconds: float
     gpu_seconds: float
     """Sum of all timed and warm-up GPU work, as events measured it."""
+    timer: Literal["events", "graph"] = "events"
+    """How the samples were taken, which a graph that can't be captured changes to events."""
+    wall: Wall | None = None
+
+
+class Exclusivity(Record):
+    """What kept other work off the GPU, and what was seen of such work before the first process."""
+
+    lock: str | None
+    """Path of the lock that was held, on the machine that measured; None where there was none."""
+    waited_s: float
+    other_processes: int | None
+    """Compute processes before ours; None where NVML does not say."""
+    memory_in_use_bytes: int | None
+    remark: str
+    """Why there was no lock, or that a shared GPU was measured on purpose."""
 
 
 class BenchmarkRecord(Record):
@@ -120,6 +171,12 @@ class BenchmarkRecord(Record):
     """Arms without samples and why (incorrect, unsupported, failed)."""
     processes: tuple[Process, ...]
     seconds: float
+    exclusivity: Exclusivity | None = None
+    import_seconds: float | None = None
+    """From the start of the device side's Python to the first process: imports, NVML, no waiting
+    for the lock."""
+    remarks: tuple[str, ...] = ()
+    """What did not go as the protocol asked (no cycles, no graphs), each once."""
 
 
 class ProgramRun(Record):
@@ -166,6 +223,66 @@ class ProfileRecord(Record):
     units: dict[str, str]
     raw_page: str | None
     """The whole raw page as CSV."""
+
+
+class StopwatchArm(Record):
+    """Two stopwatches on one arm in one process; Nsight's duration is in its ProfileRecord."""
+
+    arm: Identifier
+    variant: Identifier
+    workload: Identifier
+    binary_sha256: Sha256 | None
+    status: Literal["collected", "not_installed", "unsupported", "failed"]
+    detail: str
+    events_median_ms: float | None
+    """Median of this project's cold event times, contents unchanged between launches."""
+    nvbench_cold_ms: float | None
+    nvbench_statistic: Literal["median", "mean"] | None
+    """What NVBench gave: older versions report the mean only."""
+    nvbench_samples: int | None
+
+    @model_validator(mode="after")
+    def _times_where_collected(self) -> "StopwatchArm":
+        times = (self.events_median_ms, self.nvbench_cold_ms, self.nvbench_statistic)
+        if (self.status == "collected") != (None not in times):
+            raise ValueError(f"arm {self.arm} is {self.status} but its times say otherwise")
+        return self
+
+
+class StopwatchRecord(Record):
+    """The second stopwatch, for an agreement table; never a judged timing."""
+
+    schema_: Literal["assay/stopwatch/1"] = Field(alias="schema")
+    comparison: Identifier
+    target: Identifier
+    gpu_uuid: str
+    recorded_at: str
+    nvbench: str | None
+    """Version of cuda-bench; None where it is not installed."""
+    arms: tuple[StopwatchArm, ...]
+
+
+class CheatOutcome(Record):
+    """A kernel that cheats, and what caught it."""
+
+    name: Identifier
+    what: str
+    meant: str | None
+    """The check that must catch it, ``timed_run``, or None for the honest kernel."""
+    caught_by: tuple[str, ...]
+    as_meant: bool
+    """Whether ``meant`` is among ``caught_by``; of the honest kernel, whether nothing is."""
+    timed_run: str
+
+
+class CheatsRecord(Record):
+    """Every cheat on one GPU."""
+
+    schema_: Literal["assay/cheats/1"] = Field(alias="schema")
+    target: Identifier
+    gpu_uuid: str
+    recorded_at: str
+    cheats: tuple[CheatOutcome, ...]
 
 
 class Inspection(Record):

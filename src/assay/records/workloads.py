@@ -22,12 +22,13 @@ class Operation(StrEnum):
 class Pattern(Record):
     """Which blocks are stored: ``blocks_per_row`` of each block row (see assay.patterns)."""
 
-    kind: Literal["random", "sliding_window"]
+    kind: Literal["random", "ragged", "sliding_window"]
     block_rows: Annotated[int, Field(gt=0)]
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: Annotated[int, Field(gt=0)]
     blocks_per_row: Annotated[int, Field(gt=0)]
-    """Stored blocks a block row; of a sliding window, those up to and including the diagonal."""
+    """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
+    including the diagonal."""
 
 
 class Workload(Record):
@@ -136,14 +137,18 @@ class Protocol(Record):
     samples: Annotated[int, Field(ge=1)]
     """Timed launches a turn."""
     l2: Literal["cold", "warm"]
-    timer: Literal["events"]
+    timer: Literal["events", "graph"]
+    """``events`` round single launches, L2 flushed between them when cold; ``graph``: events round
+    graphs of many launches over rotating buffers, which are cold by their number."""
     warmup_min_ms: Annotated[float, Field(gt=0)]
     warmup_max_ms: Annotated[float, Field(gt=0)]
     warmup_stable_fraction: Annotated[float, Field(gt=0, lt=1)]
     """Warm-up ends when two successive medians differ by less than this fraction."""
     telemetry_interval_ms: Annotated[float, Field(gt=0)]
     checked_turns: Annotated[float, Field(gt=0, le=1)]
-    """Share of timed turns whose last output is compared with the oracle."""
+    """Share of timed turns of which an output is compared with the oracle."""
+    turn_min_ms: Annotated[float, Field(gt=0)] | None = None
+    """Launches are added to ``samples`` until they fill this time (64 a turn at most)."""
 
 
 class ProtocolsFile(Record):
@@ -154,7 +159,10 @@ class ProtocolsFile(Record):
 
 
 class Judging(Record):
-    """``config/judging.yaml``: margins declared before a run and bound into its signature."""
+    """``config/judging.yaml``: margins declared before a run and bound into its signature.
+
+    Fields with a default were added later; the default is what earlier evidence is judged by.
+    """
 
     schema_: Literal["assay/judging/1"] = Field(alias="schema")
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
@@ -163,6 +171,12 @@ class Judging(Record):
     ratio_margin: Annotated[float, Field(gt=0, lt=1)]
     bootstrap_resamples: Annotated[int, Field(ge=200)]
     bootstrap_seed: Annotated[int, Field(ge=0)]
+    width_factor: Annotated[float, Field(ge=1)] = 1.05
+    """Intervals are this much wider than Student's t asks for; see config/judging.yaml."""
+    mode_gap: Annotated[float, Field(gt=0)] = 0.01
+    """Two groups of samples closer than this fraction are not told apart."""
+    mode_separation: Annotated[float, Field(gt=0)] = 6.0
+    """Distance of two groups over the scatter inside them, above which they are called modes."""
     program_runs: Annotated[int, Field(ge=5)]
     """Fresh processes an original program is run in."""
     correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2)]
