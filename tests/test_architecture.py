@@ -12,22 +12,28 @@ PACKAGE = ROOT / "src" / "assay"
 
 BOOTSTRAP = {"errors", "progress", "pinned", "launcher"}
 """Run before anything is installed."""
-PURE = {"audit", "flops", "judge", "judging", "patterns", "roofline", "stats", "summary"}
+PURE = {
+    "audit", "flops", "intervals", "judge", "judging", "modes", "patterns", "roofline",
+    "simulation", "stats", "summary",
+}  # fmt: skip
 """No files, no clock, no processes, no device."""
 STAGES = {
     "build",
+    "bundle",
+    "image",
     "inspect_package",
     "judge",
     "measure",
     "plan",
     "platform_probe",
     "profile",
+    "rebuild",
     "recorded",
     "report",
     "sign",
     "verify",
 }
-COMPOSITION = {"cli", "dag", "doctor", "request", "run", "steps"}
+COMPOSITION = {"bundling", "cli", "compiling", "dag", "doctor", "request", "run", "steps"}
 """Modules that put stages together; nothing else may know them."""
 STAGE_EXCEPTIONS = {
     ("verify", "judge"),  # to verify is to judge the raw samples again
@@ -130,6 +136,16 @@ def test_gpu_libraries_stay_on_the_device_side(path: Path):
 @each({"device"})
 def test_the_device_side_needs_nothing_of_the_host_but_pure_modules(path: Path):
     assert ours(imports(path)) <= {"device", "flops", "patterns"}
+
+
+@each({"runtimes"})
+def test_runtimes_rest_on_records_and_nothing_above(path: Path):
+    assert ours(imports(path)) <= {"errors", "io", "progress", "records", "runtimes"}
+
+
+@each(but={"images", "runtimes"})
+def test_only_images_and_runtimes_talk_to_an_engine(path: Path):
+    assert "docker" not in {name.split(".")[0] for name in imports(path)}
 
 
 @each()

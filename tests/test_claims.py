@@ -287,6 +287,21 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
         lambda d: _first(d).update(resolution=-0.1),
         ("claims.0.resolution",),
     ),
+    "a resolution of 0 for a rounded figure": (
+        "002",
+        lambda d: _first(d).update(resolution=0),
+        ("claims.0", "resolution 0 is for counts and for bounds"),
+    ),
+    "a rate of 0": (
+        "002",
+        lambda d: _first(d).update(value=0),
+        ("claims.0", "value 0 cannot be a figure in tflop_per_s"),
+    ),
+    "a latency of 0": (
+        "003",
+        lambda d: next(c for c in d["claims"] if c["unit"] == "ms").update(value=0),
+        ("claims.", "value 0 cannot be a figure in ms"),
+    ),
     "no value but a unit": (
         "002",
         lambda d: _first(d).update(value=None),

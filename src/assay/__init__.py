@@ -1,3 +1,3 @@
 """Assay: from a published GPU-kernel figure to a signed verdict."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

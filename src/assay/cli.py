@@ -3,30 +3,40 @@
 Exit codes: 0 done, 1 a check failed, 2 bad input, 3 the machine lacks something.
 """
 
-import json
 import os
 import sys
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from typer.exceptions import TyperException
 
-from assay import __version__
-from assay.config import Catalog, load_catalog
+from assay import __version__, console
+from assay.bundling import BundlePlan, make_bundle
+from assay.compiling import compiler_place
+from assay.config import load_catalog
+from assay.console import err, say
 from assay.doctor import diagnose
 from assay.errors import AssayError, BadInput, CheckFailed
+from assay.evidence import plan_path
+from assay.image import make_image
 from assay.io import load_yaml, read_record
+from assay.listing import claim_rows
 from assay.plan import make_plan
 from assay.published import trusted_keys
-from assay.records.claims import Unanswerable
+from assay.rebuild import check as check_rebuild
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
-from assay.request import Options, make_request, write_request
+from assay.report import texts_of
+from assay.request import Options, git_state, make_request, write_request
 from assay.run import run_workflow
+from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
+from assay.runtimes.choose import known
+from assay.timings import collect_timings, stage_totals, timeline
+from assay.toolchain import ensure_toolchain
+from assay.verify import Renderer
 from assay.verify import verify as verify_report
 
 ROOT = Path(os.environ.get("ASSAY_ROOT", Path(__file__).resolve().parents[2]))
@@ -37,9 +47,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
 
 
 class Runtime(StrEnum):
@@ -50,6 +59,13 @@ class Runtime(StrEnum):
     PODMAN = "podman"
     APPTAINER = "apptainer"
     HOST = "host"
+
+
+class ImageRole(StrEnum):
+    """What an image is for."""
+
+    TOOLCHAIN = "toolchain"
+    RUNNER = "runner"
 
 
 class Executor(StrEnum):
@@ -72,9 +88,14 @@ def reproduce(
     run: Annotated[
         str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
     ] = "local",
-    dry_run: Annotated[bool, typer.Option(help="Say what would be done, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
+    ] = False,
     strict: Annotated[
-        bool, typer.Option(help="Exit 1 when a claim is not reproduced, incorrect or inconsistent.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit 1 when a claim is not reproduced, incorrect or inconsistent."
+        ),
     ] = False,
     device_python: Annotated[
         str | None,
@@ -102,11 +123,22 @@ def reproduce(
             show_default="~/.config/assay/signing_key.pem",
         ),
     ] = None,
+    host_image: Annotated[
+        bool,
+        typer.Option(
+            "--host-image",
+            help="Measure in an image of this machine's own file system: for a GPU node that has "
+            "PyTorch and an engine, and no way to get wheels.",
+        ),
+    ] = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say at the end how long each stage took.")
+    ] = False,
     cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
 ) -> None:
     """Build, check, measure, judge, report, sign and verify."""
     catalog = load_catalog(ROOT)
-    defaults = load_yaml(RunConfig, ROOT / "config" / "config.yaml")
+    defaults = _defaults()
     options = Options(
         run=run,
         sources=tuple(source or defaults.sources),
@@ -118,26 +150,24 @@ def reproduce(
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),
         signing_key=signing_key or Path.home() / ".config" / "assay" / "signing_key.pem",
+        host_image=host_image,
     )
     request = make_request(ROOT, catalog, options)
     plan = make_plan(catalog, request)
-    _print_plan(plan)
+    console.show_plan(plan)
     path = write_request(ROOT, request, scratch=dry_run)
     run_workflow(ROOT, request, path, cores=cores or os.cpu_count() or 1, dry_run=dry_run)
     if not dry_run:
+        if timings:
+            _tell_timings(ROOT / "results" / request.run)
         _finish(request, strict)
 
 
-def _print_plan(plan: Plan) -> None:
-    for target in plan.targets:
-        err.print(
-            f"[bold]{target.target}[/bold]: {target.provision.detail}; "
-            f"{len(target.comparisons)} comparisons, {len(target.programs)} program runs, "
-            f"{len(target.profiles)} profiles"
-        )
-    ways = Counter(answer.way for answer in plan.answers)
-    told = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
-    err.print(f"{len(plan.answers)} answers planned: {told}; {len(plan.builds)} builds")
+def _tell_timings(run_dir: Path) -> None:
+    """How long each stage took: in this call or, where it had nothing to do, the last time."""
+    plan = read_record(Plan, run_dir / plan_path())
+    steps = collect_timings(run_dir, plan, finishing=True).steps
+    console.show_timings(stage_totals(steps), timeline(steps).length)
 
 
 def _finish(request: Request, strict: bool) -> None:
@@ -145,20 +175,11 @@ def _finish(request: Request, strict: bool) -> None:
     report = ROOT / "reports" / request.run
     verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
     counts = Counter(verdict.status for verdict in verdicts)
-    table = Table(title=f"{len(verdicts)} verdicts", title_justify="left")
-    table.add_column("status")
-    table.add_column("count", justify="right")
-    for status in Status:
-        if counts[status]:
-            table.add_row(status.value, str(counts[status]))
-    out.print(table)
+    console.show_counts(counts)
     for provision in request.targets:
-        out.print(f"{provision.target}: {provision.detail}")
-    out.print(f"report: {report / 'report.html'}", soft_wrap=True)
-    out.print(
-        f"verify: ./assay verify reports/{request.run} --key {request.signing_key}.pub",
-        soft_wrap=True,
-    )
+        say(f"{provision.target}: {provision.detail}")
+    say(f"report: {report / 'report.html'}")
+    say(f"verify: ./assay verify reports/{request.run} --key {request.signing_key}.pub")
     bad = {Status.NOT_REPRODUCED, Status.INCORRECT, Status.INCONSISTENT}
     failed = sum(counts[status] for status in bad)
     if strict and failed:
@@ -169,36 +190,129 @@ def _finish(request: Request, strict: bool) -> None:
 
 @app.command()
 def verify(
-    report_dir: Annotated[Path, typer.Argument(help="Report directory.")],
+    report_dir: Annotated[Path, typer.Argument(help="Report directory.", metavar="REPORT_DIR")],
     key: Annotated[
         list[Path] | None, typer.Option(help="Public key to trust; else config/trusted_keys.")
     ] = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Compile the sources; compare with what was measured."),
+    ] = False,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where --rebuild compiles: a container runtime, or host.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
+    ] = None,
 ) -> None:
-    """Check signature, manifest and every byte; judge again from the raw samples."""
-    if not report_dir.is_dir():
-        raise BadInput(f"{report_dir}: no such report directory")
+    """Check signature and every byte; judge the raw samples again."""
+    _check_report_dir(report_dir)
     for path in key or ():
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")
-    result = verify_report(report_dir, key or trusted_keys(ROOT), repository=ROOT)
-    for check in result.checks:
-        out.print(f"[green]ok[/green]   {check.name}: {check.detail}", soft_wrap=True)
-    for note in result.notes:
-        out.print(f"note {note}", soft_wrap=True)
-    out.print(f"verified: {report_dir}")
+    if (runtime or only) and not rebuild:
+        raise BadInput("--runtime and --only belong to --rebuild")
+    renderer = Renderer(lambda folder: texts_of(ROOT, folder), *git_state(ROOT))
+    result = verify_report(
+        report_dir, key or trusted_keys(ROOT), repository=ROOT, renderer=renderer
+    )
+    console.show_checks(result.checks, result.notes)
+    if rebuild:
+        wish = runtime.value if runtime else _defaults().runtime
+        toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
+        check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))
+        console.show_checks((check,), notes)
+    say(f"verified: {report_dir}")
+
+
+def _defaults() -> RunConfig:
+    return load_yaml(RunConfig, ROOT / "config" / "config.yaml")
+
+
+def _check_report_dir(path: Path) -> None:
+    """Raise BadInput where ``path`` cannot be a report."""
+    if path.is_file():
+        raise BadInput(f"{path}: is a file; name the report's directory")
+    if not path.is_dir():
+        raise BadInput(f"{path}: no such report directory")
+
+
+@app.command()
+def bundle(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="The archive; .gz names are compressed.", show_default="assay-TARGET.tar"
+        ),
+    ] = None,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where to compile; host leaves out the images.")
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(help="Python version of the node, as 3.12; repeatable.", show_default="this"),
+    ] = None,
+    runner: Annotated[
+        bool, typer.Option("--runner", help="Put the image that measures in, too: several GB.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """One archive that runs reproduce on a node without any network."""
+    defaults = _defaults()
+    plan = BundlePlan(
+        target=target,
+        output=output or Path(f"assay-{target}.tar"),
+        runtime=runtime.value if runtime else defaults.runtime,
+        pythons=tuple(python or ()),
+        runner=runner,
+        cores=cores or os.cpu_count() or 1,
+    )
+    size = make_bundle(ROOT, plan)
+    say(f"bundle: {plan.output} ({size / 1e6:.0f} MB)")
+    say("on the node: tar xf it, then run.sh in the folder that comes out")
+
+
+@app.command()
+def image(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    role: Annotated[
+        ImageRole, typer.Option(help="toolchain compiles, runner measures.")
+    ] = ImageRole.TOOLCHAIN,
+    runtime: Annotated[
+        Runtime, typer.Option(help="docker or podman; apptainer converts what one of them made.")
+    ] = Runtime.DOCKER,
+) -> None:
+    """Make a target's image and load it, as reproduce would."""
+    catalog = load_catalog(ROOT)
+    catalog.check_selection((), [target])
+    if runtime in (Runtime.AUTO, Runtime.HOST):
+        raise BadInput(f"--runtime {runtime.value}: name docker, podman or apptainer")
+    name = known(runtime.value)
+    record, _ = make_image(ROOT, name, role.value, catalog.targets[target])
+    console.show_image(record)
+
+
+@app.command()
+def cdi(
+    write: Annotated[
+        bool, typer.Option("--write", help="Write it where engines look for it.")
+    ] = False,
+) -> None:
+    """This machine's GPUs as a CDI specification for containers."""
+    if write:
+        spec = write_spec()
+        say(f"written: {SPECIFICATION} ({', '.join(names(spec))})")
+    else:
+        sys.stdout.write(dump(make(look())).decode())
 
 
 @app.command()
 def doctor() -> None:
-    """What this machine has, what it can answer, what is missing and how to get it."""
-    table = Table(show_header=True)
-    for heading in ("part", "state", "found", "remedy"):
-        table.add_column(heading, overflow="fold")
-    for finding in diagnose(ROOT):
-        table.add_row(
-            finding.part, "ok" if finding.ok else "missing", finding.found, finding.remedy
-        )
-    out.print(table)
+    """What this machine has, and how to get what it lacks."""
+    console.show_findings(
+        (finding.part, finding.ok, finding.found, finding.remedy) for finding in diagnose(ROOT)
+    )
 
 
 @app.command()
@@ -206,80 +320,31 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
 ) -> None:
-    """Every claim, where it stands in its source, and how it is answered."""
+    """Every claim and audit: where it stands, how it is answered."""
     catalog = load_catalog(ROOT)
     catalog.check_selection(source or (), ())
-    rows = [_claim_row(catalog, claim_id) for claim_id in catalog.claims]
-    rows = [row for row in rows if not source or row["source"] in source]
+    rows = claim_rows(catalog, source or ())
     if as_json:
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
-        return
-    table = Table(title=f"{len(rows)} claims", title_justify="left")
-    for heading in ("source:line", "claim", "claimed", "target", "answered by", "statement"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        claimed = "" if row["value"] is None else f"{row['value']:g} {row['unit']}"
-        place = f"{row['source']}:{row['line']}"
-        table.add_row(
-            place,
-            row["claim"],
-            claimed,
-            row["target"] or "any",
-            row["answered_by"],
-            row["statement"],
-        )
-    out.print(table)
-
-
-def _claim_row(catalog: Catalog, claim_id: str) -> dict[str, Any]:
-    claim = catalog.claims[claim_id]
-    evaluation = claim.evaluation
-    answered: str = evaluation.kind
-    if isinstance(evaluation, Unanswerable):
-        answered = f"not_run: {evaluation.reason.value}"
-    return {
-        "claim": claim.id,
-        "source": catalog.source_of[claim.id],
-        "section": claim.place.section,
-        "line": claim.place.line,
-        "statement": claim.statement,
-        "value": claim.value,
-        "unit": claim.unit.value if claim.unit else None,
-        "relation": claim.relation.value,
-        "target": claim.hardware.target,
-        "answered_by": answered,
-    }
+        console.show_json(rows)
+    else:
+        console.show_claims(rows)
 
 
 @app.command()
 def compare(
-    report_dirs: Annotated[list[Path], typer.Argument(help="Two or more report directories.")],
+    report_dirs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Two or more report directories.", metavar="REPORT_DIR REPORT_DIR"),
+    ] = None,
 ) -> None:
     """The verdicts of several reports side by side."""
-    if len(report_dirs) < 2:
-        raise BadInput("compare needs two or more report directories")
-    files = [read_record(VerdictsFile, path / "verdicts.json") for path in report_dirs]
-    by_key = [{(v.claim, v.target): v for v in file.verdicts} for file in files]
-    table = Table(title="verdicts side by side", title_justify="left")
-    table.add_column("claim", overflow="fold")
-    table.add_column("target")
-    for path in report_dirs:
-        table.add_column(path.name, overflow="fold")
-    keys = sorted(
-        {key for verdicts in by_key for key in verdicts}, key=lambda k: (k[0], k[1] or "")
-    )
-    for claim, target in keys:
-        cells = []
-        for verdicts in by_key:
-            verdict = verdicts.get((claim, target))
-            if verdict is None:
-                cells.append("absent")
-            elif verdict.measured is None:
-                cells.append(f"{verdict.status.value} ({verdict.reason or 'no figure'})")
-            else:
-                cells.append(f"{verdict.status.value}: {verdict.measured} {verdict.unit or ''}")
-        table.add_row(claim, target or "", *cells)
-    out.print(table)
+    folders = report_dirs or []
+    if len(folders) < 2:
+        raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
+    for folder in folders:
+        _check_report_dir(folder)
+    files = [read_record(VerdictsFile, folder / "verdicts.json") for folder in folders]
+    console.show_side_by_side([folder.name for folder in folders], files)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -294,19 +359,35 @@ def test(context: typer.Context) -> None:
 @app.command()
 def version() -> None:
     """The version of Assay."""
-    out.print(__version__)
+    say(__version__)
 
 
 def main() -> None:
-    """Run the command line; an AssayError becomes one sentence and its exit code."""
+    """Run the command line; whatever is wrong becomes one sentence and an exit code."""
+    arguments = sys.argv[1:]
     try:
-        app(standalone_mode=True)
+        code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
     except AssayError as error:
-        err.print(f"assay: {error}", markup=False, soft_wrap=True)
-        sys.exit(error.exit_code)
+        _end(str(error), error.exit_code)
+    except TyperException as error:
+        _end(_usage_sentence(error), BadInput.exit_code)
     except KeyboardInterrupt:
-        err.print("assay: interrupted")
-        sys.exit(130)
+        _end("interrupted", 130)
+    else:
+        sys.exit((code or 0) if arguments else BadInput.exit_code)
+
+
+def _usage_sentence(error: TyperException) -> str:
+    """What is wrong with the arguments, and which help says more."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    command = context.command_path if context else "./assay"
+    problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+    return f"{problem[:1].lower()}{problem[1:]} ({command} --help says more)"
+
+
+def _end(sentence: str, exit_code: int) -> NoReturn:
+    err.print(f"assay: {sentence}", markup=False, soft_wrap=True)
+    sys.exit(exit_code)
 
 
 if __name__ == "__main__":

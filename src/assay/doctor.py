@@ -11,6 +11,10 @@ from assay.config import load_catalog
 from assay.errors import AssayError, MissingEnvironment
 from assay.measure import probe_device
 from assay.published import published_reports, trusted_keys
+from assay.records.images import RuntimeName
+from assay.runtimes.base import Place
+from assay.runtimes.choose import OPENERS, open_runtime
+from assay.runtimes.host import HostRuntime
 from assay.toolchain import find_host_compiler, toolchain_directory
 from assay.verify import verify
 
@@ -40,7 +44,7 @@ def diagnose(root: Path) -> Iterator[Finding]:
     catalog = load_catalog(root)
     for target in catalog.targets.values():
         try:
-            device = probe_device("python3", target)
+            device = probe_device(Place(HostRuntime()), target)
             yield Finding(f"GPU {target.id}", True, f"{device.gpu.product} {device.gpu.uuid}", "")
         except MissingEnvironment as error:
             yield Finding(
@@ -49,6 +53,9 @@ def diagnose(root: Path) -> Iterator[Finding]:
                 str(error),
                 "run on a machine that has it, with --device-python for a Python with PyTorch",
             )
+    for name in OPENERS:
+        if name != "host":
+            yield _runtime(name)
     yield _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics")
     yield _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm")
     yield _program("git", "git", "apt-get install git, so that records can name the commit")
@@ -68,6 +75,13 @@ def _host_compiler() -> Finding:
         return Finding("host compiler", True, find_host_compiler(), "")
     except MissingEnvironment as error:
         return Finding("host compiler", False, "none", str(error))
+
+
+def _runtime(name: RuntimeName) -> Finding:
+    try:
+        return Finding(f"runtime {name}", True, open_runtime(name).describe(), "")
+    except MissingEnvironment as error:
+        return Finding(f"runtime {name}", False, "none", str(error))
 
 
 def _program(name: str, part: str, remedy: str) -> Finding:

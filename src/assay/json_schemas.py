@@ -16,20 +16,24 @@ from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
 from assay.records.measurements import (
     BenchmarkRecord,
+    CheatsRecord,
     CorrectnessRecord,
     InspectionsRecord,
     ProfileRecord,
     ProgramRecord,
+    StopwatchRecord,
 )
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.platform import PlatformRecord
 from assay.records.targets import Target
+from assay.records.timings import TimingsRecord
 from assay.records.verdicts import VerdictsFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
 
 DOCUMENTS: dict[str, type[Record]] = {
     "benchmark": BenchmarkRecord,
     "build": BuildRecord,
+    "cheats": CheatsRecord,
     "claims": ClaimsFile,
     "comparisons": ComparisonsFile,
     "correctness": CorrectnessRecord,
@@ -46,7 +50,9 @@ DOCUMENTS: dict[str, type[Record]] = {
     "request": Request,
     "run": RunConfig,
     "statement": Statement,
+    "stopwatch": StopwatchRecord,
     "target": Target,
+    "timings": TimingsRecord,
     "verdicts": VerdictsFile,
     "workloads": WorkloadsFile,
 }

@@ -42,6 +42,16 @@ def rough(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
 
 
+def duration(seconds: float) -> str:
+    """A stretch of time in the units that fit it."""
+    if seconds < 99.95:
+        return f"{seconds:.1f}\N{NO-BREAK SPACE}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}\N{NO-BREAK SPACE}min {rest:02d}\N{NO-BREAK SPACE}s"
+    return f"{minutes // 60}\N{NO-BREAK SPACE}h {minutes % 60:02d}\N{NO-BREAK SPACE}min"
+
+
 def printed(value: float, resolution: float | None) -> str:
     """A claimed figure with as many decimals as its source prints."""
     if resolution is None or resolution <= 0:

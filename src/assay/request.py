@@ -10,11 +10,18 @@ from pathlib import Path
 
 from assay.config import Catalog
 from assay.errors import BadInput, MissingEnvironment
+from assay.evidence import toolchain_image_path
+from assay.image import objection
 from assay.io import write_record_if_changed
 from assay.measure import probe_device
+from assay.progress import say
 from assay.published import published_reports, trusted_keys
 from assay.recorded import find_recorded
+from assay.records.images import RuntimeName
 from assay.records.plan import Provision, Request
+from assay.runtimes.base import Place
+from assay.runtimes.choose import choose
+from assay.runtimes.host import HostRuntime
 from assay.sign import load_or_create_signer
 
 
@@ -32,6 +39,7 @@ class Options:
     recorded: tuple[Path, ...]
     keys: tuple[Path, ...]
     signing_key: Path
+    host_image: bool
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
@@ -42,6 +50,18 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     BadInput, MissingEnvironment, or the verification's error for a recorded report.
     """
     _check_names(catalog, options)
+    targets = [catalog.targets[name] for name in options.targets]
+    runtime = choose(
+        options.runtime,
+        gpu=has_nvidia_driver(),
+        objection=lambda name: objection(
+            root, targets, options.prebuilt, name, host_image=options.host_image
+        ),
+    )
+    for name, reason in runtime.reasons:
+        say(f"runtime {name}: {reason}")
+    if options.host_image and runtime.name not in ("docker", "podman"):
+        raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root)]
     recorded_dirs: dict[str, str] = {}
@@ -54,7 +74,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     missing = {}
     for target in options.targets:
         if target not in provisions:
-            found, detail = _device(catalog, options, target)
+            found, detail = _device(catalog, options, runtime.name, target)
             if found is not None:
                 provisions[target] = found
             else:
@@ -78,10 +98,12 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "run": options.run,
             "sources": options.sources,
             "targets": tuple(provisions[target] for target in options.targets),
-            "runtime": "host",
+            "runtime": runtime.name,
+            "host_image": options.host_image,
             "executor": options.executor,
             "device_python": options.device_python,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
+            "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
             "signing_key": str(options.signing_key.resolve()),
             "recorded_dirs": recorded_dirs,
             "extra_keys": tuple(str(path.resolve()) for path in options.keys),
@@ -100,11 +122,6 @@ def _check_names(catalog: Catalog, options: Options) -> None:
         raise BadInput(f"run name '{options.run}': use lower-case letters, digits and _")
     if options.run in ("templates", "published", "cache"):
         raise BadInput(f"run name '{options.run}' is taken by a folder of the repository")
-    if options.runtime not in ("auto", "host"):
-        raise MissingEnvironment(
-            f"runtime '{options.runtime}' is not available in this version, which runs compilers "
-            "and GPU jobs on the host; use --runtime host"
-        )
     for path in (*options.recorded, *([options.prebuilt] if options.prebuilt else [])):
         if not path.is_dir():
             raise BadInput(f"{path}: no such directory")
@@ -118,20 +135,57 @@ def _check_names(catalog: Catalog, options: Options) -> None:
         )
 
 
-def _device(catalog: Catalog, options: Options, target: str) -> tuple[Provision | None, str]:
+def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
+    """Targets whose toolchain image has a record among what was built elsewhere."""
+    if options.prebuilt is None:
+        return ()
+    folder = options.prebuilt
+    return tuple(t for t in catalog.targets if (folder / toolchain_image_path(t)).is_file())
+
+
+def _device(
+    catalog: Catalog, options: Options, runtime: RuntimeName, target: str
+) -> tuple[Provision | None, str]:
     """The target's device if it can be had, else a clause that says why not."""
     described = catalog.targets[target]
     if options.executor == "slurm":
         if described.gpu_model not in slurm_gpu_models():
             return None, f"the cluster offers no GPU of type {described.gpu_model}"
         detail = f"measured on the cluster's {described.gpu_model} nodes"
+    elif runtime != "host":
+        # PyTorch is in the image, which is not there yet: the driver's own tool has to do.
+        gpu = next(
+            (gpu for gpu in driver_gpus() if re.fullmatch(described.product_pattern, gpu[0])), None
+        )
+        if gpu is None:
+            return None, f"no {described.product} here (nvidia-smi lists none)"
+        detail = f"measured on this machine's {gpu[0]} ({gpu[1]}) in {runtime}"
     else:
+        place = Place(HostRuntime(), python=options.device_python)
         try:
-            device = probe_device(options.device_python, described)
+            device = probe_device(place, described)
         except MissingEnvironment as error:
             return None, f"no {described.product} here ({str(error).rstrip('.')})"
         detail = f"measured on this machine's {device.gpu.product} ({device.gpu.uuid})"
     return Provision(target=target, kind="device", recorded_in=None, detail=detail), detail
+
+
+def has_nvidia_driver() -> bool:
+    """Whether this machine has a GPU that containers may need."""
+    return Path("/dev/nvidiactl").exists()
+
+
+def driver_gpus() -> list[tuple[str, str]]:
+    """Product and UUID of every GPU that nvidia-smi lists; none where there is no driver."""
+    try:
+        shown = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,uuid", "--format=csv,noheader"],
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [line.rsplit(",", 1) for line in shown.splitlines() if "," in line]
+    return [(name.strip(), uuid.strip()) for name, uuid in rows]
 
 
 def slurm_gpu_models() -> set[str]:

@@ -13,15 +13,24 @@ ERRORS: dict[int, type[AssayError]] = {1: CheckFailed, 2: BadInput, 3: MissingEn
 
 
 def run_workflow(
-    root: Path, request: Request, request_path: Path, *, cores: int, dry_run: bool
+    root: Path,
+    request: Request,
+    request_path: Path,
+    *,
+    cores: int,
+    dry_run: bool = False,
+    goal: str | None = None,
 ) -> None:
-    """Run the workflow for ``request``. Raises the first failed step's error with its exit code."""
+    """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
+
+    Raises the first failed step's error with its exit code.
+    """
     run_dir = root / "results" / request.run
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
     profile = "slurm" if request.executor == "slurm" else "default"
     named = request_path.relative_to(root) if request_path.is_relative_to(root) else request_path
     command = [
-        sys.executable, "-m", "snakemake",
+        sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),

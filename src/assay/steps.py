@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assay import build as building
@@ -15,8 +16,9 @@ from assay import evidence, measure, recorded, report, sign
 from assay.dag import Dag, load_dag
 from assay.errors import AssayError, CheckFailed
 from assay.evidence import load_evidence
+from assay.image import make_image, sif_path
 from assay.inspect_package import inspect_or_take
-from assay.io import read_record, write_bytes, write_record
+from assay.io import read_record, write_bytes, write_record, write_record_if_changed
 from assay.judge import judge as judge_evidence
 from assay.platform_probe import assert_allocation, record_platform, slurm_allocation
 from assay.profile import profile_arm
@@ -24,8 +26,14 @@ from assay.progress import say
 from assay.published import trusted_keys
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
+from assay.records.images import ImageRecord, Role
 from assay.records.measurements import CorrectnessRecord
 from assay.records.platform import PlatformRecord
+from assay.runtimes.base import Place, Runtime
+from assay.runtimes.choose import open_runtime
+from assay.runtimes.host import HostRuntime
+from assay.timings import write_timing
+from assay.verify import Renderer
 from assay.verify import verify as verify_report
 
 
@@ -48,6 +56,24 @@ class Steps:
         )
         write_record(pipeline, self.run_dir / evidence.pipeline_path())
 
+    def toolchain_image(self, target: str) -> None:
+        """Build or find the image that compiles, and load it where it will run."""
+        path = evidence.toolchain_image_path(target)
+        if (prebuilt := self._prebuilt()) is not None:
+            for name in (path, evidence.sbom_path(path)):
+                write_bytes(self.run_dir / name, (prebuilt / name).read_bytes())
+        else:
+            self._make_image("toolchain", target, path)
+
+    def runner_image(self, target: str) -> None:
+        """Build or find the image that measures, and load it where it will run."""
+        path = evidence.runner_image_path(target)
+        if self.dag.is_measured_here(target):
+            self._make_image("runner", target, path)
+        else:
+            for name in (path, evidence.sbom_path(path)):
+                recorded.take(self._report_of(target), name, self.run_dir)
+
     def build(self, artifact: str, arch: str) -> None:
         """Compile one artifact for one architecture; a refusal of the compiler is a record too."""
         prebuilt = self._prebuilt()
@@ -59,6 +85,7 @@ class Steps:
             arch,
             out_dir=self.run_dir / "builds",
             cache_dir=self.root / "results" / "cache",
+            place=self._compiler(arch),
             prebuilt=prebuilt / "builds" if prebuilt else None,
         )
 
@@ -73,9 +100,12 @@ class Steps:
         if self._take_over(target, evidence.platform_path(target)):
             recorded.take_origin(self._report_of(target), target, self.run_dir)
             return
-        device = measure.probe_device(self.dag.request.device_python, self.dag.target(target))
+        place = self._runner(target)
+        device = measure.probe_device(place, self.dag.target(target))
+        # A runtime refuses to run any other image than the one with this id.
+        image_id = place.image.image_id if place.image else None
         write_record(
-            record_platform(self.dag.request, self.dag.target(target), device),
+            record_platform(self.dag.request, self.dag.target(target), device, image_id),
             self.run_dir / evidence.platform_path(target),
         )
 
@@ -85,7 +115,7 @@ class Steps:
         if not self._take_over(target, path):
             record = measure.measure_correctness(
                 self.dag.catalog,
-                self.dag.request.device_python,
+                self._runner(target),
                 target,
                 comparison,
                 self._binaries(target, comparison),
@@ -100,7 +130,7 @@ class Steps:
             gate = self.run_dir / evidence.correctness_path(target, comparison)
             record = measure.measure_benchmark(
                 self.dag.catalog,
-                self.dag.request.device_python,
+                self._runner(target),
                 target,
                 comparison,
                 self._binaries(target, comparison),
@@ -116,7 +146,7 @@ class Steps:
             planned = next(j for j in self.dag.target_plan(target).programs if j.id == job)
             build, artifact = self._binary(planned.program, self.dag.target(target).arch)
             record = measure.run_program(
-                self.dag.catalog, self.dag.request.device_python, target, planned, build, artifact
+                self.dag.catalog, self._runner(target), target, planned, build, artifact
             )
             self._same_gpu(target, record.gpu_uuid)
             write_record(record, self.run_dir / path)
@@ -128,7 +158,7 @@ class Steps:
             builds = self._binaries(target, comparison)
             job = measure.profile_job(self.dag.catalog, target, comparison, arm, builds)
             platform = self._platform(target)
-            record = profile_arm(self.dag.request.device_python, job, platform.device.gpu.uuid)
+            record = profile_arm(self._runner(target), job, platform.device.gpu.uuid)
             write_record(record, self.run_dir / path)
 
     def judge(self) -> None:
@@ -148,9 +178,50 @@ class Steps:
         """Verify the signed report with the signer's own key and the trusted ones."""
         own = sign.public_key_path(Path(self.dag.request.signing_key))
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
-        result = verify_report(self.report_dir, keys)
+        request = self.dag.request
+        renderer = Renderer(
+            lambda folder: report.texts_of(self.root, folder), request.commit, request.clean_tree
+        )
+        result = verify_report(self.report_dir, keys, renderer=renderer)
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
+
+    def _make_image(self, role: Role, target: str, path: str) -> None:
+        request = self.dag.request
+        record, sbom = make_image(
+            self.root,
+            request.runtime,
+            role,
+            self.dag.target(target),
+            prebuilt=self._prebuilt(),
+            host_python=request.device_python if request.host_image and role == "runner" else None,
+        )
+        write_bytes(self.run_dir / evidence.sbom_path(path), sbom)
+        write_record_if_changed(record, self.run_dir / path)
+
+    def _compiler(self, arch: str) -> Place:
+        """Where nvcc runs: on the host, or in the image whose record this run holds."""
+        target = self.dag.toolchain_target(arch)
+        if target is None:
+            return Place(HostRuntime())
+        path = self.run_dir / evidence.toolchain_image_path(target)
+        return Place(self._runtime(), read_record(ImageRecord, path))
+
+    def _runner(self, target: str) -> Place:
+        """Where GPU jobs run."""
+        python = self.dag.request.device_python
+        cache = self.run_dir / "device_cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        if not self.dag.target_plan(target).runner:
+            return Place(HostRuntime(), python=python, cache=cache)
+        path = self.run_dir / evidence.runner_image_path(target)
+        image = read_record(ImageRecord, path)
+        return Place(self._runtime(), image, python, cache)
+
+    def _runtime(self) -> Runtime:
+        return open_runtime(
+            self.dag.request.runtime, sif_of=lambda image: sif_path(self.root, image)
+        )
 
     def _prebuilt(self) -> Path | None:
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
@@ -206,7 +277,7 @@ def run_step(
     line finds the exit code it owes its caller. Says how long the step took.
     """
     run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
-    started = time.monotonic()
+    began, started = datetime.now(UTC), time.monotonic()
     try:
         getattr(Steps(Path.cwd(), request), rule)(**arguments)
     except AssayError as error:
@@ -217,7 +288,6 @@ def run_step(
         sys.exit(error.exit_code)
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
-    timing = {"step": name, "seconds": round(seconds, 3)}
-    write_bytes(run_dir / "timings" / f"{name}.json", json.dumps(timing).encode())
+    write_timing(run_dir, rule, arguments, began, seconds)
     if seconds >= 1:
         say(f"{name}: {seconds:.1f} s")

@@ -245,6 +245,11 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.TIME_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
 }
 
+EXACT_UNITS = frozenset({Unit.COUNT, Unit.LINES})
+"""What is counted has no last digit to be rounded."""
+NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
+"""Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
+
 
 class Claim(Record):
     """One published figure."""
@@ -258,7 +263,7 @@ class Claim(Record):
     """The printed figure; None only for support statements."""
     unit: Unit | None
     resolution: Measurable | None
-    """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for exact counts)."""
+    """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for counts and bounds)."""
     relation: Relation = Relation.EQUALS
     configuration: dict[str, Scalar] = {}
     """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
@@ -282,6 +287,20 @@ class Claim(Record):
             raise ValueError("value, unit and resolution are given together or not at all")
         if (self.kind is ClaimKind.SUPPORT) == valued:
             raise ValueError("a support statement carries no value; every other claim carries one")
+        if self.value == 0 and self.unit in NEVER_ZERO_UNITS:
+            raise ValueError(
+                f"value 0 cannot be a figure in {self.unit.value}: nothing measured can be held "
+                "against it"
+            )
+        if (
+            self.resolution == 0
+            and self.relation is Relation.EQUALS
+            and self.unit not in EXACT_UNITS
+        ):
+            raise ValueError(
+                "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
+                "has a last digit"
+            )
         if isinstance(self.evaluation, Support) and self.kind is not ClaimKind.SUPPORT:
             raise ValueError("only a support statement is answered by a support probe")
         if isinstance(self.evaluation, Benchmark):

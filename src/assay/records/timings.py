@@ -1,0 +1,54 @@
+"""How long the steps of a run took."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from assay.records.base import Identifier, Measurable, Record
+
+
+class Stage(StrEnum):
+    """The workflow's rules, in the order of its flow."""
+
+    PLAN = "plan"
+    TOOLCHAIN_IMAGE = "toolchain_image"
+    RUNNER_IMAGE = "runner_image"
+    INSPECT = "inspect"
+    BUILD = "build"
+    PLATFORM = "platform"
+    CORRECTNESS = "correctness"
+    BENCHMARK = "benchmark"
+    PROGRAM = "program"
+    PROFILE = "profile"
+    JUDGE = "judge"
+    REPORT = "report"
+    SIGN = "sign"
+    VERIFY = "verify"
+
+
+def _utc(text: str) -> str:
+    if not text.endswith("Z"):
+        raise ValueError(f"'{text}' is no time in UTC: it ends in Z")
+    datetime.fromisoformat(text)
+    return text
+
+
+class StepTiming(Record):
+    """One step as it last ran; a step with nothing to do keeps the timing of its last run."""
+
+    stage: Stage
+    arguments: dict[str, Identifier]
+    """The rule's wildcards: target, comparison ..."""
+    started: Annotated[str, AfterValidator(_utc)]
+    """UTC, ISO 8601 with milliseconds and a final Z."""
+    seconds: Measurable
+    """Wall clock inside the step; what a scheduler or Snakemake needs to start it is not in it."""
+
+
+class TimingsRecord(Record):
+    """Every step up to the verdicts that a report rests on, in the order in which they started."""
+
+    schema_: Literal["assay/timings/1"] = Field(alias="schema")
+    steps: tuple[StepTiming, ...]

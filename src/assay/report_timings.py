@@ -1,0 +1,151 @@
+"""The report's account of where the time of the run went."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay import report_format as fmt
+from assay import timings
+from assay.evidence import Evidence, timings_path
+from assay.figure_timings import StageRow, StepBar, where_the_time_went
+from assay.records.timings import Stage, StepTiming
+from assay.report_claims import Link, link
+from assay.report_measurements import Picture
+from assay.timings import GpuWork, Span, StageTotal, Timeline
+
+CAPTION = (
+    "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "
+    "of their row. Blue steps ran on the host alone, orange ones held a GPU. Of a benchmark, the "
+    "dark part of its height is the share that was GPU work: warm-up and timed launches, as "
+    "CUDA events measured them."
+)
+CUT = " At a dashed line the run was started again later; the pause is left out."
+
+
+@dataclass(frozen=True)
+class TimingRow:
+    """One stage."""
+
+    stage: str
+    steps: str
+    seconds: str
+    longest: str
+    gpu_work: str
+
+
+@dataclass(frozen=True)
+class TimingsSection:
+    """Where the time went."""
+
+    lines: tuple[str, ...]
+    picture: Picture | None
+    rows: tuple[TimingRow, ...]
+    link: Link
+
+
+def timings_section(evidence: Evidence) -> TimingsSection | None:
+    """The section, or None where no timing was kept."""
+    if evidence.timings is None or not evidence.timings.steps:
+        return None
+    steps = evidence.timings.steps
+    here = timings.measured_here(evidence.plan)
+    totals = timings.stage_totals(steps)
+    axis = timings.timeline(steps)
+    work = timings.gpu_work(evidence, steps)
+    overall = timings.total_work(work.values())
+    svg = where_the_time_went(
+        [_stage_row(stage, spans, totals, overall, work, here) for stage, spans in axis.stages],
+        axis.length,
+        axis.cuts,
+        "timings",
+    )
+    return TimingsSection(
+        lines=tuple(_lines(evidence, axis, totals, overall)),
+        picture=Picture(svg, CAPTION + (CUT if axis.cuts else "")) if svg else None,
+        rows=tuple(_row(total, overall) for total in totals),
+        link=link(f"evidence/{timings_path()}"),
+    )
+
+
+def _lines(
+    evidence: Evidence,
+    axis: Timeline,
+    totals: tuple[StageTotal, ...],
+    overall: GpuWork | None,
+) -> Iterator[str]:
+    steps = evidence.timings.steps if evidence.timings else ()
+    here = timings.measured_here(evidence.plan)
+    yield (
+        f"{len(steps)} steps up to the verdicts, {fmt.duration(axis.length)} on the clock. The "
+        "time to write, sign and verify this report came after it, and what Snakemake or a "
+        "scheduler needs to start a step is in no step."
+    )
+    if here:
+        held = fmt.duration(timings.gpu_seconds(steps, here))
+        yield f"Steps that had a GPU to themselves took {held} together." + (
+            f" Of the benchmarks' {fmt.duration(overall.wall_s)}, "
+            f"{fmt.duration(overall.gpu_s)} ({fmt.percent(overall.share)}) were GPU work."
+            if overall
+            else ""
+        )
+    for planned in evidence.plan.targets:
+        earlier = timings.earlier_work(evidence, planned.target)
+        if planned.provision.kind == "recorded" and earlier:
+            yield (
+                f"The benchmarks of {planned.target} were taken over, which takes no time here; "
+                f"by their own record they took {fmt.duration(earlier.wall_s)}, "
+                f"{fmt.percent(earlier.share)} of it GPU work."
+            )
+
+
+def _stage_row(
+    stage: Stage,
+    spans: tuple[Span, ...],
+    totals: tuple[StageTotal, ...],
+    overall: GpuWork | None,
+    work: Mapping[tuple[str, str], GpuWork],
+    here: frozenset[str],
+) -> StageRow:
+    total = next(total for total in totals if total.stage is stage)
+    note = f"{_steps(total)}, {fmt.duration(total.seconds)}"
+    if stage is Stage.BENCHMARK and overall:
+        note += f", {fmt.percent(overall.share)} GPU work"
+    return StageRow(
+        label=fmt.words(stage.value),
+        note=note,
+        bars=tuple(
+            StepBar(
+                start=span.start,
+                end=span.end,
+                lane=span.lane,
+                on_gpu=timings.holds_gpu(span.step, here),
+                share=_share(span.step, work),
+            )
+            for span in spans
+        ),
+    )
+
+
+def _share(step: StepTiming, work: Mapping[tuple[str, str], GpuWork]) -> float | None:
+    if step.stage is not Stage.BENCHMARK:
+        return None
+    key = (step.arguments.get("target", ""), step.arguments.get("comparison", ""))
+    return work[key].share if key in work else None
+
+
+def _row(total: StageTotal, overall: GpuWork | None) -> TimingRow:
+    shared = overall is not None and total.stage is Stage.BENCHMARK
+    return TimingRow(
+        stage=fmt.words(total.stage.value),
+        steps=str(total.steps),
+        seconds=fmt.duration(total.seconds),
+        longest=(
+            fmt.NOTHING
+            if total.steps == 1
+            else f"{timings.step_name(total.longest)}, {fmt.duration(total.longest.seconds)}"
+        ),
+        gpu_work=fmt.percent(overall.share) if overall and shared else fmt.NOTHING,
+    )
+
+
+def _steps(total: StageTotal) -> str:
+    return f"{total.steps} step{'' if total.steps == 1 else 's'}"
