@@ -1,0 +1,488 @@
+// C[m,n] = A_bsr[m,k] * B_bsr[k,n], 16-bit in, dense 16-bit out, fp32 sums, for Hopper: TMA and warpgroup products.
+//
+// One consumer warpgroup computes a 128 x 128 tile of C: the products of the blocks that A's block row and B's block
+// column both store. With 16 of 64 each, that are four blocks on average: tiles are short, so two consumers take
+// turns, and while one rounds and stores its tile the other multiplies.
+//
+//                  64 of B's block            384 threads a CTA, one CTA an SM:
+//                 +------------+                warpgroup 0: producer. One warp takes tiles from a counter,
+//              64 |     B      |                    intersects, publishes the tile, starts its copies.
+//                 +------------+                warpgroups 1, 2: consumers of every other tile, 128 x 128 each,
+//           64        128                           128 fp32 sums a thread.
+//         +----+  +------------+
+//         |    |  |            |              Intersection: B's pattern lies in shared memory as bit masks, 64 columns
+//     128 | A  |  |     C      |              a word, one row of words for each of B's block rows. Each lane looks up
+//         |    |  |            |              one block of A's row: is its column's bit set, and how many are set
+//         +----+  +------------+              before it, which is the place of B's block among its row.
+//
+// Shared memory: a ring of STAGES slots of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
+// consumer through which its tile leaves; the pattern's tables; a queue of tiles; mbarriers.
+//
+// Tiles come from a counter in the workspace, set to zero before the launch: their lengths vary by chance, and a fixed
+// share would leave the unlucky CTA a fifth behind. Tiles run down a group of GROUP_M block rows, then to the next column.
+//
+// Requires: m, n % 128 == 0, k % BLOCK_K == 0, 16-byte aligned pointers, a workspace of 4 bytes, sm_90a, and
+// patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
+
+#include "sm90.cuh"
+
+#if !defined(STAGES)
+#error "define STAGES (kernel.yaml lists the variants)"
+#endif
+#ifndef BLOCK_K
+#define BLOCK_K 128
+#endif
+#ifndef GROUP_M
+#define GROUP_M 16
+#endif
+#ifndef DTYPE  // 0 fp16, 1 bf16
+#define DTYPE 0
+#endif
+
+namespace {
+
+struct Config {
+#if DTYPE == 0
+  using Element = sm90::Half;
+#elif DTYPE == 1
+  using Element = sm90::Bfloat16;
+#endif
+  static constexpr int kTileM = 128;  // rows of a block of A
+  static constexpr int kTileN = 128;  // columns of a block of B
+  static constexpr int kTileK = 64;
+  static constexpr int kBlockK = BLOCK_K;
+  static constexpr int kStepsPerBlock = kBlockK / kTileK;
+  static constexpr int kStages = STAGES;
+  static constexpr int kGroupM = GROUP_M;
+
+  static constexpr int kConsumers = 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kProducerRegisters = 40;
+  static constexpr int kConsumerRegisters = 232;
+
+  static constexpr int kHalves = 2;   // of 64 rows, one product each
+  static constexpr int kPanels = 2;   // of 64 columns, 128 bytes
+  static constexpr int kHalfSums = 64;  // a thread: 64 x 128 over 128 threads
+  static constexpr int kBytesA = kTileM * 128;
+  static constexpr int kPanelBytes = kTileK * 128;
+  static constexpr int kStageBytes = kBytesA + kPanels * kPanelBytes;
+  static constexpr int kOutPanelBytes = 64 * 128;
+  static constexpr int kOutBytes = kHalves * kPanels * kOutPanelBytes;
+  static constexpr int kQueue = 4;  // tiles published and not yet taken
+
+  static constexpr int kTableBytes = 2816;
+  static constexpr int kOffsetOut = kStages * kStageBytes;
+  static constexpr int kOffsetTables = kOffsetOut + kConsumers * kOutBytes;
+  static constexpr int kOffsetQueue = kOffsetTables + kTableBytes;
+  static constexpr int kOffsetBarriers = kOffsetQueue + kQueue * 16;
+  static constexpr int kSharedBytes = kOffsetBarriers + 8 * (2 * kStages + 2 * kQueue);
+
+  static_assert(kBlockK % kTileK == 0, "a block of A must be whole steps of 64 columns");
+  static_assert(kStages >= 2, "one slot is filled while another is read");
+  static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
+};
+
+using Element = Config::Element;
+using Ring = sm90::Ring<Config::kStages>;
+
+struct Problem {
+  const int* a_row_ptr;
+  const int* a_col_idx;
+  const int* b_row_ptr;
+  const int* b_col_idx;
+  int* counter;
+  int rows;   // block rows of A and C
+  int inner;  // block columns of A, block rows of B
+  int cols;   // block columns of B and C
+  int words;  // of 64 columns
+  int tiles;
+};
+
+// What the producer tells a consumer: where the tile lies and which steps of the ring are its own.
+struct Published {
+  int row;
+  int col;
+  int first_step;
+  int steps;  // below 0: no more tiles
+};
+
+// ---- shared memory -----------------------------------------------------------------------------------
+
+struct Shared {
+  unsigned char* memory;
+  uint32_t base;
+
+  __device__ __forceinline__ uint32_t a(int slot) const { return base + slot * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t b(int slot) const { return a(slot) + Config::kBytesA; }
+  __device__ __forceinline__ uint32_t out(int consumer) const {
+    return base + Config::kOffsetOut + consumer * Config::kOutBytes;
+  }
+  __device__ __forceinline__ uint32_t full(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
+  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
+  __device__ __forceinline__ uint32_t queue_full(int place) const { return full(2 * Config::kStages + place); }
+  __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
+  __device__ __forceinline__ volatile Published* queue() const {
+    return reinterpret_cast<volatile Published*>(memory + Config::kOffsetQueue);
+  }
+  __device__ __forceinline__ unsigned long long* masks() const {
+    return reinterpret_cast<unsigned long long*>(memory + Config::kOffsetTables);
+  }
+  __device__ __forceinline__ int* b_row_ptr(const Problem& p) const {
+    return reinterpret_cast<int*>(masks() + p.inner * p.words);
+  }
+  __device__ __forceinline__ int* a_row_ptr(const Problem& p) const { return b_row_ptr(p) + p.inner; }
+};
+
+__host__ __device__ constexpr int64_t table_bytes(int64_t rows, int64_t inner, int64_t cols) {
+  return inner * ((cols + 63) / 64) * 8 + 4 * inner + 4 * (rows + 1);
+}
+
+// All threads: B's pattern as masks, and both patterns' row bounds.
+__device__ __forceinline__ void build_tables(const Problem& p, const Shared& shared) {
+  for (int i = threadIdx.x; i < p.inner * p.words; i += Config::kThreads) {
+    shared.masks()[i] = 0;
+  }
+  for (int i = threadIdx.x; i <= p.rows; i += Config::kThreads) {
+    shared.a_row_ptr(p)[i] = p.a_row_ptr[i];
+  }
+  for (int i = threadIdx.x; i < p.inner; i += Config::kThreads) {
+    shared.b_row_ptr(p)[i] = p.b_row_ptr[i];
+  }
+  __syncthreads();
+  // One warp a block row of B, one lane a stored block.
+  for (int row = threadIdx.x / 32; row < p.inner; row += Config::kThreads / 32) {
+    const int end = p.b_row_ptr[row + 1];
+    for (int at = shared.b_row_ptr(p)[row] + threadIdx.x % 32; at < end; at += 32) {
+      const int col = p.b_col_idx[at];
+      atomicOr(&shared.masks()[row * p.words + col / 64], 1ull << (col % 64));
+    }
+  }
+}
+
+// ---- producer ----------------------------------------------------------------------------------------
+
+// Where block (inner, col) of B is stored, or -1.
+__device__ __forceinline__ int find_b(const Problem& p, const Shared& shared, int inner, int col) {
+  const unsigned long long* masks = shared.masks() + inner * p.words;
+  const unsigned long long bit = 1ull << (col % 64);
+  const unsigned long long word = masks[col / 64];
+  if ((word & bit) == 0) {
+    return -1;
+  }
+  int place = shared.b_row_ptr(p)[inner] + __popcll(word & (bit - 1));
+  for (int i = 0; i < col / 64; ++i) {
+    place += __popcll(masks[i]);
+  }
+  return place;
+}
+
+struct Tile {
+  int row = 0;
+  int col = 0;
+  int begin = 0;  // stored blocks of A's row
+  int end = 0;
+};
+
+__device__ __forceinline__ Tile tile_at(const Problem& p, const Shared& shared, int index) {
+  Tile tile;
+  if (index < p.tiles) {
+    const int group_tiles = Config::kGroupM * p.cols;
+    const int group = index / group_tiles;
+    const int within = index - group * group_tiles;
+    const int height = min(Config::kGroupM, p.rows - group * Config::kGroupM);  // the last may be lower
+    tile.row = group * Config::kGroupM + within % height;
+    tile.col = within / height;
+    tile.begin = shared.a_row_ptr(p)[tile.row];
+    tile.end = shared.a_row_ptr(p)[tile.row + 1];
+  }
+  return tile;
+}
+
+// One thread.
+__device__ __forceinline__ void copy_step(const Shared& shared, int slot, const CUtensorMap* map_a,
+                                          const CUtensorMap* map_b, int block_a, int block_b, int step) {
+  const uint32_t full = shared.full(slot);
+  sm90::barrier_expect(full, Config::kStageBytes);
+  sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, block_a * Config::kTileM, full, sm90::kEvictNormal);
+#pragma unroll
+  for (int panel = 0; panel < Config::kPanels; ++panel) {
+    sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, panel * 64,
+                  block_b * Config::kBlockK + step * Config::kTileK, full, sm90::kEvictNormal);
+  }
+}
+
+// One warp. The ticket after the next and the next tile's column indices are asked for a tile ahead.
+__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const CUtensorMap* map_a,
+                                        const CUtensorMap* map_b) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const int lane = threadIdx.x % 32;
+  Ring ring;
+  ring.parity = 1;  // the first visit to each slot need not wait
+  sm90::Ring<Config::kQueue> place;
+  place.parity = 1;
+  const auto ticket = [&] { return lane == 0 ? atomicAdd(p.counter, 1) : 0; };
+  const auto inner_of = [&](const Tile& tile, int base) {
+    return tile.begin + base + lane < tile.end ? p.a_col_idx[tile.begin + base + lane] : -1;
+  };
+  const auto publish = [&](const Tile& tile, int first_step, int steps) {
+    sm90::barrier_wait(shared.queue_empty(place.slot), place.parity);
+    if (lane == 0) {
+      volatile Published* entry = &shared.queue()[place.slot];
+      entry->row = tile.row;
+      entry->col = tile.col;
+      entry->first_step = first_step;
+      entry->steps = steps;
+      sm90::barrier_arrive(shared.queue_full(place.slot));
+    }
+    place.advance();
+  };
+
+  int index = __shfl_sync(kAll, ticket(), 0);
+  int pending = ticket();
+  Tile tile = tile_at(p, shared, index);
+  int inner = inner_of(tile, 0);
+  int first_step = 0;
+  while (index < p.tiles) {
+    const int next_index = __shfl_sync(kAll, pending, 0);
+    pending = ticket();
+    const Tile next = tile_at(p, shared, next_index);
+    const int next_inner = inner_of(next, 0);
+
+    int matches = 0;
+    for (int base = 0; base < tile.end - tile.begin; base += 32) {
+      const int here = base == 0 ? inner : inner_of(tile, base);
+      matches += __popc(__ballot_sync(kAll, here >= 0 && find_b(p, shared, here, tile.col) >= 0));
+    }
+    publish(tile, first_step, matches * Config::kStepsPerBlock);
+    first_step += matches * Config::kStepsPerBlock;
+    for (int base = 0; base < tile.end - tile.begin; base += 32) {
+      const int here = base == 0 ? inner : inner_of(tile, base);
+      const int block_b = here >= 0 ? find_b(p, shared, here, tile.col) : -1;
+      for (unsigned left = __ballot_sync(kAll, block_b >= 0); left != 0; left &= left - 1) {
+        const int from = __ffs(left) - 1;
+        const int block_b_here = __shfl_sync(kAll, block_b, from);
+        const int block_a_here = tile.begin + base + from;
+#pragma unroll
+        for (int step = 0; step < Config::kStepsPerBlock; ++step) {
+          sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
+          if (lane == 0) {
+            copy_step(shared, ring.slot, map_a, map_b, block_a_here, block_b_here, step);
+          }
+          ring.advance();
+        }
+      }
+    }
+    index = next_index;
+    tile = next;
+    inner = next_inner;
+  }
+  for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+    publish(tile, first_step, -1);
+  }
+}
+
+// ---- consumers -----------------------------------------------------------------------------------------
+
+using Sums = float[Config::kHalves][Config::kHalfSums];
+
+__device__ __forceinline__ void multiply_step(Sums& sums, uint32_t a, uint32_t b) {
+  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 1024);
+  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kPanelBytes, 1024);
+#pragma unroll
+  for (int k = 0; k < Config::kTileK / 16; ++k) {
+#pragma unroll
+    for (int half = 0; half < Config::kHalves; ++half) {
+      sm90::product(Element{}, sums[half], tile_a + half * (64 * 128 >> 4) + k * (32 >> 4), tile_b + k * (2048 >> 4));
+    }
+  }
+}
+
+// Each warp its own 16 rows of each half, with its own stores.
+__device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const CUtensorMap* map_c, int row,
+                                           int column) {
+  const int lane = threadIdx.x % 32;
+  const int warp_row = threadIdx.x / 32 % 4 * 16;
+  const int out_row = lane % 16;
+  const int out_chunk = lane / 16;
+  sm90::copy_out_wait_read<0>();  // the last tile has left; lane 0 issued its stores
+  __syncwarp();
+#pragma unroll
+  for (int half = 0; half < Config::kHalves; ++half) {
+#pragma unroll
+    for (int panel = 0; panel < Config::kPanels; ++panel) {
+      const uint32_t to = out + (half * Config::kPanels + panel) * Config::kOutPanelBytes + warp_row * 128;
+#pragma unroll
+      for (int pair = 0; pair < 4; ++pair) {
+        const float* s = sums[half] + panel * 32 + pair * 8;
+        const uint32_t chunk = (pair * 2 + out_chunk) ^ (out_row & 7);
+        sm90::store_matrices(to + out_row * 128 + chunk * 16, sm90::round_pair(Element{}, s[0], s[1]),
+                             sm90::round_pair(Element{}, s[2], s[3]), sm90::round_pair(Element{}, s[4], s[5]),
+                             sm90::round_pair(Element{}, s[6], s[7]));
+      }
+    }
+  }
+  sm90::proxy_fence();
+  __syncwarp();
+  if (lane == 0) {
+#pragma unroll
+    for (int i = 0; i < Config::kHalves * Config::kPanels; ++i) {
+      sm90::copy_out(map_c, out + i * Config::kOutPanelBytes + warp_row * 128, column + i % Config::kPanels * 64,
+                     row + i / Config::kPanels * 64 + warp_row, sm90::kEvictFirst);
+    }
+    sm90::copy_out_commit();
+  }
+}
+
+// One warp: has read what lies behind the barrier.
+__device__ __forceinline__ void release(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) {
+    sm90::barrier_arrive(barrier);
+  }
+}
+
+// One warpgroup: every other tile of the queue.
+__device__ __forceinline__ void consume(const Shared& shared, int consumer, const CUtensorMap* map_c) {
+  for (int number = consumer;; number += Config::kConsumers) {
+    const int place = number % Config::kQueue;
+    sm90::barrier_wait(shared.queue_full(place), number / Config::kQueue & 1);
+    const volatile Published* entry = &shared.queue()[place];
+    const int row = entry->row;
+    const int col = entry->col;
+    const int first_step = entry->first_step;
+    const int steps = entry->steps;
+    release(shared.queue_empty(place));
+    if (steps < 0) {
+      break;
+    }
+    Ring ring;
+    ring.slot = first_step % Config::kStages;
+    ring.parity = first_step / Config::kStages & 1;
+    Sums sums;
+#pragma unroll
+    for (int half = 0; half < Config::kHalves; ++half) {
+#pragma unroll
+      for (int i = 0; i < Config::kHalfSums; ++i) {
+        sums[half][i] = 0.0f;
+      }
+    }
+    int last_slot = 0;
+    sm90::pin(sums[0]);
+    sm90::pin(sums[1]);
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+      sm90::barrier_wait(shared.full(ring.slot), ring.parity);
+      sm90::products_begin();
+      multiply_step(sums, shared.a(ring.slot), shared.b(ring.slot));
+      sm90::products_commit();
+      if (step > 0) {
+        sm90::products_wait<1>();  // the step before: its slot is free
+        release(shared.empty(last_slot));
+      }
+      last_slot = ring.slot;
+      ring.advance();
+    }
+    sm90::products_wait<0>();
+    sm90::pin(sums[0]);
+    sm90::pin(sums[1]);
+    if (steps > 0) {
+      release(shared.empty(last_slot));
+    }
+    store_sums(sums, shared.out(consumer), map_c, row * Config::kTileM, col * Config::kTileN);
+  }
+  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+}
+
+__global__ void __launch_bounds__(Config::kThreads, 1)
+    sm90_bsr_bsr_gemm_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
+                             const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Shared shared{memory, sm90::shared_address(memory)};
+  const int warpgroup = threadIdx.x / 128;
+  if (threadIdx.x == 0) {
+    sm90::prefetch_map(&map_a);
+    sm90::prefetch_map(&map_b);
+    sm90::prefetch_map(&map_c);
+    for (int slot = 0; slot < Config::kStages; ++slot) {
+      sm90::barrier_init(shared.full(slot), 1);
+      sm90::barrier_init(shared.empty(slot), 4);  // the warps of the one consumer that reads it
+    }
+    for (int place = 0; place < Config::kQueue; ++place) {
+      sm90::barrier_init(shared.queue_full(place), 1);
+      sm90::barrier_init(shared.queue_empty(place), 4);
+    }
+    sm90::barrier_init_fence();
+  }
+  build_tables(p, shared);
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    sm90::registers_give_back<Config::kProducerRegisters>();
+    if (threadIdx.x < 32) {
+      produce(p, shared, &map_a, &map_b);
+    }
+  } else {
+    sm90::registers_take<Config::kConsumerRegisters>();
+    consume(shared, warpgroup - 1, &map_c);
+  }
+}
+
+bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+}  // namespace
+
+extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx,
+                                  const void* b_values, const int* b_row_ptr, const int* b_col_idx, void* c, int m,
+                                  int n, int k, void* workspace, size_t workspace_bytes, void* stream) {
+  if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || n % Config::kTileN != 0 || k % Config::kBlockK != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (!aligned_16(a_values) || !aligned_16(b_values) || !aligned_16(c) || !aligned_16(workspace) ||
+      workspace == nullptr || workspace_bytes < sizeof(int)) {
+    return cudaErrorInvalidValue;
+  }
+  const int rows = m / Config::kTileM;
+  const int inner = k / Config::kBlockK;
+  const int cols = n / Config::kTileN;
+  if (table_bytes(rows, inner, cols) > Config::kTableBytes) {
+    return cudaErrorInvalidValue;  // the pattern's tables must fit beside the ring
+  }
+  // The numbers of stored blocks are not known here: the maps cover as many as there can be.
+  const int64_t rows_a = static_cast<int64_t>(rows) * inner * Config::kTileM;
+  const int64_t rows_b = static_cast<int64_t>(inner) * cols * Config::kBlockK;
+  CUtensorMap map_a;
+  CUtensorMap map_b;
+  CUtensorMap map_c;
+  cudaError_t error =
+      sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
+  if (error == cudaSuccess) {
+    error = sm90::describe_matrix(&map_b, b_values, rows_b, Config::kTileN, Config::kTileK, 64);
+  }
+  if (error == cudaSuccess) {
+    error = sm90::describe_matrix(&map_c, c, m, n, 16, 64);
+  }
+  int device = 0;
+  int sms = 0;
+  if (error == cudaSuccess) {
+    error = cudaGetDevice(&device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(sm90_bsr_bsr_gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 Config::kSharedBytes);
+  }
+  if (error == cudaSuccess) {
+    error = cudaMemsetAsync(workspace, 0, sizeof(int), static_cast<cudaStream_t>(stream));
+  }
+  if (error != cudaSuccess) {
+    return error;
+  }
+  const Problem problem{a_row_ptr, a_col_idx, b_row_ptr, b_col_idx, static_cast<int*>(workspace),
+                        rows,      inner,     cols,      (cols + 63) / 64, rows * cols};
+  const int grid = problem.tiles < sms ? problem.tiles : sms;
+  sm90_bsr_bsr_gemm_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
+      problem, map_a, map_b, map_c);
+  return cudaGetLastError();
+}

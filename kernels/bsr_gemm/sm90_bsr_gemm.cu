@@ -1,0 +1,571 @@
+// C[m,n] = A_bsr[m,k] * B[k,n], 16-bit in and out, fp32 sums, for Hopper: TMA, warpgroup products, clusters.
+//
+// A cluster of CLUSTER CTAs computes 128 rows (one block row of A) x CLUSTER * TILE_N columns of C. It walks
+// the stored 128 x BLOCK_K blocks of that block row in steps of 64 columns, and reads for each step the 64
+// rows of B that the block's column index selects.
+//
+//                     CTA 0          CTA 1           The CTAs of a cluster need the same tiles of A: each
+//                 +------------+------------+        copies 128 / CLUSTER rows of it and multicasts them to
+//              64 |     B      |     B      |        all. Random patterns share no rows of B between block
+//                 +------------+------------+        rows, so B is not shared.
+//           64
+//         +----+  +------------+------------+        384 threads a CTA, one CTA an SM:
+//         |    |  |consumer 0  |consumer 0  | 64       warpgroup 0: producer. One warp walks the blocks
+//     128 | A  |  +------------+------------+            and starts the copies, the others idle.
+//         |    |  |consumer 1  |consumer 1  | 64       warpgroups 1, 2: consumers, 64 x TILE_N each,
+//         +----+  +------------+------------+            TILE_N / 2 fp32 sums a thread.
+//                     TILE_N       TILE_N
+//
+// Shared memory: a ring of STAGES slots, each A [128][64] (16 KiB) then B [TILE_N / 64][64][64] (TILE_N * 128
+// bytes), 128-byte swizzle as TMA writes it and wgmma reads it; 32 KiB through which C leaves (8 KiB twice for each
+// consumer); the order of the block rows; two mbarriers a slot. With 256 columns and 4 stages: 224 KiB and a bit.
+//
+// Persistent: clusters take tiles in turn. Tiles run down a group of GROUP_M block rows, then to the next
+// columns, so that the group's blocks of A and the running columns of B stay in L2. Block rows are taken
+// longest first, every second round of clusters in reverse, so that ragged rows even out. The ring runs across
+// tile borders: while consumers store C, the next tile's first steps land.
+// With STAGGER > 0 the second consumer
+// begins that many steps after the first, so that one rounds its sums while the other multiplies.
+//
+// DTYPE 2 (fp8, E4M3): B is given k-major, [n, k] row-major, since wgmma knows no other layout of 8-bit operands;
+// a step has 128 columns of A; C is bf16; k % 16 == 0.
+//
+// Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
+
+#include "sm90.cuh"
+
+#if !defined(TILE_N) || !defined(STAGES) || !defined(CLUSTER)
+#error "define TILE_N, STAGES and CLUSTER (kernel.yaml lists the variants)"
+#endif
+#ifndef BLOCK_K
+#define BLOCK_K 128
+#endif
+#ifndef GROUP_M
+#define GROUP_M 32
+#endif
+#ifndef POLICY_A  // L2 keeps the tiles: 0 as it sees fit, 1 shortly, 2 long
+#define POLICY_A 0
+#endif
+#ifndef POLICY_B
+#define POLICY_B 0
+#endif
+#ifndef LATE_STEP
+#define LATE_STEP 2
+#endif
+#ifndef ZIGZAG
+#define ZIGZAG 1
+#endif
+#ifndef DTYPE  // of A and B: 0 fp16, 1 bf16, 2 fp8 (E4M3); C has the first two's own type, bf16 for fp8
+#define DTYPE 0
+#endif
+#ifndef STAGGER
+#define STAGGER 0
+#endif
+
+namespace {
+
+struct Config {
+#if DTYPE == 0
+  using Element = sm90::Half;
+  using Result = sm90::Half;
+#elif DTYPE == 1
+  using Element = sm90::Bfloat16;
+  using Result = sm90::Bfloat16;
+#elif DTYPE == 2
+  using Element = sm90::Float8E4M3;
+  using Result = sm90::Bfloat16;
+#endif
+  static constexpr bool kFp8 = DTYPE == 2;
+  static constexpr int kElementBytes = kFp8 ? 1 : 2;
+  static constexpr int kTileM = 128;  // rows of a stored block
+  static constexpr int kTileN = TILE_N;
+  static constexpr int kRowBytes = 128;  // what the swizzle spans
+  static constexpr int kTileK = kRowBytes / kElementBytes;
+  static constexpr int kBlockK = BLOCK_K;
+  static constexpr int kStages = STAGES;
+  static constexpr int kCluster = CLUSTER;
+  static constexpr int kGroupM = GROUP_M;
+  static constexpr int kStagger = STAGGER;
+  static constexpr bool kZigzag = ZIGZAG != 0;
+  static constexpr uint64_t kPolicies[3] = {sm90::kEvictNormal, sm90::kEvictFirst, sm90::kEvictLast};
+  static constexpr uint64_t kPolicyA = kPolicies[POLICY_A];
+  static constexpr uint64_t kPolicyB = kPolicies[POLICY_B];
+
+  static constexpr int kConsumers = 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kConsumerM = kTileM / kConsumers;
+  static constexpr int kSums = kTileN / 2;  // a thread: 64 x TILE_N over 128 threads
+  // 65536 registers: 40 for each thread of the producer's warpgroup, 232 for the consumers'.
+  static constexpr int kProducerRegisters = 40;
+  static constexpr int kConsumerRegisters = 232;
+
+  static constexpr int kStepsPerBlock = kBlockK / kTileK;
+  static constexpr int kPanel = 64;  // columns of B or C in 128 bytes
+  static constexpr int kPanels = kTileN / kPanel;
+  static constexpr int kPanelBytes = kTileK * kRowBytes;  // of B, 16-bit types
+  static constexpr int kBytesA = kTileM * kRowBytes;
+  static constexpr int kBytesB = kElementBytes * kTileK * kTileN;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kRowsA = kTileM / kCluster;  // rows of A that one CTA copies for all
+  static constexpr int kOutBytes = kConsumerM * kRowBytes;  // one panel of a consumer's part of C
+  static constexpr int kOutPanels = 2;
+  static constexpr int kLatePairs = (kPanels - kOutPanels) * 16;  // a thread
+  static constexpr int kLateStep = LATE_STEP;
+
+  static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
+  static constexpr int kOffsetOut = kStages * kStageBytes;
+  static constexpr int kOffsetOrder = kOffsetOut + kConsumers * kOutPanels * kOutBytes;
+  static constexpr int kOffsetBarriers = kOffsetOrder + 2 * kMaxSortedRows;
+  static constexpr int kSharedBytes = kOffsetBarriers + 2 * 8 * kStages;
+  // Every warp of every consumer in the cluster says that it has read a slot.
+  static constexpr int kReleases = 4 * kConsumers * kCluster;
+
+  static_assert(kTileN == 128 || kTileN == 256, "products are written for 128 and 256 columns");
+  static_assert(kBlockK % kTileK == 0, "a stored block must be whole steps of 64 columns");
+  static_assert(kCluster == 1 || kCluster == 2 || kCluster == 4, "A's tile is cut into eighths of the swizzle's rows");
+  static_assert(kStages >= 2 && kStagger < kStages, "one slot is filled while another is read");
+  static_assert(kPanels == kOutPanels || kPanels == 2 * kOutPanels, "late panels take the early ones' memory");
+  static_assert(kStageBytes % 1024 == 0, "swizzled tiles begin at multiples of 1024 bytes");
+  static_assert(4 * kMaxSortedRows <= kStageBytes, "row lengths are sorted in the ring before it is filled");
+  static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
+};
+
+using Element = Config::Element;
+using Ring = sm90::Ring<Config::kStages>;
+
+constexpr int kStaggerBarrier = 1;
+
+struct Problem {
+  const int* row_ptr;
+  const int* col_idx;
+  int block_rows;
+  int tiles_n;  // columns of cluster tiles
+  int tiles;
+};
+
+struct Tile {
+  int row;  // place in the order of block rows
+  int col;
+};
+
+// ---- which tile ------------------------------------------------------------------------------------
+
+__device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
+  const int group_tiles = Config::kGroupM * p.tiles_n;
+  const int group = index / group_tiles;
+  const int within = index - group * group_tiles;
+  const int height = min(Config::kGroupM, p.block_rows - group * Config::kGroupM);  // the last may be lower
+  return {group * Config::kGroupM + within % height, within / height};
+}
+
+// Tile of this cluster in round `round`; at or beyond p.tiles: none, and none later.
+__device__ __forceinline__ int tile_index(int round) {
+  const int clusters = static_cast<int>(gridDim.x) / Config::kCluster;
+  const int cluster = static_cast<int>(blockIdx.x) / Config::kCluster;
+  return round * clusters + (round % 2 == 0 ? cluster : clusters - 1 - cluster);
+}
+
+// A tile as both sides walk it.
+struct Work {
+  int begin = 0;  // stored blocks of the tile's block row
+  int end = 0;
+  int row = 0;  // block row
+  int col = 0;  // column of cluster tiles
+  bool live = false;
+  bool backward = false;  // blocks from last to first
+
+  __device__ __forceinline__ int length() const { return end - begin; }
+  __device__ __forceinline__ int block(int i) const { return backward ? end - 1 - i : begin + i; }
+};
+
+__device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order, int round) {
+  Work work;
+  const int index = tile_index(round);
+  if (index < p.tiles) {
+    const Tile tile = tile_at(p, index);
+    work.row = p.block_rows <= Config::kMaxSortedRows ? order[tile.row] : tile.row;
+    work.col = tile.col;
+    work.begin = p.row_ptr[work.row];
+    work.end = p.row_ptr[work.row + 1];
+    work.live = true;
+    // Every second round walks back: L2 still has the blocks of A and the rows of B that were used last.
+    work.backward = Config::kZigzag && round % 2 == 1;
+  }
+  return work;
+}
+
+// All threads: block rows by falling length, equal ones in their own order. A row's place is the number of
+// rows before it. Every CTA does this for itself: it takes less time than a launch of its own.
+__device__ __forceinline__ void sort_rows(const Problem& p, int* lengths, uint16_t* order) {
+  if (p.block_rows > Config::kMaxSortedRows) {
+    return;
+  }
+  for (int row = threadIdx.x; row < p.block_rows; row += Config::kThreads) {
+    lengths[row] = p.row_ptr[row + 1] - p.row_ptr[row];
+  }
+  __syncthreads();
+  for (int row = threadIdx.x; row < p.block_rows; row += Config::kThreads) {
+    const int length = lengths[row];
+    int place = 0;
+    for (int other = 0; other < p.block_rows; ++other) {
+      place += lengths[other] > length || (lengths[other] == length && other < row);
+    }
+    order[place] = static_cast<uint16_t>(row);
+  }
+}
+
+// ---- producer --------------------------------------------------------------------------------------
+
+struct Shared {
+  uint32_t base;
+
+  __device__ __forceinline__ uint32_t a(int slot) const { return base + slot * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t b(int slot) const { return a(slot) + Config::kBytesA; }
+  __device__ __forceinline__ uint32_t out(int consumer, int panel) const {
+    return base + Config::kOffsetOut + (consumer * Config::kOutPanels + panel) * Config::kOutBytes;
+  }
+  __device__ __forceinline__ uint32_t full(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
+  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
+};
+
+// One thread: the copies of one step into a slot that all consumers of the cluster have left.
+__device__ __forceinline__ void copy_step(const Shared& shared, int slot, const CUtensorMap* map_a,
+                                          const CUtensorMap* map_b, int block, int inner, int step, int column,
+                                          uint32_t rank) {
+  const uint32_t full = shared.full(slot);
+  sm90::barrier_expect(full, Config::kStageBytes);
+  const int part = static_cast<int>(rank) * Config::kRowsA;
+  const int row_a = block * Config::kTileM + part;
+  if constexpr (Config::kCluster == 1) {
+    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, Config::kPolicyA);
+  } else {
+    sm90::copy_in_multicast(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
+                            (1 << Config::kCluster) - 1, Config::kPolicyA);
+  }
+  const int row_b = inner * Config::kBlockK + step * Config::kTileK;
+  if constexpr (Config::kFp8) {
+    sm90::copy_in(shared.b(slot), map_b, row_b, column, full, Config::kPolicyB);
+  } else {
+#pragma unroll
+    for (int panel = 0; panel < Config::kPanels; ++panel) {
+      sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b, full,
+                    Config::kPolicyB);
+    }
+  }
+}
+
+// One warp. Lanes hold the next 32 column indices; row bounds and first indices of the next tile are asked
+// for while this one is copied.
+__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const uint16_t* order,
+                                        const CUtensorMap* map_a, const CUtensorMap* map_b) {
+  const int lane = threadIdx.x % 32;
+  const uint32_t rank = Config::kCluster == 1 ? 0 : sm90::cluster_rank();
+  Ring ring;
+  ring.parity = 1;  // the first visit to each slot need not wait
+  Work work = work_at(p, order, 0);
+  int inner = lane < work.length() ? p.col_idx[work.block(lane)] : 0;
+  for (int round = 0; work.live; ++round) {
+    const Work next = work_at(p, order, round + 1);
+    const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
+    const int inner_next = lane < next.length() ? p.col_idx[next.block(lane)] : 0;
+    const int length = work.length();
+    for (int i = 0; i < length; ++i) {
+      if (i > 0 && i % 32 == 0) {
+        inner = i + lane < length ? p.col_idx[work.block(i + lane)] : 0;
+      }
+      const int inner_here = __shfl_sync(0xffffffffu, inner, i % 32);
+#pragma unroll
+      for (int step = 0; step < Config::kStepsPerBlock; ++step) {
+        sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
+        if (lane == 0) {
+          copy_step(shared, ring.slot, map_a, map_b, work.block(i), inner_here, step, column, rank);
+        }
+        ring.advance();
+      }
+    }
+    work = next;
+    inner = inner_next;
+  }
+}
+
+// ---- consumers -------------------------------------------------------------------------------------
+
+// One step's four products of 32 bytes of A's rows, added to the sums.
+__device__ __forceinline__ void multiply_step(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
+  // Within 128 bytes of k, an operand along k moves by 32 bytes; B along n by 16 rows.
+  constexpr int kNextB = Config::kFp8 ? 32 : 16 * Config::kRowBytes;
+  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 8 * Config::kRowBytes);
+  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    sm90::product(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (kNextB >> 4));
+  }
+}
+
+// Every warp tells every CTA of the cluster that it has read the slot: their copies of A come here too.
+__device__ __forceinline__ void release(const Shared& shared, int slot) {
+  const uint32_t lane = threadIdx.x % 32;
+  if constexpr (Config::kCluster == 1) {
+    if (lane == 0) {
+      sm90::barrier_arrive(shared.empty(slot));
+    }
+  } else {
+    if (lane < Config::kCluster) {
+      sm90::barrier_arrive_at(shared.empty(slot), lane);
+    }
+  }
+}
+
+// C leaves in panels of 64 columns, each warp its own 16 rows with its own stores, so that no warp waits for another.
+// There is memory for two panels a consumer. The first two leave at once; the others wait as rounded pairs in registers
+// while the next tile's products have begun, and leave a few steps later, when the memory is free again.
+struct Late {
+  uint32_t pairs[Config::kLatePairs];
+  int row;
+  int column;
+  bool waiting = false;
+};
+
+__device__ __forceinline__ uint32_t round_sums(const float (&sums)[Config::kSums], int pair) {
+  return sm90::round_pair(Config::Result{}, sums[2 * pair], sums[2 * pair + 1]);
+}
+
+// One warp: a panel's 16 pairs a thread, laid out as TMA reads them, stored. `pair(i)` gives the thread's pair i.
+template <typename Pair>
+__device__ __forceinline__ void store_panel(const Shared& shared, int consumer, int panel, const CUtensorMap* map_c,
+                                            int row, int column, Pair pair) {
+  const int lane = threadIdx.x % 32;
+  const int warp_row = threadIdx.x / 32 % 4 * 16;
+  // The lane's row in its stmatrix, and which of two neighbouring groups of 8 columns it addresses.
+  const int out_row = lane % 16;
+  const int out_chunk = lane / 16;
+  const uint32_t out = shared.out(consumer, panel % Config::kOutPanels) + warp_row * 128;
+#pragma unroll
+  for (int i = 0; i < Config::kPanel / 16; ++i) {
+    const uint32_t chunk = (i * 2 + out_chunk) ^ (out_row & 7);
+    sm90::store_matrices(out + out_row * 128 + chunk * 16, pair(4 * i), pair(4 * i + 1), pair(4 * i + 2),
+                         pair(4 * i + 3));
+  }
+  sm90::proxy_fence();
+  __syncwarp();
+  if (lane == 0) {
+    sm90::copy_out(map_c, out, column + panel * Config::kPanel, row + warp_row, sm90::kEvictFirst);
+    sm90::copy_out_commit();
+  }
+}
+
+// The stores that read the panels' memory last have read it; lane 0 issued them.
+__device__ __forceinline__ void wait_for_panels() {
+  sm90::copy_out_wait_read<0>();
+  __syncwarp();
+}
+
+__device__ __forceinline__ void store_late(Late& late, const Shared& shared, int consumer, const CUtensorMap* map_c) {
+  wait_for_panels();
+#pragma unroll
+  for (int panel = Config::kOutPanels; panel < Config::kPanels; ++panel) {
+    store_panel(shared, consumer, panel, map_c, late.row, late.column,
+                [&](int i) { return late.pairs[(panel - Config::kOutPanels) * 16 + i]; });
+  }
+  late.waiting = false;
+}
+
+__device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], Late& late, const Shared& shared,
+                                           int consumer, const CUtensorMap* map_c, int row, int column) {
+  wait_for_panels();
+#pragma unroll
+  for (int panel = 0; panel < Config::kOutPanels; ++panel) {
+    store_panel(shared, consumer, panel, map_c, row, column,
+                [&](int i) { return round_sums(sums, panel * 16 + i); });
+  }
+  if constexpr (Config::kLatePairs > 0) {
+#pragma unroll
+    for (int i = 0; i < Config::kLatePairs; ++i) {
+      late.pairs[i] = round_sums(sums, Config::kOutPanels * 16 + i);
+    }
+    late.row = row;
+    late.column = column;
+    late.waiting = true;
+  }
+}
+
+// One warpgroup.
+__device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const uint16_t* order, int consumer,
+                                        const CUtensorMap* map_c) {
+  const uint32_t rank = Config::kCluster == 1 ? 0 : sm90::cluster_rank();
+  const uint32_t part_a = consumer * Config::kConsumerM * Config::kRowBytes;
+  Ring ring;
+  Late late;
+  bool may_begin = consumer == 1;  // the second consumer has been let go
+  if (Config::kStagger > 0 && consumer == 1) {
+    sm90::named_sync(kStaggerBarrier, 256);
+  }
+  Work work = work_at(p, order, 0);
+  for (int round = 0; work.live; ++round) {
+    const Work next = work_at(p, order, round + 1);
+    const int steps = work.length() * Config::kStepsPerBlock;
+    float sums[Config::kSums];
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i) {
+      sums[i] = 0.0f;
+    }
+    int last_slot = 0;
+    sm90::pin(sums);
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+      if (Config::kStagger > 0 && !may_begin && step == Config::kStagger) {
+        sm90::named_arrive(kStaggerBarrier, 256);
+        may_begin = true;
+      }
+      sm90::barrier_wait(shared.full(ring.slot), ring.parity);
+      sm90::products_begin();
+      multiply_step(sums, shared.a(ring.slot) + part_a, shared.b(ring.slot));
+      sm90::products_commit();
+      if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
+        store_late(late, shared, consumer, map_c);
+      }
+      if (step > 0) {
+        sm90::products_wait<1>();  // the step before: its slot is free
+        release(shared, last_slot);
+      }
+      last_slot = ring.slot;
+      ring.advance();
+    }
+    sm90::products_wait<0>();
+    sm90::pin(sums);
+    if (steps > 0) {
+      release(shared, last_slot);
+    }
+    if (Config::kLatePairs > 0 && late.waiting) {
+      store_late(late, shared, consumer, map_c);  // the tile was too short
+    }
+    store_sums(sums, late, shared, consumer, map_c, work.row * Config::kTileM + consumer * Config::kConsumerM,
+               (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN);
+    work = next;
+  }
+  if (Config::kStagger > 0 && !may_begin) {
+    sm90::named_arrive(kStaggerBarrier, 256);  // no tile was long enough
+  }
+  if (Config::kLatePairs > 0 && late.waiting) {
+    store_late(late, shared, consumer, map_c);
+  }
+  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+}
+
+__global__ void __launch_bounds__(Config::kThreads, 1)
+    sm90_bsr_gemm_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
+                         const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Shared shared{sm90::shared_address(memory)};
+  auto* order = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
+  const int warpgroup = threadIdx.x / 128;
+
+  if (threadIdx.x == 0) {
+    sm90::prefetch_map(&map_a);
+    sm90::prefetch_map(&map_b);
+    sm90::prefetch_map(&map_c);
+    for (int slot = 0; slot < Config::kStages; ++slot) {
+      sm90::barrier_init(shared.full(slot), 1);
+      sm90::barrier_init(shared.empty(slot), Config::kReleases);
+    }
+    sm90::barrier_init_fence();
+  }
+  sort_rows(p, reinterpret_cast<int*>(memory), order);
+  // The lengths were read from the ring by ordinary loads; now the copy engine may write there.
+  sm90::proxy_fence();
+  if constexpr (Config::kCluster == 1) {
+    __syncthreads();
+  } else {
+    sm90::cluster_sync();  // the others' barriers must exist before anybody copies or arrives there
+  }
+
+  if (warpgroup == 0) {
+    sm90::registers_give_back<Config::kProducerRegisters>();
+    if (threadIdx.x < 32) {
+      produce(p, shared, order, &map_a, &map_b);
+    }
+  } else {
+    sm90::registers_take<Config::kConsumerRegisters>();
+    consume(p, shared, order, warpgroup - 1, &map_c);
+  }
+  if constexpr (Config::kCluster > 1) {
+    __syncwarp();
+    sm90::cluster_sync();  // nobody leaves while others may still copy or arrive here
+  }
+}
+
+bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+}  // namespace
+
+extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx, const void* b, void* c,
+                              int m, int n, int k, void* /*workspace*/, size_t /*workspace_bytes*/, void* stream) {
+  if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || k % Config::kBlockK != 0 || n % 8 != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (!aligned_16(a_values) || !aligned_16(b) || !aligned_16(c)) {
+    return cudaErrorInvalidValue;
+  }
+  constexpr int kClusterN = Config::kCluster * Config::kTileN;
+  const int block_rows = m / Config::kTileM;
+  const int tiles_n = (n + kClusterN - 1) / kClusterN;
+  // The number of stored blocks is not known here: the map covers as many as there can be.
+  const int64_t rows_a = static_cast<int64_t>(block_rows) * (k / Config::kBlockK) * Config::kTileM;
+  if (static_cast<int64_t>(block_rows) * tiles_n > INT32_MAX / 2 || rows_a > INT32_MAX) {
+    return cudaErrorInvalidValue;  // tile numbers and coordinates are ints
+  }
+  CUtensorMap map_a;
+  CUtensorMap map_b;
+  CUtensorMap map_c;
+  cudaError_t error = sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlockK, Config::kRowsA, Config::kTileK,
+                                            Config::kElementBytes);
+  if (error == cudaSuccess) {
+    error = Config::kFp8 ? sm90::describe_matrix(&map_b, b, n, k, Config::kTileN, Config::kTileK, 1)
+                         : sm90::describe_matrix(&map_b, b, k, n, Config::kTileK, Config::kPanel);
+  }
+  if (error == cudaSuccess) {
+    error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
+  }
+  int device = 0;
+  int sms = 0;
+  if (error == cudaSuccess) {
+    error = cudaGetDevice(&device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error =
+        cudaFuncSetAttribute(sm90_bsr_gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Config::kSharedBytes);
+  }
+  if (error != cudaSuccess) {
+    return error;
+  }
+  const Problem problem{a_row_ptr, a_col_idx, block_rows, tiles_n, block_rows * tiles_n};
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = Config::kCluster;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t launch = {};
+  launch.blockDim = dim3(Config::kThreads);
+  launch.dynamicSmemBytes = Config::kSharedBytes;
+  launch.stream = static_cast<cudaStream_t>(stream);
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  // Where clusters are large, some SMs may be left over; a cluster that had to wait would come too late.
+  int clusters = sms / Config::kCluster;
+  if (Config::kCluster > 2) {
+    launch.gridDim = dim3(clusters * Config::kCluster);
+    error = cudaOccupancyMaxActiveClusters(&clusters, sm90_bsr_gemm_kernel, &launch);
+    if (error != cudaSuccess) {
+      return error;
+    }
+  }
+  // As many rounds as all clusters need, but no more clusters than fill them: rounds of equal tiles then stay in
+  // step and meet in L2.
+  const int rounds = (problem.tiles + clusters - 1) / clusters;
+  launch.gridDim = dim3((problem.tiles + rounds - 1) / rounds * Config::kCluster);
+  error = cudaLaunchKernelEx(&launch, sm90_bsr_gemm_kernel, problem, map_a, map_b, map_c);
+  return error != cudaSuccess ? error : cudaGetLastError();
+}
