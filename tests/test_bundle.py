@@ -172,6 +172,7 @@ class TestBadInput:
             "output": tmp_path / "b.tar",
             "runtime": "host",
             "pythons": (),
+            "sources": ("003",),
             "runner": False,
             "cores": 1,
         }

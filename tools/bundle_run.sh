@@ -40,10 +40,11 @@ for engine in docker podman; do
     say "running in the bundle's image, in $engine; figures are not measured there"
     "$engine" image inspect "$BUNDLE_IMAGE" > /dev/null 2>&1 ||
         "$engine" load --quiet --input "$here/prebuilt/images/$BUNDLE_TARGET/toolchain/image.tar" >&2
+    mkdir -p "$here/home" # where the key that signs the report stays
     # shellcheck disable=SC2086 # no mapping is no word
     exec "$engine" run --rm $mapping --network none --user "$(id -u):$(id -g)" \
         --security-opt no-new-privileges --cap-drop ALL \
-        --volume "$here:$here" --workdir "$here/source" --env HOME=/tmp \
+        --volume "$here:$here" --workdir "$here/source" --env HOME="$here/home" \
         --env ASSAY_WHEELHOUSE --env PIP_NO_INDEX --env ASSAY_COMMIT="$BUNDLE_COMMIT" \
         "$BUNDLE_IMAGE" python3 "$here/source/assay" reproduce --runtime host \
         --target "$BUNDLE_TARGET" --prebuilt "$here/prebuilt" "$@"

@@ -12,10 +12,9 @@ from assay.errors import BadInput
 from assay.evidence import runner_image_path, sbom_path, toolchain_image_path
 from assay.image import make_image
 from assay.images.obtain import folder_of
-from assay.io import load_yaml, read_record, write_bytes, write_record
+from assay.io import read_record, write_bytes, write_record
 from assay.progress import say
 from assay.records.images import ImageRecord
-from assay.records.plan import RunConfig
 from assay.request import Options, git_state, make_request, write_request
 from assay.run import run_workflow
 from assay.wheelhouse import fetch
@@ -33,6 +32,8 @@ class BundlePlan:
     runtime: str
     pythons: tuple[str, ...]
     """Versions of the node's Python; empty for that of this machine."""
+    sources: tuple[str, ...]
+    """Sources whose kernels are packed."""
     runner: bool
     cores: int
 
@@ -44,7 +45,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
     MissingEnvironment.
     """
     catalog = load_catalog(root)
-    catalog.check_selection((), [plan.target])
+    catalog.check_selection(plan.sources, [plan.target])
     for version in plan.pythons:
         if not re.fullmatch(r"3\.\d\d?", version) or int(version[2:]) < 11:
             raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
@@ -52,7 +53,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
         raise BadInput(f"{plan.output}: is a directory; name the archive's file")
     options = Options(
         run=f"bundle_{plan.target}",
-        sources=tuple(load_yaml(RunConfig, root / "config" / "config.yaml").sources),
+        sources=plan.sources,
         targets=(plan.target,),
         runtime=plan.runtime,
         executor="local",

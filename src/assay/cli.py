@@ -253,6 +253,9 @@ def bundle(
         list[str] | None,
         typer.Option(help="Python version of the node, as 3.12; repeatable.", show_default="this"),
     ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option(help="Source id, to pack only its kernels; repeatable.")
+    ] = None,
     runner: Annotated[
         bool, typer.Option("--runner", help="Put the image that measures in, too: several GB.")
     ] = False,
@@ -265,6 +268,7 @@ def bundle(
         output=output or Path(f"assay-{target}.tar"),
         runtime=runtime.value if runtime else defaults.runtime,
         pythons=tuple(python or ()),
+        sources=tuple(source or defaults.sources),
         runner=runner,
         cores=cores or os.cpu_count() or 1,
     )

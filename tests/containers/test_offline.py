@@ -1,0 +1,58 @@
+"""A real bundle on a node without a route: packed here, unpacked and run in a network namespace."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = "003"
+"""The source with the fewest binaries: one program of CUTLASS."""
+
+
+def isolated() -> str | None:
+    """Why no network namespace can be made here; None when one can."""
+    if shutil.which("unshare") is None:
+        return "there is no unshare"
+    made = subprocess.run(["unshare", "--net", "true"], check=False, capture_output=True)
+    return None if made.returncode == 0 else "making a network namespace takes root"
+
+
+def run(command: list[str], folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout + done.stderr
+
+
+@pytest.mark.compiler
+@pytest.mark.skipif(isolated() is not None, reason=str(isolated()))
+def test_a_bundle_runs_where_there_is_no_network(tmp_path: Path, toolchain: object):
+    checkout = tmp_path / "checkout"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{ROOT}", checkout], check=True)
+    (checkout / ".toolchain").symlink_to(ROOT / ".toolchain")
+    archive = tmp_path / "bundle.tar"
+    given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    run(
+        [str(checkout / "assay"), "bundle", "--target", "h100", "--source", SOURCE,
+         "--runtime", "host", "--output", str(archive)],
+        checkout, ASSAY_NO_VENV="1", ASSAY_PYTHON=sys.executable, **given, **pip,
+    )  # fmt: skip
+    with tarfile.open(archive) as tar:
+        tar.extractall(tmp_path / "node", filter="data")
+    node = tmp_path / "node" / "assay-h100"
+    base = Path(sys.base_prefix) / "bin"
+    said = run(
+        ["unshare", "--net", "/bin/sh", str(node / "run.sh"), "--source", SOURCE,
+         "--runtime", "host", "--run", "offline"],
+        node, PATH=f"{base}:/usr/bin:/bin:/usr/sbin:/sbin", HOME=str(tmp_path / "node_home"),
+    )  # fmt: skip
+    assert "running with" in said
+    assert (node / "source" / "reports" / "offline" / "attestation.json").is_file()
+    assert "compiling" not in said, "what was built beforehand was built again"
