@@ -38,6 +38,8 @@ def checkout(tmp_path: Path) -> Path:
     write(root / ".gitignore", "/results/\n")
     write(root / "results" / "mine", "not part of the project")
     subprocess.run(["git", "init", "-q", root], check=True)
+    subprocess.run(["git", "-C", root, "add", "."], check=True)
+    write(root / "signing.pem", "the user's own, and in nobody's way")
     return root
 
 

@@ -45,14 +45,13 @@ class Contents:
 
 
 def source_files(root: Path) -> list[str]:
-    """The project's own files, relative to ``root``, as git lists them.
+    """The project's own files, relative to ``root``: what git tracks, and nothing beside it.
 
     Raises MissingEnvironment where git does not tell them from the user's.
     """
     try:
         listed = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others",
-             "--exclude-standard"],
+            ["git", "-C", str(root), "ls-files", "-z"],
             capture_output=True, check=True,
         ).stdout  # fmt: skip
     except (OSError, subprocess.CalledProcessError) as error:

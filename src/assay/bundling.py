@@ -15,8 +15,8 @@ from assay.images.obtain import folder_of
 from assay.io import read_record, write_bytes, write_record
 from assay.progress import say
 from assay.records.images import ImageRecord
-from assay.request import Options, git_state, make_request, write_request
-from assay.run import run_workflow
+from assay.request import Options, git_state, make_request, written_request
+from assay.run import only_run, run_workflow
 from assay.wheelhouse import fetch
 
 IMAGE_PYTHON = "3.11"
@@ -67,8 +67,8 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
     request = make_request(root, catalog, options)
     if plan.runner and request.runtime == "host":
         raise BadInput("--runner needs a container runtime, and --runtime came to host")
-    path = write_request(root, request, scratch=False)
-    run_workflow(root, request, path, cores=plan.cores, goal="portable")
+    with only_run(root, request.run), written_request(root, request, scratch=False) as path:
+        run_workflow(root, request, path, cores=plan.cores, goal="portable")
     run_dir = root / "results" / request.run
     images: dict[str, Path] = {}
     image_id = None

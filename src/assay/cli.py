@@ -25,13 +25,14 @@ from assay.image import make_image
 from assay.io import load_yaml, read_record
 from assay.listing import claim_rows
 from assay.plan import make_plan
+from assay.progress import leave_on_signals
 from assay.published import trusted_keys
 from assay.rebuild import check as check_rebuild
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import texts_of
-from assay.request import Options, git_state, make_request, write_request
-from assay.run import run_workflow
+from assay.request import Options, git_state, make_request, written_request
+from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
 from assay.timings import collect_timings, stage_totals, timeline
@@ -155,8 +156,8 @@ def reproduce(
     request = make_request(ROOT, catalog, options)
     plan = make_plan(catalog, request)
     console.show_plan(plan)
-    path = write_request(ROOT, request, scratch=dry_run)
-    run_workflow(ROOT, request, path, cores=cores or os.cpu_count() or 1, dry_run=dry_run)
+    with only_run(ROOT, request.run), written_request(ROOT, request, scratch=dry_run) as path:
+        run_workflow(ROOT, request, path, cores=cores or os.cpu_count() or 1, dry_run=dry_run)
     if not dry_run:
         if timings:
             _tell_timings(ROOT / "results" / request.run)
@@ -369,6 +370,7 @@ def version() -> None:
 def main() -> None:
     """Run the command line; whatever is wrong becomes one sentence and an exit code."""
     arguments = sys.argv[1:]
+    leave_on_signals()
     try:
         code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
     except AssayError as error:

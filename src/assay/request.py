@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,11 +216,15 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
         return os.environ.get("ASSAY_COMMIT"), None
 
 
-def write_request(root: Path, request: Request, *, scratch: bool) -> Path:
-    """Write request.json, untouched when nothing changed; to a scratch directory for dry runs."""
-    folder = (
-        Path(tempfile.mkdtemp(prefix="assay-dry-")) if scratch else root / "results" / request.run
-    )
-    path = folder / "request.json"
-    write_record_if_changed(request, path)
-    return path
+@contextmanager
+def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[Path]:
+    """request.json, untouched when nothing changed; for a dry run one that goes away again."""
+    folder = root / "results" / request.run
+    if scratch:
+        folder = Path(tempfile.mkdtemp(prefix="assay-dry-"))
+    try:
+        write_record_if_changed(request, folder / "request.json")
+        yield folder / "request.json"
+    finally:
+        if scratch:
+            shutil.rmtree(folder, ignore_errors=True)

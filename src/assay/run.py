@@ -1,14 +1,21 @@
 """Starting Snakemake on a request, and turning its end into the right exit code."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.progress import exclusive
 from assay.records.plan import Request
 
+GRACE_S = 60.0
+"""Time that jobs have to remove their containers when the run is interrupted."""
 ERRORS: dict[int, type[AssayError]] = {1: CheckFailed, 2: BadInput, 3: MissingEnvironment}
 
 
@@ -34,19 +41,54 @@ def run_workflow(
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
-        "--cores", str(cores),
+        "--cores", str(cores), "--nolock",
         "--config", f"request={named}",
     ]  # fmt: skip
     if dry_run:
         command += ["--dry-run"]
-    ended = subprocess.run(command, cwd=root, check=False)
-    if ended.returncode == 0:
+    code = _run(command, root)
+    if code == 0:
         return
     failures = sorted((run_dir / "failures").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
     if failures:
         first = json.loads(failures[0].read_text())
         raise ERRORS.get(first["exit_code"], CheckFailed)(f"{first['step']}: {first['message']}")
     raise CheckFailed(
-        f"the workflow ended with code {ended.returncode}; its last words are above, "
+        f"the workflow ended with code {code}; its last words are above, "
         f"logs are under {run_dir / 'logs'}"
     )
+
+
+@contextmanager
+def only_run(root: Path, name: str) -> Iterator[None]:
+    """Hold the run ``name`` of this checkout; waits, saying so, while another process has it.
+
+    Snakemake's own locks outlive a killed process; this one does not.
+    """
+    folder = root / "results"
+    folder.mkdir(exist_ok=True)
+    waiting = f"another process is at run '{name}' of this checkout; waiting for it"
+    with exclusive(folder / f".{name}.lock", waiting):
+        yield
+
+
+def _run(command: Sequence[str], root: Path) -> int:
+    """Exit code of the workflow; its jobs end with it when this process is interrupted."""
+    process = subprocess.Popen(command, cwd=root, start_new_session=True)
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the workflow and its jobs to end, and see to it that they do."""
+    for number, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, None)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        try:
+            process.wait(patience)
+            return
+        except subprocess.TimeoutExpired:
+            continue

@@ -22,7 +22,7 @@ from assay.io import read_record, write_bytes, write_record, write_record_if_cha
 from assay.judge import judge as judge_evidence
 from assay.platform_probe import assert_allocation, record_platform, slurm_allocation
 from assay.profile import profile_arm
-from assay.progress import say
+from assay.progress import leave_on_signals, say
 from assay.published import trusted_keys
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
@@ -276,6 +276,7 @@ def run_step(
     sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the command
     line finds the exit code it owes its caller. Says how long the step took.
     """
+    leave_on_signals()
     run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
     try:

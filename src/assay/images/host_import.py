@@ -69,9 +69,7 @@ def import_host(
         with exclusive(folder.with_suffix(".lock"), f"another process makes {tag}; waiting for it"):
             known = _known(client, folder, tag)
             if known is not None:
-                return known.model_copy(
-                    update={"runtime": runtime, "engine": engine_name(client, runtime)}
-                )
+                return known.model_copy(update={"runtime": runtime, "engine": engine_name(client)})
             return _import(inputs, target, client, runtime, python, extra, system, folder, tag)
     except OSError as error:
         raise MissingEnvironment(
@@ -175,7 +173,7 @@ def _import(
             target=target.id,
             role="runner",
             runtime=runtime,
-            engine=engine_name(client, runtime),
+            engine=engine_name(client),
             definition=folder.name,
             tag=tag,
             image_id=image,

@@ -94,7 +94,7 @@ def _describe(
         target=definition.target.id,
         role=definition.role,
         runtime=runtime,
-        engine=engine_name(client, runtime),
+        engine=engine_name(client),
         definition=definition.digest,
         tag=definition.tag,
         image_id=archive.image_id,
@@ -128,11 +128,13 @@ def _load(client: docker.DockerClient, definition: Definition, made: Archive, pa
     engine_work.load(client, path)
 
 
-def engine_name(client: docker.DockerClient, runtime: RuntimeName) -> str:
+def engine_name(client: docker.DockerClient) -> str:
     """Name and version of an engine, as one phrase."""
     with engine_work.asking(client, "asking for its version"):
-        version = client.version()["Version"]
-    return f"{'Podman' if runtime == 'podman' else 'Docker Engine'} {version}"
+        told = client.version()
+    components = {part.get("Name") for part in told.get("Components") or ()}
+    name = "Podman" if "Podman Engine" in components else "Docker Engine"
+    return f"{name} {told.get('Version', 'of unknown version')}"
 
 
 def _gather(root: Path, definition: Definition, cache: Path) -> _Inputs:

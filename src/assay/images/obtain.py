@@ -152,7 +152,7 @@ def _into_engine(
     return record.model_copy(
         update={
             "runtime": runtime,
-            "engine": engine_name(client, runtime),
+            "engine": engine_name(client),
             "image_id": found["Id"],
         }
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.errors import CheckFailed, MissingEnvironment
 from assay.io import sha256_file
+from assay.progress import say
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import Outcome, Task
 from assay.runtimes.driver import find_driver
@@ -140,6 +141,8 @@ class ApptainerRuntime:
                 )
                 if run.returncode == 0:
                     self._isolation = (arguments, without)
+                    if without:
+                        say(f"{Path(self.program).name} runs its containers with {without}")
                     break
             else:
                 said = " ".join(run.stderr.split())[-300:]

@@ -39,7 +39,12 @@ def connect(name: str) -> docker.DockerClient:
     try:
         client = _client(name, url)
         architecture = client.version().get("Arch", "")
-    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+    except (
+        docker.errors.DockerException,
+        requests.exceptions.RequestException,
+        ValueError,  # an address that is none
+        AttributeError,  # an answer that is no object
+    ) as error:
         raise MissingEnvironment(
             f"{_PROGRAM[name]} at {url} does not answer ({reason(error)}); {_START[name]}"
         ) from error

@@ -51,7 +51,8 @@ class EngineRuntime:
             raise MissingEnvironment(f"{name} does not answer: {reason(error)}") from error
         components = {one.get("Name") for one in version.get("Components") or ()}
         self.is_podman = "Podman Engine" in components
-        self._described = f"{'Podman' if self.is_podman else 'Docker Engine'} {version['Version']}"
+        number = version.get("Version", "of unknown version")
+        self._described = f"{'Podman' if self.is_podman else 'Docker Engine'} {number}"
         self._access: gpus.Access | None = None
 
     def describe(self) -> str:
