@@ -1,4 +1,4 @@
-"""A run that is interrupted takes its workflow and its jobs with it; a run has its name to itself."""
+"""An interrupted run takes its workflow and its jobs with it; a run has its name to itself."""
 
 import os
 import signal

@@ -102,10 +102,11 @@ def _json(document: object) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
-def verify_archive(path: Path) -> tuple[str, tuple[str, ...]]:
+def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, ...]]:
     """Image id and layers' digests, computed from an archive's own bytes.
 
-    Raises OSError, tarfile.TarError, and ValueError or KeyError where a part is missing.
+    Raises OSError, tarfile.TarError, and ValueError or KeyError where a part is missing, or where
+    loading it would name anything but ``tag``.
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []
@@ -120,6 +121,8 @@ def verify_archive(path: Path) -> tuple[str, tuple[str, ...]]:
                 found[member.name] = hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
     if len(manifest) != 1:
         raise ValueError("it does not hold exactly one image")
+    if tag is not None and manifest[0].get("RepoTags") != [tag]:
+        raise ValueError(f"it would name {manifest[0].get('RepoTags')} instead of {tag}")
     return (
         f"sha256:{found[manifest[0]['Config']]}",
         tuple(f"sha256:{found[name]}" for name in manifest[0]["Layers"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import docker
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.images import engine_work
 from assay.images.archive import verify_archive
 from assay.images.definition import Definition, define
@@ -109,14 +109,22 @@ def _find(
 
 def read_image(folder: Path, definition: Definition) -> ImageRecord:
     """The record of a folder. Raises CheckFailed when it is not the one of ``definition``."""
-    record = read_record(ImageRecord, folder / RECORD)
+    try:
+        record = read_record(ImageRecord, folder / RECORD)
+    except BadInput as error:
+        raise CheckFailed(f"{error}; remove {folder} and start again") from error
     named = (record.target, record.role, record.definition)
     if named != (definition.target.id, definition.role, definition.digest):
         raise CheckFailed(
             f"{folder}: holds {record.tag}, and this checkout defines {definition.tag}: use the "
             "checkout that the image was made with, or make the image again"
         )
-    check_file(folder / SBOM, record.sbom_sha256)
+    try:
+        check_file(folder / SBOM, record.sbom_sha256)
+    except CheckFailed as error:
+        raise CheckFailed(
+            f"{folder / SBOM} was changed: remove {folder} and start again"
+        ) from error
     return record
 
 
@@ -124,7 +132,7 @@ def _verify(folder: Path, record: ImageRecord) -> None:
     """Raise CheckFailed unless the archive holds what the record says."""
     path = folder / ARCHIVE
     try:
-        image, layers = verify_archive(path)
+        image, layers = verify_archive(path, record.tag)
     except (OSError, tarfile.TarError, ValueError, KeyError, TypeError) as error:
         raise CheckFailed(
             f"{path}: cannot be read as an image ({error}); remove {folder} and start again"
