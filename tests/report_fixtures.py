@@ -184,7 +184,7 @@ comparisons:
 PROTOCOLS = """
 schema: assay/protocols/1
 protocols:
-  - {id: standard, processes: 5, blocks: 2, samples: 3, l2: cold, timer: events,
+  - {id: standard, processes: 5, blocks: 3, samples: 3, l2: cold, timer: events,
      warmup_min_ms: 60.0, warmup_max_ms: 1500.0, warmup_stable_fraction: 0.01,
      telemetry_interval_ms: 25.0, checked_turns: 0.25}
 """

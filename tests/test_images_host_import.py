@@ -33,6 +33,8 @@ SECRET = (
     "var/lib/secret",
 )
 WANTED = (
+    # Without it every start of PyTorch would compile it anew.
+    "usr/lib/python3/dist-packages/torch/__pycache__/x.pyc",
     "etc/os-release",
     "opt/tool/bin/tool",
     "usr/bin/python3",
@@ -42,7 +44,6 @@ WANTED = (
 )
 BULK = (
     "opt/nvidia/nsight-systems/2025/host/x",
-    "usr/lib/python3/dist-packages/torch/__pycache__/x.pyc",
     "usr/local/cuda-13.0/targets/x86_64-linux/lib/libcublas_static.a",
     "usr/share/doc/x",
     "usr/src/linux/Makefile",
