@@ -104,6 +104,7 @@ class Engine:
             self.process = subprocess.Popen(
                 arguments,
                 env={**os.environ, "PATH": path, **variables},
+                cwd=self.directory,  # where Podman's monitor notes a lack of memory
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
