@@ -12,15 +12,13 @@ from assay.errors import BadInput
 from assay.evidence import runner_image_path, sbom_path, toolchain_image_path
 from assay.image import make_image
 from assay.images.obtain import folder_of
+from assay.images.wheels import PYTHON as IMAGE_PYTHON
 from assay.io import read_record, write_bytes, write_record
 from assay.progress import say
 from assay.records.images import ImageRecord
 from assay.request import Options, git_state, make_request, written_request
 from assay.run import only_run, run_workflow
 from assay.wheelhouse import fetch
-
-IMAGE_PYTHON = "3.11"
-"""Python of the toolchain image, in which a bundle runs where a node has none (Debian 12's)."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from assay.images.wheels import Wheel, ensure_wheels
 from assay.io import sha256_bytes, write_bytes, write_record
 from assay.progress import say
 from assay.records.images import ImageBase, ImageRecord, RuntimeName
+from assay.runtimes.connection import product
 
 ARCHIVE, RECORD, SBOM = "image.tar", "record.json", "sbom.json"
 PIP_TEXT = "pip.txt"
@@ -131,10 +132,7 @@ def _load(client: docker.DockerClient, definition: Definition, made: Archive, pa
 def engine_name(client: docker.DockerClient) -> str:
     """Name and version of an engine, as one phrase."""
     with engine_work.asking(client, "asking for its version"):
-        told = client.version()
-    components = {part.get("Name") for part in told.get("Components") or ()}
-    name = "Podman" if "Podman Engine" in components else "Docker Engine"
-    return f"{name} {told.get('Version', 'of unknown version')}"
+        return product(client.version())
 
 
 def _gather(root: Path, definition: Definition, cache: Path) -> _Inputs:

@@ -2,8 +2,9 @@
 
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import docker
 import docker.errors
@@ -55,6 +56,17 @@ def connect(name: str) -> docker.DockerClient:
             "and the images are amd64; use a machine with an x86-64 processor"
         )
     return client
+
+
+def is_podman(version: Mapping[str, Any]) -> bool:
+    """Whether an engine's answer about its version is Podman's."""
+    return "Podman Engine" in {part.get("Name") for part in version.get("Components") or ()}
+
+
+def product(version: Mapping[str, Any]) -> str:
+    """An engine by its own account, as one phrase: "Docker Engine 26.1.5"."""
+    name = "Podman" if is_podman(version) else "Docker Engine"
+    return f"{name} {version.get('Version', 'of unknown version')}"
 
 
 def address(name: str) -> str:

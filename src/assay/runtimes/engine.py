@@ -18,7 +18,7 @@ from assay.progress import say
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes import gpus, owners
 from assay.runtimes.base import Outcome, Task
-from assay.runtimes.connection import EngineName, connect, reason
+from assay.runtimes.connection import EngineName, connect, is_podman, product, reason
 from assay.runtimes.lines import lines
 from assay.runtimes.settings import NO_MEMORY, NOT_FOUND, settings_of
 
@@ -49,10 +49,8 @@ class EngineRuntime:
             reap(client)
         except _GONE as error:
             raise MissingEnvironment(f"{name} does not answer: {reason(error)}") from error
-        components = {one.get("Name") for one in version.get("Components") or ()}
-        self.is_podman = "Podman Engine" in components
-        number = version.get("Version", "of unknown version")
-        self._described = f"{'Podman' if self.is_podman else 'Docker Engine'} {number}"
+        self.is_podman = is_podman(version)
+        self._described = product(version)
         self._access: gpus.Access | None = None
 
     def describe(self) -> str:
