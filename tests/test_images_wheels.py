@@ -3,14 +3,13 @@
 import hashlib
 import os
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from assay.errors import CheckFailed, MissingEnvironment
-from assay.images.wheels import ensure_wheels, lock_hashes, pip_download
+from assay.images.wheels import ensure_wheels, lock_hashes
 
 
 def make_wheel(folder: Path, name: str, text: str = "") -> Path:
@@ -109,11 +108,3 @@ class TestEnsureWheels:
         place.environ["ASSAY_WHEELHOUSE"] = str(tmp_path / "nowhere")
         with pytest.raises(MissingEnvironment, match="nowhere is no directory"):
             place.ensure()
-
-
-def test_wheels_are_for_the_images_python_whatever_runs_pip(tmp_path: Path):
-    command = pip_download(tmp_path, tmp_path / "x.txt", {})
-    assert command[0] == sys.executable
-    assert command[command.index("--python-version") + 1] == "3.11"
-    assert "manylinux_2_28_x86_64" in command
-    assert "manylinux_2_39_x86_64" not in command

@@ -1,7 +1,8 @@
-"""Installing with pip exactly what a hash-pinned lock names. Standard library only."""
+"""Installing or fetching with pip exactly what a hash-pinned lock names. Standard library only."""
 
 import hashlib
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,12 +23,37 @@ def pip_install(python: Path, lock: Path, environ: Mapping[str, str], *options: 
     missing.
     """
     command = [str(python), "-m", "pip", *options, "install", *QUIET, *PINNED]
+    return [*command, *_sources(environ), "-r", str(lock)]
+
+
+def pip_download(
+    lock: Path, folder: Path, python: str, glibc_minor: int, environ: Mapping[str, str]
+) -> list[str]:
+    """Command that fetches ``lock`` into ``folder``, for ``python`` ("3.12") and that glibc.
+
+    Whichever Python runs pip. Raises MissingEnvironment as ``pip_install`` does.
+    """
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(glibc_minor, 4, -1)]
+    platforms += ["manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+    command = [
+        sys.executable, "-m", "pip", "download", *QUIET, *PINNED, "--dest", str(folder),
+        "--implementation", "cp", "--python-version", python,
+    ]  # fmt: skip
+    for abi in (f"cp{python.replace('.', '')}", "abi3", "none"):
+        command += ["--abi", abi]
+    for platform in platforms:
+        command += ["--platform", platform]
+    return [*command, *_sources(environ), "-r", str(lock)]
+
+
+def _sources(environ: Mapping[str, str]) -> list[str]:
+    """Options that keep pip to ASSAY_WHEELHOUSE, where that is set."""
     wheelhouse = environ.get("ASSAY_WHEELHOUSE")
-    if wheelhouse:
-        if not Path(wheelhouse).is_dir():
-            raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
-        command += ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
-    return [*command, "-r", str(lock)]
+    if not wheelhouse:
+        return []
+    if not Path(wheelhouse).is_dir():
+        raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
+    return ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
 
 
 def clean(environ: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +10,10 @@ from pathlib import Path
 from packaging.markers import Marker, default_environment
 
 from assay.errors import MissingEnvironment
-from assay.pinned import QUIET, REMEDY, clean
+from assay.pinned import REMEDY, clean, pip_download
 
-PLATFORMS = (
-    *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 4, -1)),
-    "manylinux2014_x86_64",
-    "manylinux1_x86_64",
-    "linux_x86_64",
-)
-"""Wheel platforms of a Linux of the last years, newest first."""
+GLIBC_MINOR = 34
+"""glibc 2.34, of the Linuxes of the last years: the newest that a node may be asked for."""
 _ENTRY = re.compile(
     r"^(?P<pin>\S+==[^ ;\\\n]+)(?: ; (?P<marker>[^\\\n]+?))?(?P<rest> *\\\n(?:.*\\\n)*.*\n)",
     re.MULTILINE,
@@ -37,18 +31,13 @@ def fetch(lock: Path, python: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name
         chosen.write_text("".join(entries_for(lock.read_text(), python)))
-        command = [
-            sys.executable, "-m", "pip", "download", *QUIET, "--quiet",
-            "--require-hashes", "--no-deps", "--no-build-isolation",
-            "--implementation", "cp", "--python-version", python,
-            "--abi", f"cp{python.replace('.', '')}", "--abi", "abi3", "--abi", "none",
-            *(word for platform in PLATFORMS for word in ("--platform", platform)),
-            "--dest", str(folder), "-r", str(chosen),
-        ]  # fmt: skip
-        if wheelhouse := os.environ.get("ASSAY_WHEELHOUSE"):
-            command += ["--no-index", "--find-links", wheelhouse]
+        command = pip_download(chosen, folder, python, GLIBC_MINOR, os.environ)
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=clean(os.environ)
+            [*command, "--quiet"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=clean(os.environ),
         )
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.lower().startswith("error")]

@@ -11,18 +11,13 @@ from pathlib import Path
 from assay.errors import CheckFailed, MissingEnvironment
 from assay.images.disk import TICK_S, disk_sentence, is_full, partial
 from assay.io import sha256_file
-from assay.pinned import QUIET, REMEDY, clean, lock_digest, stage, tail
+from assay.pinned import REMEDY, clean, lock_digest, pip_download, stage, tail
 from assay.progress import exclusive, say, watch
 
 PYTHON = "3.11"
 """Python of the images' Debian release; the host's may be another."""
 GLIBC_MINOR = 36
 """glibc 2.36 of the images' Debian release: the newest that a wheel may ask for."""
-PLATFORMS = (
-    *(f"manylinux_2_{minor}_x86_64" for minor in range(GLIBC_MINOR, 4, -1)),
-    "manylinux2014_x86_64",
-    "linux_x86_64",
-)
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,8 @@ def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
     try:
         with partial(folder, "downloading wheels") as unfinished:
             unfinished.mkdir()
-            command = pip_download(unfinished, lock, environ)
+            command = pip_download(lock, unfinished, PYTHON, GLIBC_MINOR, environ)
+            command += ["--only-binary", ":all:"]
             say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
             code = watch(command, log, clean(environ), tick_s=TICK_S, describe=stage)
             if code != 0:
@@ -126,20 +122,3 @@ def _refuse(log: Path, lock: Path, folder: Path) -> None:
     raise MissingEnvironment(
         f"the wheels of {lock.name} could not be had, see the lines above: {REMEDY}"
     )
-
-
-def pip_download(folder: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
-    """Command that fetches the lock's wheels for the images' Python, whatever runs it."""
-    command = [sys.executable, "-m", "pip", "download", *QUIET, "--require-hashes", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), "--python-version", PYTHON]
-    command += ["--implementation", "cp"]
-    for abi in (f"cp{PYTHON.replace('.', '')}", "abi3", "none"):
-        command += ["--abi", abi]
-    for platform in PLATFORMS:
-        command += ["--platform", platform]
-    wheelhouse = environ.get("ASSAY_WHEELHOUSE")
-    if wheelhouse:
-        if not Path(wheelhouse).is_dir():
-            raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
-        command += ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
-    return [*command, "-r", str(lock)]
