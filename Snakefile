@@ -11,6 +11,10 @@ include: "workflow/rules/correctness.smk"
 include: "workflow/rules/benchmark.smk"
 include: "workflow/rules/program.smk"
 include: "workflow/rules/profile.smk"
+include: "workflow/rules/stopwatch.smk"
+include: "workflow/rules/cheats.smk"
+include: "workflow/rules/sanitizer.smk"
+include: "workflow/rules/operators.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/sign.smk"
@@ -26,3 +30,8 @@ rule all:
 rule portable:
     input:
         ASSAY.portable_files(),
+
+
+rule timed:
+    input:
+        ASSAY.timed_files(),

@@ -368,7 +368,7 @@ def benchmark(
         entries.append(
             Process(
                 index=index,
-                arms=tuple(given.get(name, facts(name)) for name in times_ms),
+                arms=tuple(given.get(name) or facts(name) for name in times_ms),
                 blocks=tuple(made),
                 telemetry=telemetry(),
                 seconds=2.0,

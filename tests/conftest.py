@@ -79,7 +79,8 @@ class _Watcher:
         if not report.skipped or getattr(report, "wasxfail", None) is not None:
             return
         parts = {name for name in PARTS if name in getattr(report, "keywords", {})}
-        if "tests/device/" in report.nodeid.replace(os.sep, "/"):
+        path = report.nodeid.replace(os.sep, "/")
+        if "tests/device/" in path or "tests/ops/" in path:
             parts.add("torch")
         if parts & self.config.stash[_required]:
             self.config.stash[_skipped].append(report.nodeid)

@@ -3,15 +3,18 @@
 The samples are made up by a seeded generator and never leave a test's temporary directory.
 """
 
+import json
 import random
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from assay.config import Catalog, load_catalog
 from assay.evidence import (
     benchmark_path,
     build_path,
+    cheats_path,
     correctness_path,
     inspections_path,
     load_evidence,
@@ -20,6 +23,8 @@ from assay.evidence import (
     platform_path,
     profile_path,
     program_path,
+    sanitizer_path,
+    stopwatch_path,
 )
 from assay.io import sha256_bytes, write_bytes, write_record
 from assay.judge import judge
@@ -31,6 +36,8 @@ from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
     Block,
+    CheatOutcome,
+    CheatsRecord,
     Check,
     CorrectnessRecord,
     Inspection,
@@ -39,11 +46,15 @@ from assay.records.measurements import (
     ProfileRecord,
     ProgramRecord,
     ProgramRun,
+    StopwatchArm,
+    StopwatchRecord,
     Telemetry,
     Turn,
 )
 from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
+from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
+from assay.records.tuning import Choice, TuningFile
 from assay.records.workloads import Comparison
 from assay.report import render
 from assay.sign import sign
@@ -226,6 +237,20 @@ probes:
 """
 )
 
+CHOICE: dict[str, Any] = {
+    "id": "demo_choice",
+    "target": "h100",
+    "operation": "bsr_gemm",
+    "dtype": "float16",
+    "block_rows": 128,
+    "block_cols": 128,
+    "shapes": {},
+    "variant": "demo_bk96",
+    "evidence": {"comparison": "demo_sweep", "arm": "bk96"},
+    "why": "it was the fastest",
+}
+"""An entry of config/tuning.yaml that fits this repository."""
+
 STDOUT_88 = (
     "###### B {b} H 8 Q 1024 K 1024 D 64 Forward Full #SM 132\n"
     " [OK]  tma ping-pong : {rate} TFLOPS/s\n"
@@ -247,6 +272,17 @@ def write_repository(root: Path) -> Path:
         write_bytes(root / path, text.encode())
     shutil.copytree(REPOSITORY / "reports" / "templates", root / "reports" / "templates")
     return root
+
+
+def choice(**changes: Any) -> Choice:
+    """``CHOICE`` with some fields changed, as its file would give it."""
+    return Choice.model_validate_json(json.dumps({**CHOICE, **changes}))
+
+
+def write_tuning(root: Path, *choices: Choice) -> None:
+    """config/tuning.yaml with these choices; JSON is YAML."""
+    tuning = TuningFile(schema="assay/tuning/1", choices=choices)
+    write_record(tuning, root / "config" / "tuning.yaml")
 
 
 def provision(target: str = "h100", kind: str = "device", **fields: object) -> Provision:
@@ -326,6 +362,13 @@ def _write_target(catalog: Catalog, plan: TargetPlan, run_dir: Path) -> None:
             _benchmark(catalog, comparison, target, facts, seed=number),
             run_dir / benchmark_path(target, name),
         )
+    for name in plan.stopwatches:
+        write_record(stopwatch(catalog, name, target), run_dir / stopwatch_path(target, name))
+    if plan.cheats:
+        write_record(cheats(target), run_dir / cheats_path(target))
+    if plan.sanitized:
+        watched = sanitizer(target, arch, plan.sanitized)
+        write_record(watched, run_dir / sanitizer_path(target))
     for job in plan.programs:
         write_record(_program(catalog, job, target, arch), run_dir / program_path(target, job.id))
     for number, (name, arm) in enumerate(plan.profiles):
@@ -477,11 +520,13 @@ def _benchmark(
                 )
                 turns.append(
                     Turn(arm=arm, times_ms=times, started_s=clock, ended_s=clock + 0.01,
-                         checked=number == 0, relative_error=2e-4 if number == 0 else None)
+                         checked=number == 0, relative_error=2e-4 if number == 0 else None,
+                         clock_mhz=1700.0 + len(turns))
                 )  # fmt: skip
                 clock += 0.012
             void = "thermal slowdown" if (index, number) == (1, 0) else None
-            blocks.append(Block(turns=tuple(turns), void=void))
+            regimes = ("software power cap",) if number else ()
+            blocks.append(Block(turns=tuple(turns), void=void, regimes=regimes))
         at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 1))
         processes.append(
             Process(
@@ -559,3 +604,80 @@ def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> Prof
         else {},
         raw_page="a,b\n1,2\n" if collected else None,
     )
+
+
+def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
+    """NVBench on the profiled arms of a comparison: the first agrees, the second is 5 % off."""
+    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
+    return StopwatchRecord(
+        schema="assay/stopwatch/1",
+        comparison=name,
+        target=target,
+        gpu_uuid=UUID,
+        recorded_at=WHEN,
+        nvbench="0.3.0",
+        arms=tuple(
+            StopwatchArm(
+                arm=arm, variant=arms[arm].variant, workload=arms[arm].workload,
+                binary_sha256=None, status="collected", detail="", events_median_ms=0.17,
+                nvbench_cold_ms=0.1717 if number == 0 else 0.1785, nvbench_statistic="median",
+                nvbench_samples=100, events_clock_mhz=1698.0, nvbench_clock_mhz=1905.0,
+            )
+            for number, arm in enumerate(catalog.comparisons[name].profile)
+        ),
+    )  # fmt: skip
+
+
+def cheats(target: str, *, caught: bool = True) -> CheatsRecord:
+    """An honest kernel, one that the gate catches, and one that the timed run may catch."""
+    outcomes = (
+        ("honest", None, (), True, "passed"),
+        ("zeros", "timed_shape", ("repeat", "timed_shape"), True, "wrong"),
+        ("warm_up_detector", "timed_run", ("timed_run",) if caught else (), caught, "passed"),
+    )
+    return CheatsRecord(
+        schema="assay/cheats/1",
+        target=target,
+        gpu_uuid=UUID,
+        recorded_at=WHEN,
+        cheats=tuple(
+            CheatOutcome(
+                name=name, what=f"what {name} does", meant=meant, caught_by=by, as_meant=as_meant,
+                timed_run=timed,
+            )
+            for name, meant, by, as_meant, timed in outcomes
+        ),
+    )  # fmt: skip
+
+
+def sanitizer(
+    target: str, arch: str, variants: Sequence[str], *, racy: str | None = None, blind: bool = False
+) -> SanitizerRecord:
+    """Clean kernels, but for ``racy``; ``blind``: synccheck misses its control."""
+    tools = ("memcheck", "racecheck", "synccheck")
+    race = "Error: Race reported between Write access at kernel+0x90 and Read access"
+    return SanitizerRecord(
+        schema="assay/sanitizer/1",
+        target=target,
+        gpu_uuid=UUID,
+        recorded_at=WHEN,
+        status="collected",
+        detail="",
+        version="2025.3.1.0",
+        controls=tuple(
+            SanitizerControl(tool=tool, caught=not (blind and tool == "synccheck"), detail="found")
+            for tool in tools
+        ),
+        runs=tuple(
+            Sanitized(
+                variant=variant, tool=tool, status="errors" if found else "clean",
+                shapes=("regular", "ragged"), errors=1 if found else 0, warnings=0,
+                messages=(race,) if found else (), detail="unaligned refused",
+                binary_sha256=binary_sha256(variant, arch),
+            )
+            for variant in variants
+            for tool in tools
+            for found in [variant == racy and tool == "racecheck"]
+        ),
+        seconds=31.5,
+    )  # fmt: skip

@@ -13,8 +13,8 @@ PACKAGE = ROOT / "src" / "assay"
 BOOTSTRAP = {"errors", "progress", "pinned", "launcher"}
 """Run before anything is installed."""
 PURE = {
-    "audit", "flops", "intervals", "judge", "judging", "modes", "patterns", "roofline",
-    "simulation", "stats", "summary",
+    "agreement", "audit", "conduct", "flops", "intervals", "judge", "judging", "modes", "patterns",
+    "roofline", "simulation", "simulation_worst", "stats", "summary", "sweeps", "tuning",
 }  # fmt: skip
 """No files, no clock, no processes, no device."""
 STAGES = {
@@ -33,7 +33,10 @@ STAGES = {
     "sign",
     "verify",
 }
-COMPOSITION = {"bundling", "cli", "compiling", "dag", "doctor", "request", "run", "steps"}
+COMPOSITION = {
+    "bundling", "cli", "compiling", "dag", "doctor", "kernel_set", "measuring_steps", "request",
+    "run", "steps", "tune",
+}  # fmt: skip
 """Modules that put stages together; nothing else may know them."""
 STAGE_EXCEPTIONS = {
     ("verify", "judge"),  # to verify is to judge the raw samples again
@@ -126,16 +129,24 @@ def test_pure_modules_touch_no_world(path: Path):
     assert ours(imports(path)) & {"device_link", "progress", "toolchain"} == set()
 
 
-@each(but={"device"})
+@each(but={"device", "ops"})
 def test_gpu_libraries_stay_on_the_device_side(path: Path):
     names = imports(path)
     assert {name.split(".")[0] for name in names} & DEVICE_LIBRARIES == set()
-    assert "device" not in ours(names)
+    assert not ours(names) & {"device", "ops"}
+
+
+@each({"ops"})
+def test_operators_need_nothing_that_a_user_of_pytorch_lacks(path: Path):
+    names = imports(path)
+    foreign = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
+    assert foreign <= {"assay", "torch"}
+    assert ours(names) <= {"device", "ops", "tuning"}
 
 
 @each({"device"})
 def test_the_device_side_needs_nothing_of_the_host_but_pure_modules(path: Path):
-    assert ours(imports(path)) <= {"device", "flops", "patterns"}
+    assert ours(imports(path)) <= {"device", "flops", "ops", "patterns", "tuning"}
 
 
 @each({"runtimes"})

@@ -13,8 +13,20 @@ import typer
 
 from assay import cli
 from assay.config import load_catalog
+from assay.evidence import load_evidence
+from assay.records.tuning import Choice
+from assay.sweeps import outcomes
 from assay.timings import write_timing
-from tests.report_fixtures import make_request, provision, signed_report, write_repository
+from assay.tune import Tuned
+from tests.report_fixtures import (
+    choice,
+    make_request,
+    provision,
+    signed_report,
+    write_repository,
+    write_run,
+    write_tuning,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.app), "commands")  # noqa: B009
@@ -60,6 +72,9 @@ WRONG = [
     (("reproduce", "--cores", "0"), "invalid value for '--cores': "),
     (("reproduce", "extra"), "got unexpected extra argument"),
     (("bundle",), "missing option '--target' (./assay bundle --help says more)"),
+    (("tune",), "missing option '--target' (./assay tune --help says more)"),
+    (("tune", "--target", "b200"), "there is no target 'b200'; known: "),
+    (("tune", "--target", "h200"), "config/tuning.yaml: makes no choice for target 'h200'"),
 ]
 
 
@@ -265,3 +280,41 @@ class TestReproduce:
         answer = assay("reproduce", "--run", "demo_run", "--strict")
         assert answer.code == 1
         assert "not reproduced, incorrect or inconsistent" in answer.err
+
+
+class TestTune:
+    """Sweeps are told, and the file is changed where that is asked for."""
+
+    @pytest.fixture
+    def tuned(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A repository whose one choice a rival has beaten, its sweep measured."""
+        root = write_repository(tmp_path / "repo")
+        (root / "config" / "config.yaml").write_text(
+            "schema: assay/run/1\nsources: [demo]\ntargets: [h100]\n"
+            "runtime: host\nexecutor: local\n"
+        )
+        slow = choice(variant="demo_bk32", evidence={"comparison": "demo_sweep", "arm": "bk32"})
+        write_tuning(root, slow)
+        evidence = load_evidence(write_run(root))
+        found = outcomes(load_catalog(root), evidence)
+        monkeypatch.setattr(cli, "ROOT", root)
+        monkeypatch.setattr(cli, "tune", lambda *_: Tuned("measured here", found, evidence))
+        return root
+
+    def test_a_faster_rival_is_told_and_nothing_is_written(self, assay: Any, tuned: Path) -> None:
+        before = (tuned / "config" / "tuning.yaml").read_bytes()
+        answer = assay("tune", "--target", "h100")
+        assert answer.code == 0
+        assert "another is faster" in " ".join(answer.out.split())
+        assert "1 choices would change; --write puts them into" in answer.out
+        assert (tuned / "config" / "tuning.yaml").read_bytes() == before
+
+    def test_write_hands_over_the_better_choice(
+        self, assay: Any, tuned: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        written: list[Choice] = []
+        monkeypatch.setattr(cli, "write_choices", lambda _, choices: written.extend(choices))
+        answer = assay("tune", "--target", "h100", "--write")
+        assert answer.code == 0
+        assert [entry.variant for entry in written] == ["demo_bk96"]
+        assert "1 of 1 choices changed" in answer.out

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from assay import figures
+from assay.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.figures import ClaimPoint, RooflinePoint, SweepPoint, Traces, TraceSeries
 
 CLAIMS = (
@@ -14,6 +15,7 @@ CLAIMS = (
 )
 ARMS = (RooflinePoint("ours", 300.0, 610.0, True), RooflinePoint("theirs", 80.0, 150.0, False))
 SWEEP = (SweepPoint(32, 200.0, 199.0, 201.0), SweepPoint(96, 360.0, 358.0, 361.0))
+PANELS = (Panel("Wide", (Configuration("g32", 660.0, 655.0, 664.0, True, True, "660"),)),)
 TRACES = Traces(
     segments=(((0.0, 0.1), (1755.0, 1740.0), (620.0, 625.0)),),
     void_spans=((0.0, 0.05),),
@@ -25,6 +27,7 @@ PICTURES = {
     "roofline": lambda name: figures.roofline(ARMS, 989.4, 3350.0, name),
     "sweep": lambda name: figures.bk_sweep(SWEEP, [(96, 588.0)], name),
     "traces": lambda name: figures.traces(TRACES, name),
+    "tuning": lambda name: sweep_panels(PANELS, name),
 }
 
 

@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from assay import flops
 from assay.io import load_yaml
 from assay.records.kernels import KernelManifest, Variant
 
@@ -47,6 +48,7 @@ class TestManifests:
             "dense_gemm",
             "grouped_gemm",
             "support",
+            "tma_load",
         }
 
     @pytest.mark.parametrize("folder", MANIFESTS)
@@ -156,13 +158,66 @@ class TestWarpLevelVariants:
                 assert shared <= L4_SHARED_BYTES, variant.id
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference", KERNELS / "bsr_gemm/reference.py")
+class TestTileLoads:
+    """tma_load: variants that differ in how a tile arrives, and in nothing else."""
+
+    def test_only_the_arrival_differs(self) -> None:
+        variants = {v.id: v for v in kernels("tma_load")}
+        assert set(variants) == {"load_tma", "load_cp_async", "load_cooperative"}
+        rest = {(v.source, v.defines["STAGES"], v.flags) for v in variants.values()}
+        assert len(rest) == 1
+        assert {v.defines["ARRIVAL"] for v in variants.values()} == {0, 1, 2}
+        assert variants["load_tma"].archs == ("sm_90a",)
+
+    def test_rings_fit_every_listed_arch(self) -> None:
+        for variant in kernels("tma_load"):
+            assert variant.defines["STAGES"] * 128 * 128 + 64 <= L4_SHARED_BYTES
+
+    def test_the_tile_is_as_wide_in_the_kernel_as_in_the_formulas(self) -> None:
+        text = (KERNELS / "tma_load/load_tiles.cu").read_text(encoding="utf-8")
+        assert f"kTileCols = {flops.LOAD_TILE_COLS};" in text
+        assert load_reference("tma_load").TILE_COLS == flops.LOAD_TILE_COLS
+
+    def test_reference_adds_the_rows_of_each_tile(self) -> None:
+        a = np.random.default_rng(1).standard_normal((5, 150)).astype(np.float16)
+        sums = load_reference("tma_load").tile_sums(a)
+        assert sums.shape == (3, 5) and sums.dtype == np.float64
+        for tile, row in np.ndindex(3, 5):
+            expected = sum(float(x) for x in a[row, 64 * tile : 64 * tile + 64])
+            assert sums[tile, row] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def wmma_ring_bytes(defines: dict[str, int]) -> int:
+    """Slots of padded rows, a patch a warp: as the header of sm90_bsr_gemm_tma_wmma.cu states."""
+    return defines["STAGES"] * (80 * defines["BM"] + 8704) + defines["BM"] // 32 * 4352
+
+
+class TestPhaseOne:
+    """sm90_bsr_gemm_tma_wmma.cu: the tiles of the kernels that it is compared with."""
+
+    @pytest.mark.parametrize(
+        ("variant", "stage"),
+        [("bsr_gemm_tma_wmma", "bsr_gemm_stage0"), ("bsr_gemm_tma_wmma_256", "bsr_gemm_stage2")],
+    )
+    def test_it_keeps_the_tile_of_its_rival(self, variant: str, stage: str) -> None:
+        defines = {v.id: v.defines for v in kernels("bsr_gemm")}
+        assert defines[variant]["BM"] == defines[stage]["BM"]
+        assert (defines[stage]["BN"], defines[stage]["BK"]) == (128, 32)
+        assert wmma_ring_bytes(defines[variant]) <= 227 * 1024 // (256 // defines[variant]["BM"])
+
+
+def load_reference(folder: str) -> ModuleType:
+    path = KERNELS / folder / "reference.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{folder}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return load_reference("bsr_gemm")
 
 
 Bsr = tuple[np.ndarray, np.ndarray, np.ndarray]

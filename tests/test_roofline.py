@@ -25,6 +25,7 @@ class TestBound:
     def test_float8_has_a_peak_of_its_own(self) -> None:
         peaks = b.target().peaks
         assert roofline.peak_tflop_per_s(peaks, "float8") == 1978.9
+        assert roofline.peak_tflop_per_s(peaks, "float8_e4m3") == 1978.9
         assert roofline.peak_tflop_per_s(peaks, "bfloat16") == 989.4
 
 

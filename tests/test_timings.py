@@ -12,6 +12,7 @@ from assay.errors import BadInput
 from assay.evidence import load_evidence, target_paths
 from assay.figure_timings import StageRow, StepBar, where_the_time_went
 from assay.io import dump_record, read_record
+from assay.records.measurements import Wall
 from assay.records.plan import Plan
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 from assay.report import render
@@ -20,6 +21,7 @@ from assay.timings import (
     collect_timings,
     gpu_seconds,
     gpu_work,
+    own_work,
     planned_steps,
     stage_totals,
     step_name,
@@ -45,13 +47,16 @@ def step(stage: Stage, start: float, seconds: float, **arguments: str) -> StepTi
 
 
 def keep_timings(run_dir: Path) -> list[StepTiming]:
-    """A timing for every step of the run's plan, one after the other."""
+    """A timing for every step of the run's plan, one after the other.
+
+    The fixture's samples are of the moment ZERO: that is when the benchmark begins.
+    """
     plan = read_record(Plan, run_dir / "plan.json")
     order = list(Stage)
-    at = ZERO
-    for stage, arguments in sorted(
-        planned_steps(plan), key=lambda s: (order.index(s[0]), sorted(s[1]))
-    ):
+    planned = sorted(planned_steps(plan), key=lambda s: (order.index(s[0]), sorted(s[1])))
+    before = [stage for stage, _ in planned if order.index(stage) < order.index(Stage.BENCHMARK)]
+    at = ZERO - timedelta(seconds=sum(SECONDS.get(stage, 2.0) + 1 for stage in before))
+    for stage, arguments in planned:
         seconds = SECONDS.get(stage, 2.0)
         write_timing(run_dir, stage.value, dict(sorted(arguments)), at, seconds)
         at += timedelta(seconds=seconds + 1)
@@ -205,14 +210,32 @@ class TestAddingUp:
         steps = collect_timings(run_dir, evidence.plan).steps
         work = gpu_work(evidence, steps)
         record = evidence.benchmarks["h100", "demo_sweep"]
-        assert set(work) == {("h100", "demo_sweep")}
-        assert work["h100", "demo_sweep"].wall_s == 100.0
-        assert work["h100", "demo_sweep"].gpu_s == pytest.approx(
-            sum(process.gpu_seconds for process in record.processes)
-        )
-        total = total_work([GpuWork(30.0, 40.0), GpuWork(10.0, 60.0)])
+        assert set(work) == {"h100"}
+        assert work["h100"].wall_s == 100.0
+        launches = sum(process.gpu_seconds for process in record.processes)
+        assert work["h100"].timed_s == pytest.approx(launches)
+        # Records of an earlier version know no phases: what events measured is all there is.
+        assert work["h100"].work_s == pytest.approx(launches)
+        total = total_work([GpuWork(30.0, 20.0, 40.0), GpuWork(10.0, 5.0, 60.0)])
         assert total is not None
-        assert total.share == 0.4
+        assert (total.share, total.timed_share) == (0.4, 0.25)
+
+    def test_gpu_work_is_what_the_phases_say_where_a_record_has_them(self, run_dir: Path) -> None:
+        phases = dict.fromkeys(Wall.model_fields, 1.0)
+        record = load_evidence(run_dir).benchmarks["h100", "demo_sweep"]
+        record = record.model_copy(update={"seconds": 20.0})
+        process = record.processes[0].model_copy(
+            update={"wall": Wall(**phases), "gpu_seconds": 2.0, "seconds": 9.0}
+        )
+        work = own_work(record.model_copy(update={"processes": (process, process)}))
+        assert work == GpuWork(work_s=10.0, timed_s=4.0, wall_s=20.0)
+
+    def test_what_a_step_took_up_from_an_earlier_start_is_not_its_work(self, run_dir: Path) -> None:
+        evidence = load_evidence(run_dir)
+        before = step(Stage.BENCHMARK, -200, 100, target="h100")
+        after = step(Stage.BENCHMARK, 5, 100, target="h100")
+        other = step(Stage.BENCHMARK, 0, 100, target="h100", comparison="another")
+        assert gpu_work(evidence, [before, after, other]) == {}
 
     def test_only_a_target_that_is_measured_here_holds_a_gpu(self) -> None:
         steps = [
@@ -239,7 +262,8 @@ class TestReport:
         assert "5 steps, 50.0\N{NO-BREAK SPACE}s" in " ".join(page.words)
         text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
         assert "| build | 5 | 50.0\N{NO-BREAK SPACE}s | " in text
-        assert "were GPU work" in text
+        assert "the GPU was at work in" in text
+        assert "| h100 | demo_sweep | " in text
 
     def test_the_evidence_holds_the_timings_and_renders_to_the_same_bytes(
         self, run_dir: Path, tmp_path: Path

@@ -33,7 +33,8 @@ def test_a_rule_hands_its_wildcards_to_the_step_of_its_name(rule: str) -> None:
 def test_every_stage_of_the_design_has_a_rule() -> None:
     assert set(RULES) == {
         "plan", "build", "inspect", "platform", "correctness", "benchmark", "program",
-        "profile", "judge", "report", "sign", "verify", "toolchain_image", "runner_image",
+        "profile", "stopwatch", "cheats", "sanitizer", "operators", "judge", "report", "sign",
+        "verify", "toolchain_image", "runner_image",
     }  # fmt: skip
 
 

@@ -38,6 +38,11 @@ __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
 
+// One thread: `count` arrivals at once.
+__device__ __forceinline__ void barrier_arrive_times(uint32_t barrier, uint32_t count) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(count) : "memory");
+}
+
 // Arrives at the barrier that lies at the same place in CTA `rank` of the cluster. Not `release.cluster`: that costs
 // a memory barrier, and what is told here is only that products have read a slot, which their wait has settled.
 __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t rank) {
@@ -58,6 +63,19 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
+// One warp: whether the phase with this parity is complete. All lanes agree.
+__device__ __forceinline__ bool barrier_ready(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n}\n"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return __all_sync(0xffffffffu, done);
+}
+
 // A place in a ring of slots, and the parity of the phase in which it is visited.
 template <int kSlots>
 struct Ring {
@@ -72,15 +90,7 @@ struct Ring {
   }
 };
 
-// ---- named barriers, clusters, registers -------------------------------------------------------------
-
-__device__ __forceinline__ void named_sync(int id, int threads) {
-  asm volatile("bar.sync %0, %1;\n" ::"r"(id), "r"(threads) : "memory");
-}
-
-__device__ __forceinline__ void named_arrive(int id, int threads) {
-  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "r"(threads) : "memory");
-}
+// ---- clusters, registers ---------------------------------------------------------------------------
 
 __device__ __forceinline__ uint32_t cluster_rank() {
   uint32_t rank;
@@ -88,8 +98,18 @@ __device__ __forceinline__ uint32_t cluster_rank() {
   return rank;
 }
 
+// Whole warps. Between the two, work that the other CTAs need not see.
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n" ::: "memory");
+}
+
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+}
+
 __device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+  cluster_arrive();
+  cluster_wait();
 }
 
 template <int kRegisters>
@@ -107,7 +127,6 @@ __device__ __forceinline__ void registers_take() {
 // L2 eviction policies as the copy instructions take them (the values createpolicy makes).
 constexpr uint64_t kEvictNormal = 0x1000000000000000;
 constexpr uint64_t kEvictFirst = 0x12F0000000000000;
-constexpr uint64_t kEvictLast = 0x14F0000000000000;
 
 // One thread. Coordinates: `x` along the contiguous dimension. Elements outside the tensor arrive as zeros,
 // and count for the barrier like all others.
@@ -149,6 +168,10 @@ __device__ __forceinline__ void copy_out_wait_read() {
 
 // ... and all are written.
 __device__ __forceinline__ void copy_out_wait() { asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory"); }
+
+__device__ __forceinline__ void prefetch_l2(const void* pointer) {
+  asm volatile("prefetch.global.L2 [%0];\n" ::"l"(pointer));
+}
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];\n" ::"l"(map) : "memory");
@@ -199,6 +222,7 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
 #define SM90_SUMS_16(d, i) SM90_SUMS_4(d, i), SM90_SUMS_4(d, (i) + 4), SM90_SUMS_4(d, (i) + 8), SM90_SUMS_4(d, (i) + 12)
 #define SM90_SUMS_32(d, i) SM90_SUMS_16(d, i), SM90_SUMS_16(d, (i) + 16)
 #define SM90_SUMS_64(d, i) SM90_SUMS_32(d, i), SM90_SUMS_32(d, (i) + 32)
+#define SM90_SUMS_96(d, i) SM90_SUMS_64(d, i), SM90_SUMS_32(d, (i) + 64)
 #define SM90_SUMS_128(d, i) SM90_SUMS_64(d, i), SM90_SUMS_64(d, (i) + 64)
 #define SM90_NAMES_32 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
@@ -208,6 +232,13 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define SM90_NAMES_96 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define SM90_NAMES_128 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -218,11 +249,12 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// sums (64 x N, fp32) += A (64 x K) * B (K x N). `what` is shape and types; `tail` the scales and, for 16-bit
-// types, the transpose bits of A and B (1: MN-major).
-#define SM90_PRODUCT(what, count, a_name, b_name, tail)                                                       \
-  asm volatile("wgmma.mma_async.sync.aligned." what " {" SM90_NAMES_##count "}, " a_name ", " b_name ", 1, " tail ";\n" \
-               : SM90_SUMS_##count(sums, 0)                                                                    \
+// sums (64 x N, fp32) += A (64 x K) * B (K x N). `what` is shape and types; `names` those of A and B; `tail` the scales
+// and, for 16-bit types, the transpose bits of A and B (1: MN-major). Always added: the predicate is true.
+#define SM90_PRODUCT(what, count, names, tail)                                                                    \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                                     \
+               "wgmma.mma_async.sync.aligned." what " {" SM90_NAMES_##count "}, " names ", add, " tail ";\n}\n" \
+               : SM90_SUMS_##count(sums, 0)                                                                      \
                : "l"(a), "l"(b))
 // clang-format on
 
@@ -233,22 +265,28 @@ struct Float8E4M3 {};
 // A K-major; B MN-major (row-major K x N) for 16-bit types, K-major for fp8, which knows no other. One call
 // covers 32 bytes of k.
 __device__ __forceinline__ void product(Half, float (&sums)[128], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n256k16.f32.f16.f16", 128, "%128", "%129", "1, 1, 0, 1");
+  SM90_PRODUCT("m64n256k16.f32.f16.f16", 128, "%128, %129", "1, 1, 0, 1");
+}
+__device__ __forceinline__ void product(Half, float (&sums)[96], uint64_t a, uint64_t b) {
+  SM90_PRODUCT("m64n192k16.f32.f16.f16", 96, "%96, %97", "1, 1, 0, 1");
 }
 __device__ __forceinline__ void product(Half, float (&sums)[64], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n128k16.f32.f16.f16", 64, "%64", "%65", "1, 1, 0, 1");
+  SM90_PRODUCT("m64n128k16.f32.f16.f16", 64, "%64, %65", "1, 1, 0, 1");
 }
 __device__ __forceinline__ void product(Bfloat16, float (&sums)[128], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n256k16.f32.bf16.bf16", 128, "%128", "%129", "1, 1, 0, 1");
+  SM90_PRODUCT("m64n256k16.f32.bf16.bf16", 128, "%128, %129", "1, 1, 0, 1");
+}
+__device__ __forceinline__ void product(Bfloat16, float (&sums)[96], uint64_t a, uint64_t b) {
+  SM90_PRODUCT("m64n192k16.f32.bf16.bf16", 96, "%96, %97", "1, 1, 0, 1");
 }
 __device__ __forceinline__ void product(Bfloat16, float (&sums)[64], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n128k16.f32.bf16.bf16", 64, "%64", "%65", "1, 1, 0, 1");
+  SM90_PRODUCT("m64n128k16.f32.bf16.bf16", 64, "%64, %65", "1, 1, 0, 1");
 }
 __device__ __forceinline__ void product(Float8E4M3, float (&sums)[128], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n256k32.f32.e4m3.e4m3", 128, "%128", "%129", "1, 1");
+  SM90_PRODUCT("m64n256k32.f32.e4m3.e4m3", 128, "%128, %129", "1, 1");
 }
 __device__ __forceinline__ void product(Float8E4M3, float (&sums)[64], uint64_t a, uint64_t b) {
-  SM90_PRODUCT("m64n128k32.f32.e4m3.e4m3", 64, "%64", "%65", "1, 1");
+  SM90_PRODUCT("m64n128k32.f32.e4m3.e4m3", 64, "%64, %65", "1, 1");
 }
 
 // ---- rounding ----------------------------------------------------------------------------------------
@@ -281,8 +319,8 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
 
 // A row-major matrix [rows, cols] of 16-bit (or, with element_bytes 1, 8-bit) elements, copied in boxes of
 // box_rows x box_cols; a box's row is the 128 bytes that the swizzle spans.
-inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols, uint32_t box_rows,
-                                   uint32_t box_cols, int element_bytes = 2) {
+inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
+                                   uint32_t box_rows, uint32_t box_cols, int element_bytes = 2) {
   const auto encode = tensor_map_encoder();
   if (encode == nullptr) {
     return cudaErrorNotSupported;

@@ -15,6 +15,12 @@
 //         |    |  |            |              one block of A's row: is its column's bit set, and how many are set
 //         +----+  +------------+              before it, which is the place of B's block among its row.
 //
+// Who shares memory with whom by ordinary accesses: the tables are written by one lane a word and only read after the
+// barrier that all threads meet. A place of the queue is written by the producer's lane 0 and read by lane 0 of each
+// consumer warp, and the same lanes tell each other by mbarriers; the other lanes hear of it through registers. (An
+// mbarrier orders what the arriving thread itself has done: reads by other lanes would hang on a warp barrier in
+// between, and 64-bit atomics on shared memory are loops of plain reads and compare-and-swap.)
+//
 // Shared memory: a ring of STAGES slots of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
 // consumer through which its tile leaves; the pattern's tables; a queue of tiles; mbarriers.
 //
@@ -77,6 +83,7 @@ struct Config {
   static constexpr int kOffsetBarriers = kOffsetQueue + kQueue * 16;
   static constexpr int kSharedBytes = kOffsetBarriers + 8 * (2 * kStages + 2 * kQueue);
 
+  static_assert(kOffsetQueue % 16 == 0, "a place of the queue is one 16-byte word");
   static_assert(kBlockK % kTileK == 0, "a block of A must be whole steps of 64 columns");
   static_assert(kStages >= 2, "one slot is filled while another is read");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
@@ -98,8 +105,8 @@ struct Problem {
   int tiles;
 };
 
-// What the producer tells a consumer: where the tile lies and which steps of the ring are its own.
-struct Published {
+// What the producer tells a consumer: where the tile lies and which steps of the ring are its own. One 16-byte word.
+struct __align__(16) Published {
   int row;
   int col;
   int first_step;
@@ -121,8 +128,8 @@ struct Shared {
   __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
   __device__ __forceinline__ uint32_t queue_full(int place) const { return full(2 * Config::kStages + place); }
   __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
-  __device__ __forceinline__ volatile Published* queue() const {
-    return reinterpret_cast<volatile Published*>(memory + Config::kOffsetQueue);
+  __device__ __forceinline__ Published* queue() const {
+    return reinterpret_cast<Published*>(memory + Config::kOffsetQueue);
   }
   __device__ __forceinline__ unsigned long long* masks() const {
     return reinterpret_cast<unsigned long long*>(memory + Config::kOffsetTables);
@@ -137,24 +144,60 @@ __host__ __device__ constexpr int64_t table_bytes(int64_t rows, int64_t inner, i
   return inner * ((cols + 63) / 64) * 8 + 4 * inner + 4 * (rows + 1);
 }
 
-// All threads: B's pattern as masks, and both patterns' row bounds.
+// The bits of one block column in the two halves of a word of 64; none where `col` lies in another word.
+__device__ __forceinline__ void add_column(int col, int word, unsigned& low, unsigned& high) {
+  const int bit = col - word * 64;
+  low |= bit >= 0 && bit < 32 ? 1u << bit : 0u;
+  high |= bit >= 32 && bit < 64 ? 1u << (bit - 32) : 0u;
+}
+
+// All threads: B's pattern as masks, and both patterns' row bounds. Every word has one writer; a barrier follows.
 __device__ __forceinline__ void build_tables(const Problem& p, const Shared& shared) {
-  for (int i = threadIdx.x; i < p.inner * p.words; i += Config::kThreads) {
-    shared.masks()[i] = 0;
-  }
+  constexpr unsigned kAll = 0xffffffffu;
+  constexpr int kWarps = Config::kThreads / 32;
+  constexpr int kRows = 8;  // block rows of B whose indices a warp asks for at once: nothing else runs meanwhile
+  const int lane = threadIdx.x % 32;
   for (int i = threadIdx.x; i <= p.rows; i += Config::kThreads) {
     shared.a_row_ptr(p)[i] = p.a_row_ptr[i];
   }
-  for (int i = threadIdx.x; i < p.inner; i += Config::kThreads) {
-    shared.b_row_ptr(p)[i] = p.b_row_ptr[i];
-  }
-  __syncthreads();
-  // One warp a block row of B, one lane a stored block.
-  for (int row = threadIdx.x / 32; row < p.inner; row += Config::kThreads / 32) {
-    const int end = p.b_row_ptr[row + 1];
-    for (int at = shared.b_row_ptr(p)[row] + threadIdx.x % 32; at < end; at += 32) {
-      const int col = p.b_col_idx[at];
-      atomicOr(&shared.masks()[row * p.words + col / 64], 1ull << (col % 64));
+#pragma unroll 1
+  for (int top = threadIdx.x / 32; top < p.inner; top += kRows * kWarps) {
+    const int mine = top + lane * kWarps;
+    const bool have = lane < kRows && mine < p.inner;
+    const int begin = have ? p.b_row_ptr[mine] : 0;
+    const int end = have ? p.b_row_ptr[mine + 1] : 0;
+    if (have) {
+      shared.b_row_ptr(p)[mine] = begin;
+    }
+    int first[kRows];  // one lane a stored block
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const int at = __shfl_sync(kAll, begin, i) + lane;
+      first[i] = at < __shfl_sync(kAll, end, i) ? p.b_col_idx[at] : -1;
+    }
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const int row = top + i * kWarps;
+      const int further = __shfl_sync(kAll, begin, i) + lane + 32;
+      const int row_end = __shfl_sync(kAll, end, i);
+      if (row < p.inner) {
+#pragma unroll 1
+        for (int word = 0; word < p.words; ++word) {
+          unsigned low = 0;
+          unsigned high = 0;
+          add_column(first[i], word, low, high);
+#pragma unroll 1
+          for (int at = further; at < row_end; at += 32) {
+            add_column(p.b_col_idx[at], word, low, high);
+          }
+          __syncwarp();
+          low = __reduce_or_sync(kAll, low);  // the lanes' bits meet in registers
+          high = __reduce_or_sync(kAll, high);
+          if (lane == 0) {
+            shared.masks()[row * p.words + word] = static_cast<unsigned long long>(high) << 32 | low;
+          }
+        }
+      }
     }
   }
 }
@@ -227,11 +270,8 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   const auto publish = [&](const Tile& tile, int first_step, int steps) {
     sm90::barrier_wait(shared.queue_empty(place.slot), place.parity);
     if (lane == 0) {
-      volatile Published* entry = &shared.queue()[place.slot];
-      entry->row = tile.row;
-      entry->col = tile.col;
-      entry->first_step = first_step;
-      entry->steps = steps;
+      const int4 entry = make_int4(tile.row, tile.col, first_step, steps);
+      *reinterpret_cast<int4*>(&shared.queue()[place.slot]) = entry;
       sm90::barrier_arrive(shared.queue_full(place.slot));
     }
     place.advance();
@@ -341,23 +381,29 @@ __device__ __forceinline__ void release(uint32_t barrier) {
   }
 }
 
+// One warp: takes what lies at a place of the queue and gives the place back. Lane 0 reads, and lane 0 tells.
+__device__ __forceinline__ Published take(const Shared& shared, int place, uint32_t parity) {
+  constexpr unsigned kAll = 0xffffffffu;
+  int4 entry = make_int4(0, 0, 0, 0);
+  sm90::barrier_wait(shared.queue_full(place), parity);
+  if (threadIdx.x % 32 == 0) {
+    entry = *reinterpret_cast<const int4*>(&shared.queue()[place]);
+    sm90::barrier_arrive(shared.queue_empty(place));
+  }
+  return {__shfl_sync(kAll, entry.x, 0), __shfl_sync(kAll, entry.y, 0), __shfl_sync(kAll, entry.z, 0),
+          __shfl_sync(kAll, entry.w, 0)};
+}
+
 // One warpgroup: every other tile of the queue.
 __device__ __forceinline__ void consume(const Shared& shared, int consumer, const CUtensorMap* map_c) {
   for (int number = consumer;; number += Config::kConsumers) {
-    const int place = number % Config::kQueue;
-    sm90::barrier_wait(shared.queue_full(place), number / Config::kQueue & 1);
-    const volatile Published* entry = &shared.queue()[place];
-    const int row = entry->row;
-    const int col = entry->col;
-    const int first_step = entry->first_step;
-    const int steps = entry->steps;
-    release(shared.queue_empty(place));
-    if (steps < 0) {
+    const Published tile = take(shared, number % Config::kQueue, number / Config::kQueue & 1);
+    if (tile.steps < 0) {
       break;
     }
     Ring ring;
-    ring.slot = first_step % Config::kStages;
-    ring.parity = first_step / Config::kStages & 1;
+    ring.slot = tile.first_step % Config::kStages;
+    ring.parity = tile.first_step / Config::kStages & 1;
     Sums sums;
 #pragma unroll
     for (int half = 0; half < Config::kHalves; ++half) {
@@ -370,7 +416,7 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
     sm90::pin(sums[0]);
     sm90::pin(sums[1]);
 #pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < tile.steps; ++step) {
       sm90::barrier_wait(shared.full(ring.slot), ring.parity);
       sm90::products_begin();
       multiply_step(sums, shared.a(ring.slot), shared.b(ring.slot));
@@ -385,10 +431,10 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
     sm90::products_wait<0>();
     sm90::pin(sums[0]);
     sm90::pin(sums[1]);
-    if (steps > 0) {
+    if (tile.steps > 0) {
       release(shared.empty(last_slot));
     }
-    store_sums(sums, shared.out(consumer), map_c, row * Config::kTileM, col * Config::kTileN);
+    store_sums(sums, shared.out(consumer), map_c, tile.row * Config::kTileM, tile.col * Config::kTileN);
   }
   sm90::copy_out_wait();  // shared memory must outlive the stores that read it
 }
@@ -450,13 +496,16 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   // The numbers of stored blocks are not known here: the maps cover as many as there can be.
   const int64_t rows_a = static_cast<int64_t>(rows) * inner * Config::kTileM;
   const int64_t rows_b = static_cast<int64_t>(inner) * cols * Config::kBlockK;
+  // Without any stored block there may be no memory: nothing is read then, but a map needs an address.
+  const void* blocks_a = a_values != nullptr ? a_values : c;
+  const void* blocks_b = b_values != nullptr ? b_values : c;
   CUtensorMap map_a;
   CUtensorMap map_b;
   CUtensorMap map_c;
   cudaError_t error =
-      sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
+      sm90::describe_matrix(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_b, b_values, rows_b, Config::kTileN, Config::kTileK, 64);
+    error = sm90::describe_matrix(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, 64);
   }
   if (error == cudaSuccess) {
     error = sm90::describe_matrix(&map_c, c, m, n, 16, 64);

@@ -1,4 +1,5 @@
-// C[m,n] = A_bsr[m,k] * B[k,n], 16-bit in and out, fp32 sums, for Hopper: TMA, warpgroup products, clusters.
+// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 128 rows, 16-bit (or fp8) in, 16-bit out, fp32 sums, for Hopper:
+// TMA, warpgroup products, clusters. Blocks of 64 x 64: sm90_bsr_gemm_64.cu.
 //
 // A cluster of CLUSTER CTAs computes 128 rows (one block row of A) x CLUSTER * TILE_N columns of C. It walks
 // the stored 128 x BLOCK_K blocks of that block row in steps of 64 columns, and reads for each step the 64
@@ -6,8 +7,8 @@
 //
 //                     CTA 0          CTA 1           The CTAs of a cluster need the same tiles of A: each
 //                 +------------+------------+        copies 128 / CLUSTER rows of it and multicasts them to
-//              64 |     B      |     B      |        all. Random patterns share no rows of B between block
-//                 +------------+------------+        rows, so B is not shared.
+//              64 |     B      |     B      |        all. Two block rows of a random pattern have few columns
+//                 +------------+------------+        in common, so B is not shared.
 //           64
 //         +----+  +------------+------------+        384 threads a CTA, one CTA an SM:
 //         |    |  |consumer 0  |consumer 0  | 64       warpgroup 0: producer. One warp walks the blocks
@@ -24,15 +25,13 @@
 // columns, so that the group's blocks of A and the running columns of B stay in L2. Block rows are taken
 // longest first, every second round of clusters in reverse, so that ragged rows even out. The ring runs across
 // tile borders: while consumers store C, the next tile's first steps land.
-// With STAGGER > 0 the second consumer
-// begins that many steps after the first, so that one rounds its sums while the other multiplies.
 //
 // DTYPE 2 (fp8, E4M3): B is given k-major, [n, k] row-major, since wgmma knows no other layout of 8-bit operands;
 // a step has 128 columns of A; C is bf16; k % 16 == 0.
 //
 // Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
-#include "sm90.cuh"
+#include "sm90_bsr_tiles.cuh"
 
 #if !defined(TILE_N) || !defined(STAGES) || !defined(CLUSTER)
 #error "define TILE_N, STAGES and CLUSTER (kernel.yaml lists the variants)"
@@ -43,23 +42,14 @@
 #ifndef GROUP_M
 #define GROUP_M 32
 #endif
-#ifndef POLICY_A  // L2 keeps the tiles: 0 as it sees fit, 1 shortly, 2 long
-#define POLICY_A 0
-#endif
-#ifndef POLICY_B
-#define POLICY_B 0
-#endif
-#ifndef LATE_STEP
+#ifndef LATE_STEP  // step of the next tile in which the second half of C leaves
 #define LATE_STEP 2
 #endif
-#ifndef ZIGZAG
+#ifndef ZIGZAG  // 1: every second round walks the blocks from last to first
 #define ZIGZAG 1
 #endif
 #ifndef DTYPE  // of A and B: 0 fp16, 1 bf16, 2 fp8 (E4M3); C has the first two's own type, bf16 for fp8
 #define DTYPE 0
-#endif
-#ifndef STAGGER
-#define STAGGER 0
 #endif
 
 namespace {
@@ -74,22 +64,20 @@ struct Config {
 #elif DTYPE == 2
   using Element = sm90::Float8E4M3;
   using Result = sm90::Bfloat16;
+#else
+#error "DTYPE is 0, 1 or 2"
 #endif
   static constexpr bool kFp8 = DTYPE == 2;
   static constexpr int kElementBytes = kFp8 ? 1 : 2;
   static constexpr int kTileM = 128;  // rows of a stored block
   static constexpr int kTileN = TILE_N;
-  static constexpr int kRowBytes = 128;  // what the swizzle spans
+  static constexpr int kRowBytes = sm90::kRowBytes;
   static constexpr int kTileK = kRowBytes / kElementBytes;
   static constexpr int kBlockK = BLOCK_K;
   static constexpr int kStages = STAGES;
   static constexpr int kCluster = CLUSTER;
   static constexpr int kGroupM = GROUP_M;
-  static constexpr int kStagger = STAGGER;
   static constexpr bool kZigzag = ZIGZAG != 0;
-  static constexpr uint64_t kPolicies[3] = {sm90::kEvictNormal, sm90::kEvictFirst, sm90::kEvictLast};
-  static constexpr uint64_t kPolicyA = kPolicies[POLICY_A];
-  static constexpr uint64_t kPolicyB = kPolicies[POLICY_B];
 
   static constexpr int kConsumers = 2;
   static constexpr int kThreads = 128 * (1 + kConsumers);
@@ -109,7 +97,8 @@ struct Config {
   static constexpr int kRowsA = kTileM / kCluster;  // rows of A that one CTA copies for all
   static constexpr int kOutBytes = kConsumerM * kRowBytes;  // one panel of a consumer's part of C
   static constexpr int kOutPanels = 2;
-  static constexpr int kLatePairs = (kPanels - kOutPanels) * 16;  // a thread
+  static constexpr int kLatePanels = kPanels - kOutPanels;
+  static constexpr int kLatePairs = kLatePanels * 16;  // a thread
   static constexpr int kLateStep = LATE_STEP;
 
   static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
@@ -122,18 +111,16 @@ struct Config {
 
   static_assert(kTileN == 128 || kTileN == 256, "products are written for 128 and 256 columns");
   static_assert(kBlockK % kTileK == 0, "a stored block must be whole steps of 64 columns");
-  static_assert(kCluster == 1 || kCluster == 2 || kCluster == 4, "A's tile is cut into eighths of the swizzle's rows");
-  static_assert(kStages >= 2 && kStagger < kStages, "one slot is filled while another is read");
+  static_assert(kCluster == 1 || kCluster == 2 || kCluster == 4, "A's tile is cut into whole groups of 8 rows");
+  static_assert(kStages >= 2, "one slot is filled while another is read");
   static_assert(kPanels == kOutPanels || kPanels == 2 * kOutPanels, "late panels take the early ones' memory");
   static_assert(kStageBytes % 1024 == 0, "swizzled tiles begin at multiples of 1024 bytes");
-  static_assert(4 * kMaxSortedRows <= kStageBytes, "row lengths are sorted in the ring before it is filled");
+  static_assert(4 * kMaxSortedRows <= kOffsetOrder - kOffsetOut, "row lengths are sorted where C leaves later");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
 };
 
 using Element = Config::Element;
 using Ring = sm90::Ring<Config::kStages>;
-
-constexpr int kStaggerBarrier = 1;
 
 struct Problem {
   const int* row_ptr;
@@ -143,27 +130,7 @@ struct Problem {
   int tiles;
 };
 
-struct Tile {
-  int row;  // place in the order of block rows
-  int col;
-};
-
 // ---- which tile ------------------------------------------------------------------------------------
-
-__device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
-  const int group_tiles = Config::kGroupM * p.tiles_n;
-  const int group = index / group_tiles;
-  const int within = index - group * group_tiles;
-  const int height = min(Config::kGroupM, p.block_rows - group * Config::kGroupM);  // the last may be lower
-  return {group * Config::kGroupM + within % height, within / height};
-}
-
-// Tile of this cluster in round `round`; at or beyond p.tiles: none, and none later.
-__device__ __forceinline__ int tile_index(int round) {
-  const int clusters = static_cast<int>(gridDim.x) / Config::kCluster;
-  const int cluster = static_cast<int>(blockIdx.x) / Config::kCluster;
-  return round * clusters + (round % 2 == 0 ? cluster : clusters - 1 - cluster);
-}
 
 // A tile as both sides walk it.
 struct Work {
@@ -180,9 +147,9 @@ struct Work {
 
 __device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order, int round) {
   Work work;
-  const int index = tile_index(round);
+  const int index = sm90::tile_index<Config::kCluster>(round);
   if (index < p.tiles) {
-    const Tile tile = tile_at(p, index);
+    const sm90::Tile tile = sm90::tile_at(index, Config::kGroupM, p.block_rows, p.tiles_n);
     work.row = p.block_rows <= Config::kMaxSortedRows ? order[tile.row] : tile.row;
     work.col = tile.col;
     work.begin = p.row_ptr[work.row];
@@ -194,26 +161,6 @@ __device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order,
   return work;
 }
 
-// All threads: block rows by falling length, equal ones in their own order. A row's place is the number of
-// rows before it. Every CTA does this for itself: it takes less time than a launch of its own.
-__device__ __forceinline__ void sort_rows(const Problem& p, int* lengths, uint16_t* order) {
-  if (p.block_rows > Config::kMaxSortedRows) {
-    return;
-  }
-  for (int row = threadIdx.x; row < p.block_rows; row += Config::kThreads) {
-    lengths[row] = p.row_ptr[row + 1] - p.row_ptr[row];
-  }
-  __syncthreads();
-  for (int row = threadIdx.x; row < p.block_rows; row += Config::kThreads) {
-    const int length = lengths[row];
-    int place = 0;
-    for (int other = 0; other < p.block_rows; ++other) {
-      place += lengths[other] > length || (lengths[other] == length && other < row);
-    }
-    order[place] = static_cast<uint16_t>(row);
-  }
-}
-
 // ---- producer --------------------------------------------------------------------------------------
 
 struct Shared {
@@ -221,8 +168,8 @@ struct Shared {
 
   __device__ __forceinline__ uint32_t a(int slot) const { return base + slot * Config::kStageBytes; }
   __device__ __forceinline__ uint32_t b(int slot) const { return a(slot) + Config::kBytesA; }
-  __device__ __forceinline__ uint32_t out(int consumer, int panel) const {
-    return base + Config::kOffsetOut + (consumer * Config::kOutPanels + panel) * Config::kOutBytes;
+  __device__ __forceinline__ uint32_t out(int consumer) const {
+    return base + Config::kOffsetOut + consumer * Config::kOutPanels * Config::kOutBytes;
   }
   __device__ __forceinline__ uint32_t full(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
   __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
@@ -237,19 +184,19 @@ __device__ __forceinline__ void copy_step(const Shared& shared, int slot, const 
   const int part = static_cast<int>(rank) * Config::kRowsA;
   const int row_a = block * Config::kTileM + part;
   if constexpr (Config::kCluster == 1) {
-    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, Config::kPolicyA);
+    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, sm90::kEvictNormal);
   } else {
     sm90::copy_in_multicast(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
-                            (1 << Config::kCluster) - 1, Config::kPolicyA);
+                            (1 << Config::kCluster) - 1, sm90::kEvictNormal);
   }
   const int row_b = inner * Config::kBlockK + step * Config::kTileK;
   if constexpr (Config::kFp8) {
-    sm90::copy_in(shared.b(slot), map_b, row_b, column, full, Config::kPolicyB);
+    sm90::copy_in(shared.b(slot), map_b, row_b, column, full, sm90::kEvictNormal);
   } else {
 #pragma unroll
     for (int panel = 0; panel < Config::kPanels; ++panel) {
       sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b, full,
-                    Config::kPolicyB);
+                    sm90::kEvictNormal);
     }
   }
 }
@@ -330,30 +277,6 @@ __device__ __forceinline__ uint32_t round_sums(const float (&sums)[Config::kSums
   return sm90::round_pair(Config::Result{}, sums[2 * pair], sums[2 * pair + 1]);
 }
 
-// One warp: a panel's 16 pairs a thread, laid out as TMA reads them, stored. `pair(i)` gives the thread's pair i.
-template <typename Pair>
-__device__ __forceinline__ void store_panel(const Shared& shared, int consumer, int panel, const CUtensorMap* map_c,
-                                            int row, int column, Pair pair) {
-  const int lane = threadIdx.x % 32;
-  const int warp_row = threadIdx.x / 32 % 4 * 16;
-  // The lane's row in its stmatrix, and which of two neighbouring groups of 8 columns it addresses.
-  const int out_row = lane % 16;
-  const int out_chunk = lane / 16;
-  const uint32_t out = shared.out(consumer, panel % Config::kOutPanels) + warp_row * 128;
-#pragma unroll
-  for (int i = 0; i < Config::kPanel / 16; ++i) {
-    const uint32_t chunk = (i * 2 + out_chunk) ^ (out_row & 7);
-    sm90::store_matrices(out + out_row * 128 + chunk * 16, pair(4 * i), pair(4 * i + 1), pair(4 * i + 2),
-                         pair(4 * i + 3));
-  }
-  sm90::proxy_fence();
-  __syncwarp();
-  if (lane == 0) {
-    sm90::copy_out(map_c, out, column + panel * Config::kPanel, row + warp_row, sm90::kEvictFirst);
-    sm90::copy_out_commit();
-  }
-}
-
 // The stores that read the panels' memory last have read it; lane 0 issued them.
 __device__ __forceinline__ void wait_for_panels() {
   sm90::copy_out_wait_read<0>();
@@ -362,22 +285,17 @@ __device__ __forceinline__ void wait_for_panels() {
 
 __device__ __forceinline__ void store_late(Late& late, const Shared& shared, int consumer, const CUtensorMap* map_c) {
   wait_for_panels();
-#pragma unroll
-  for (int panel = Config::kOutPanels; panel < Config::kPanels; ++panel) {
-    store_panel(shared, consumer, panel, map_c, late.row, late.column,
-                [&](int i) { return late.pairs[(panel - Config::kOutPanels) * 16 + i]; });
-  }
+  sm90::store_panels<Config::kLatePanels>(shared.out(consumer), map_c, late.row,
+                                          late.column + Config::kOutPanels * Config::kPanel,
+                                          [&](int i) { return late.pairs[i]; });
   late.waiting = false;
 }
 
 __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], Late& late, const Shared& shared,
                                            int consumer, const CUtensorMap* map_c, int row, int column) {
   wait_for_panels();
-#pragma unroll
-  for (int panel = 0; panel < Config::kOutPanels; ++panel) {
-    store_panel(shared, consumer, panel, map_c, row, column,
-                [&](int i) { return round_sums(sums, panel * 16 + i); });
-  }
+  sm90::store_panels<Config::kOutPanels>(shared.out(consumer), map_c, row, column,
+                                         [&](int i) { return round_sums(sums, i); });
   if constexpr (Config::kLatePairs > 0) {
 #pragma unroll
     for (int i = 0; i < Config::kLatePairs; ++i) {
@@ -396,10 +314,6 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   const uint32_t part_a = consumer * Config::kConsumerM * Config::kRowBytes;
   Ring ring;
   Late late;
-  bool may_begin = consumer == 1;  // the second consumer has been let go
-  if (Config::kStagger > 0 && consumer == 1) {
-    sm90::named_sync(kStaggerBarrier, 256);
-  }
   Work work = work_at(p, order, 0);
   for (int round = 0; work.live; ++round) {
     const Work next = work_at(p, order, round + 1);
@@ -413,10 +327,6 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     sm90::pin(sums);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-      if (Config::kStagger > 0 && !may_begin && step == Config::kStagger) {
-        sm90::named_arrive(kStaggerBarrier, 256);
-        may_begin = true;
-      }
       sm90::barrier_wait(shared.full(ring.slot), ring.parity);
       sm90::products_begin();
       multiply_step(sums, shared.a(ring.slot) + part_a, shared.b(ring.slot));
@@ -443,9 +353,6 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
                (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN);
     work = next;
   }
-  if (Config::kStagger > 0 && !may_begin) {
-    sm90::named_arrive(kStaggerBarrier, 256);  // no tile was long enough
-  }
   if (Config::kLatePairs > 0 && late.waiting) {
     store_late(late, shared, consumer, map_c);
   }
@@ -470,13 +377,19 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     }
     sm90::barrier_init_fence();
   }
-  sort_rows(p, reinterpret_cast<int*>(memory), order);
-  // The lengths were read from the ring by ordinary loads; now the copy engine may write there.
-  sm90::proxy_fence();
-  if constexpr (Config::kCluster == 1) {
-    __syncthreads();
+  // The others' barriers must exist before anybody copies or arrives there; until then there are rows to sort.
+  __syncwarp();
+  if constexpr (Config::kCluster > 1) {
+    sm90::cluster_arrive();
+  }
+  if (p.block_rows <= Config::kMaxSortedRows) {
+    sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
+                                      reinterpret_cast<int*>(memory + Config::kOffsetOut), order);
+  }
+  if constexpr (Config::kCluster > 1) {
+    sm90::cluster_wait();
   } else {
-    sm90::cluster_sync();  // the others' barriers must exist before anybody copies or arrives there
+    __syncthreads();
   }
 
   if (warpgroup == 0) {
@@ -494,8 +407,6 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   }
 }
 
-bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
-
 }  // namespace
 
 extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx, const void* b, void* c,
@@ -503,7 +414,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || k % Config::kBlockK != 0 || n % 8 != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!aligned_16(a_values) || !aligned_16(b) || !aligned_16(c)) {
+  if (!sm90::aligned_16(a_values) || !sm90::aligned_16(b) || !sm90::aligned_16(c)) {
     return cudaErrorInvalidValue;
   }
   constexpr int kClusterN = Config::kCluster * Config::kTileN;
@@ -526,46 +437,10 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (error == cudaSuccess) {
     error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
   }
-  int device = 0;
-  int sms = 0;
-  if (error == cudaSuccess) {
-    error = cudaGetDevice(&device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (error == cudaSuccess) {
-    error =
-        cudaFuncSetAttribute(sm90_bsr_gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Config::kSharedBytes);
-  }
   if (error != cudaSuccess) {
     return error;
   }
   const Problem problem{a_row_ptr, a_col_idx, block_rows, tiles_n, block_rows * tiles_n};
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = Config::kCluster;
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
-  cudaLaunchConfig_t launch = {};
-  launch.blockDim = dim3(Config::kThreads);
-  launch.dynamicSmemBytes = Config::kSharedBytes;
-  launch.stream = static_cast<cudaStream_t>(stream);
-  launch.attrs = &attribute;
-  launch.numAttrs = 1;
-  // Where clusters are large, some SMs may be left over; a cluster that had to wait would come too late.
-  int clusters = sms / Config::kCluster;
-  if (Config::kCluster > 2) {
-    launch.gridDim = dim3(clusters * Config::kCluster);
-    error = cudaOccupancyMaxActiveClusters(&clusters, sm90_bsr_gemm_kernel, &launch);
-    if (error != cudaSuccess) {
-      return error;
-    }
-  }
-  // As many rounds as all clusters need, but no more clusters than fill them: rounds of equal tiles then stay in
-  // step and meet in L2.
-  const int rounds = (problem.tiles + clusters - 1) / clusters;
-  launch.gridDim = dim3((problem.tiles + rounds - 1) / rounds * Config::kCluster);
-  error = cudaLaunchKernelEx(&launch, sm90_bsr_gemm_kernel, problem, map_a, map_b, map_c);
-  return error != cudaSuccess ? error : cudaGetLastError();
+  return sm90::launch_persistent<Config::kCluster>(sm90_bsr_gemm_kernel, Config::kThreads, Config::kSharedBytes,
+                                                   problem.tiles, stream, problem, map_a, map_b, map_c);
 }

@@ -20,9 +20,10 @@ from assay.config import load_catalog
 from assay.console import err, say
 from assay.doctor import diagnose
 from assay.errors import AssayError, BadInput, CheckFailed
-from assay.evidence import plan_path
+from assay.evidence import load_evidence, plan_path
 from assay.image import make_image
 from assay.io import load_yaml, read_record
+from assay.kernel_set import make_kernel_set
 from assay.listing import claim_rows
 from assay.plan import make_plan
 from assay.progress import leave_on_signals
@@ -35,8 +36,9 @@ from assay.request import Options, git_state, make_request, written_request
 from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
-from assay.timings import collect_timings, stage_totals, timeline
+from assay.timings import collect_timings, gpu_work, stage_totals, timeline
 from assay.toolchain import ensure_toolchain
+from assay.tune import better_choices, tune, write_choices
 from assay.verify import Renderer
 from assay.verify import verify as verify_report
 
@@ -168,7 +170,8 @@ def _tell_timings(run_dir: Path) -> None:
     """How long each stage took: in this call or, where it had nothing to do, the last time."""
     plan = read_record(Plan, run_dir / plan_path())
     steps = collect_timings(run_dir, plan, finishing=True).steps
-    console.show_timings(stage_totals(steps), timeline(steps).length)
+    work = gpu_work(load_evidence(run_dir), steps)
+    console.show_timings(stage_totals(steps), timeline(steps).length, work)
 
 
 def _finish(request: Request, strict: bool) -> None:
@@ -276,6 +279,68 @@ def bundle(
     size = make_bundle(ROOT, plan)
     say(f"bundle: {plan.output} ({size / 1e6:.0f} MB)")
     say("on the node: tar xf it, then run.sh in the folder that comes out")
+
+
+@app.command(name="tune")
+def tune_target(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    runtime: Annotated[Runtime | None, typer.Option(help="Container runtime, or host.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
+            envvar="ASSAY_DEVICE_PYTHON",
+        ),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """Measure a target's tuning sweeps; say which choices hold."""
+    defaults = _defaults()
+    options = Options(
+        run=run,
+        sources=(),
+        targets=(target,),
+        runtime=runtime.value if runtime else defaults.runtime,
+        executor=executor.value if executor else defaults.executor,
+        device_python=device_python or "python3",
+        prebuilt=None,
+        recorded=(),
+        keys=(),
+        signing_key=Path.home() / ".config" / "assay" / "signing_key.pem",
+        host_image=False,
+    )
+    tuned = tune(ROOT, options, cores or os.cpu_count() or 1)
+    say(f"{target}: {tuned.detail}")
+    console.show_tuning(tuned.outcomes)
+    better = better_choices(tuned)
+    if write:
+        write_choices(ROOT, better)
+        say(f"config/tuning.yaml: {len(better)} of {len(tuned.outcomes)} choices changed")
+    elif better:
+        say(f"{len(better)} choices would change; --write puts them into config/tuning.yaml")
+
+
+@app.command()
+def kernels(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")] = "h100",
+    output: Annotated[
+        Path | None, typer.Option(help="Folder.", show_default="results/kernels/TARGET")
+    ] = None,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where to compile: a container runtime, or host.")
+    ] = None,
+) -> None:
+    """Compile the kernels that PyTorch calls."""
+    folder = output or Path("results", "kernels", target)
+    wish = runtime.value if runtime else _defaults().runtime
+    index = make_kernel_set(ROOT, target, folder, wish)
+    say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
+    say(f'in Python: import assay.ops; assay.ops.load("{folder}")')
 
 
 @app.command()

@@ -21,8 +21,9 @@ from assay.records.claims import (
     Term,
     Unanswerable,
 )
-from assay.records.kernels import KernelManifest, OriginalProgram, Probe, Variant
+from assay.records.kernels import KernelManifest, OperatorKernel, OriginalProgram, Probe, Variant
 from assay.records.targets import Target
+from assay.records.tuning import Choice, TuningFile
 from assay.records.workloads import (
     Comparison,
     ComparisonsFile,
@@ -34,6 +35,9 @@ from assay.records.workloads import (
 )
 
 T = TypeVar("T")
+
+NO_TUNING = TuningFile(schema="assay/tuning/1")
+"""What evidence holds that was recorded before there was a config/tuning.yaml."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Catalog:
     kernel_folder: dict[str, str]
     """Folder under kernels/ of each variant and probe."""
     judging: Judging
+    tuning: TuningFile = NO_TUNING
+    operators: tuple[OperatorKernel, ...] = ()
 
     def check_selection(self, sources: Iterable[str], targets: Iterable[str]) -> None:
         """Raise BadInput for the first source or target that there is none of."""
@@ -130,9 +136,15 @@ def load_catalog(root: Path) -> Catalog:
             for name in (*(v.id for v in kernel.variants), *(p.id for p in kernel.probes))
         },
         judging=load_yaml(Judging, root / "config" / "judging.yaml"),
+        tuning=_tuning(root / "config" / "tuning.yaml"),
+        operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),
     )
     _check_references(catalog)
     return catalog
+
+
+def _tuning(path: Path) -> TuningFile:
+    return load_yaml(TuningFile, path) if path.is_file() else NO_TUNING
 
 
 def _yaml_files(folder: Path) -> list[Path]:
@@ -181,6 +193,42 @@ def _check_references(catalog: Catalog) -> None:
         _check_operands(catalog, where, audit.operands)
         if audit.claimed is not None:
             _check_operands(catalog, where, (audit.claimed,))
+    for entry in catalog.operators:
+        _check_operator(catalog, entry)
+    for choice in catalog.tuning.choices:
+        _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+
+
+def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
+    """An operator calls a compiled kernel, and says what blocks each sparse operand has."""
+    _known("kernel.yaml: operators", "variant", entry.variant, catalog.variants)
+    variant = catalog.variants[entry.variant]
+    if variant.kind != "kernel" or (variant.abi == "bsr_bsr_gemm") != (entry.block_b is not None):
+        raise BadInput(
+            f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have block_b "
+            "where B is sparse, and only there"
+        )
+
+
+def _check_choice(catalog: Catalog, where: str, choice: Choice) -> None:
+    """The choice is one of its sweep's arms, made on a problem it is for, and its target has it."""
+    _known(where, "target", choice.target, catalog.targets)
+    _known(where, "variant", choice.variant, catalog.variants)
+    name = choice.evidence.comparison
+    _known(where, "comparison", name, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
+    _known(where, f"arm of '{name}'", choice.evidence.arm, arms)
+    arm = arms[choice.evidence.arm]
+    if arm.variant != choice.variant:
+        raise BadInput(
+            f"{where}: arm '{arm.id}' of '{name}' is variant '{arm.variant}', not "
+            f"'{choice.variant}'"
+        )
+    if catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
+        raise BadInput(f"{where}: '{choice.variant}' is not built for {choice.target}")
+    objection = choice.objection(catalog.workloads[arm.workload])
+    if objection is not None:
+        raise BadInput(f"{where}: its evidence is taken on '{arm.workload}', which {objection}")
 
 
 def _check_evaluation(catalog: Catalog, where: str, claim: Claim) -> None:

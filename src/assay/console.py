@@ -15,7 +15,8 @@ from assay.checks import NamedCheck
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.timings import StageTotal, step_name
+from assay.sweeps import Outcome
+from assay.timings import GpuWork, StageTotal, step_name
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -62,8 +63,10 @@ def show_counts(counts: Mapping[Status, int]) -> None:
     out.print(table, markup=False)
 
 
-def show_timings(totals: Sequence[StageTotal], elapsed_s: float) -> None:
-    """Where the time of a run went, stage by stage."""
+def show_timings(
+    totals: Sequence[StageTotal], elapsed_s: float, work: Mapping[str, GpuWork]
+) -> None:
+    """Where the time of a run went, stage by stage; ``work``: that of each target's benchmarks."""
     numbers = ("steps", "seconds", "longest")
     table = _table("where the time went", "stage", *numbers, "which", numbers=numbers)
     for total in totals:
@@ -79,6 +82,12 @@ def show_timings(totals: Sequence[StageTotal], elapsed_s: float) -> None:
         f"{sum(total.steps for total in totals)} steps, {fmt.duration(elapsed_s)} on the clock; "
         "a step that had nothing to do keeps the time of its last run"
     )
+    for target, part in work.items():
+        say(
+            f"benchmarks of {target}: the GPU was at work in {fmt.percent(part.share)} of "
+            f"{fmt.duration(part.wall_s)}, imports and starts included; the launches alone took "
+            f"{fmt.percent(part.timed_share)}"
+        )
 
 
 def show_checks(checks: Iterable[NamedCheck], notes: Iterable[str]) -> None:
@@ -115,6 +124,16 @@ def show_claims(rows: Sequence[Mapping[str, Any]]) -> None:
             row["answered_by"] if row["kind"] == "claim" else "audit",
             row["statement"],
         )
+    out.print(table, markup=False)
+
+
+def show_tuning(outcomes: Sequence[Outcome]) -> None:
+    """What the sweeps say of every choice."""
+    table = _table("tuning", "choice", "variant", "its sweep says", "in full")
+    for outcome in outcomes:
+        choice = outcome.choice
+        standing = fmt.words(outcome.standing.value)
+        table.add_row(choice.id, choice.variant, standing, outcome.sentence)
     out.print(table, markup=False)
 
 

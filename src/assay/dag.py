@@ -11,6 +11,7 @@ from assay import evidence
 from assay.compilation import Kind
 from assay.config import Catalog, load_catalog
 from assay.io import dump_record, load_yaml, read_record, sha256_bytes, sha256_file
+from assay.operator_kernels import offered
 from assay.plan import make_plan
 from assay.records.base import Record
 from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
@@ -63,12 +64,14 @@ class Dag:
         """The target's description."""
         return self.catalog.targets[name]
 
-    def binaries(self, target: str, comparison: str) -> list[str]:
-        """Build records that a comparison's jobs need on this target; none when taken over."""
+    def binaries(self, target: str) -> list[str]:
+        """Build records that the comparisons need on this target; none when taken over."""
         if not self.is_measured_here(target):
             return []
-        jobs = self.kernel_builds(target, comparison)
-        return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+        comparisons = self.target_plan(target).comparisons
+        jobs = [job for name in comparisons for job in self.kernel_builds(target, name)]
+        paths = [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+        return list(dict.fromkeys(paths))
 
     def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
         """The compilations whose outcome a comparison's arms run on this target."""
@@ -92,21 +95,27 @@ class Dag:
         wanted = self.target_plan(target).runner
         return [self.path(evidence.runner_image_path(target))] if wanted else []
 
-    def program_binary(self, target: str, job_id: str) -> list[str]:
-        """The build record of a program job; none when taken over."""
+    def program_binaries(self, target: str) -> list[str]:
+        """Build records of a target's original programs; none when taken over."""
         if not self.is_measured_here(target):
             return []
-        job = next(job for job in self.target_plan(target).programs if job.id == job_id)
-        return [self.path(evidence.build_path(job.program, self.target(target).arch))]
+        arch = self.target(target).arch
+        programs = dict.fromkeys(job.program for job in self.target_plan(target).programs)
+        return [self.path(evidence.build_path(program, arch)) for program in programs]
 
     def measurements(self) -> list[str]:
-        """Every record of every target that has a device or a recorded report."""
+        """What the steps of every target write that has a device or a recorded report."""
         return [
-            self.path(file)
+            self.path(path)
             for plan in self.plan.targets
             if plan.provision.kind != "none"
-            for file in evidence.target_paths(plan)
+            for path in evidence.target_outputs(plan)
         ]
+
+    def timed_files(self) -> list[str]:
+        """The plan and what the benchmarks of every target write: a sweep needs no more."""
+        timed = [path for path in self.measurements() if Path(path).name == "benchmark"]
+        return [self.path(evidence.plan_path()), *timed]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
@@ -149,6 +158,34 @@ class Dag:
         digests = [sha256_file(path) for path in code]
         named = "".join([*digests, runtime])
         return sha256_bytes(b"".join(map(dump_record, parts)) + named.encode())
+
+    def definitions(self, target: str) -> str:
+        """Digest of the definitions of all comparisons of a target."""
+        names = self.target_plan(target).comparisons
+        return sha256_bytes("".join(self.definition(target, name) for name in names).encode())
+
+    def sanitizer_builds(self, target: str) -> list[BuildJob]:
+        """The compilations whose kernels compute-sanitizer watches on this target."""
+        arch, names = self.target(target).arch, self.target_plan(target).sanitized
+        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
+
+    def operator_builds(self, target: str) -> list[BuildJob]:
+        """The compilations behind PyTorch's operators on this target."""
+        arch, names = self.target(target).arch, self.target_plan(target).operators
+        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
+
+    def operator_binaries(self, target: str) -> list[str]:
+        """Build records that the operators need; none when taken over."""
+        jobs = self.operator_builds(target) if self.is_measured_here(target) else []
+        return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+
+    def operators_definition(self, target: str) -> str:
+        """Digest of what a record of PyTorch's operators rests on."""
+        parts = [self.definition(target), *self.target_plan(target).operators]
+        code = sorted((Path(__file__).parent / "ops").glob("*.py"))
+        parts += [sha256_file(path) for path in code]
+        parts += [sha256_bytes(dump_record(e)) for e in offered(self.catalog, target)]
+        return sha256_bytes("".join(parts).encode())
 
     def threads(self, target: str, cores: int) -> int:
         """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.

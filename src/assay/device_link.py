@@ -8,19 +8,24 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.io import read_record
 from assay.records.base import Record
-from assay.runtimes.base import Bind, Place, Task
+from assay.runtimes.base import Bind, Outcome, Place, Task
 
 R = TypeVar("R", bound=Record)
 
 DEVICE_MISSING = 3
 """Exit code by which the device side says that it has no usable GPU of the asked kind."""
+ROW_FAILED = 1
+"""Exit code by which it says that a job failed; why lies beside the place of its record."""
+MALFORMED = 2
+"""Exit code by which it says that it understands a job of a row not at all, and began none."""
 PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
@@ -68,59 +73,166 @@ def run_device_job(
     counters: bool = False,
     echo: bool = True,
 ) -> R:
-    """Run one job at ``place`` and return its record.
+    """Run one job at ``place`` and return its record; arguments as for ``run_device_row``.
 
-    ``under`` is a command that starts the device's Python (a profiler, say); ``files`` are
-    directories it writes to; ``counters`` when it reads performance counters. Every artifact that
-    the job names is readable. Progress lines of the job go to standard error when ``echo``.
     Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
     the job fails.
     """
-    with tempfile.TemporaryDirectory(prefix="assay-job-") as scratch:
-        job_path, output = Path(scratch, "job.json"), Path(scratch, "output.json")
-        job_path.write_text(json.dumps({"schema": "assay/job/1", "output": str(output), **job}))
-        last_words = ""
+    results = run_device_row(
+        place, [job], record, under=under, files=files, counters=counters, echo=echo
+    )
+    if isinstance(results[0], DeviceJobFailed):
+        raise results[0]
+    return results[0]
 
-        def relay(line: str) -> None:
-            nonlocal last_words
-            last_words = line.strip() or last_words
-            if echo:
-                print(line, file=sys.stderr, flush=True)
 
-        readable = {source_root(), *_artifact_folders(job)}
-        writable = {Path(scratch), _locks(), *files, *([place.cache] if place.cache else [])}
-        outcome = place.run(
-            Task(
-                command=(*under, place.python, "-m", "assay.device", str(job_path)),
-                directory=Path(scratch),
-                label=f"device job {job['task']}",
-                environment=device_environment(place),
-                inherit=True,
-                binds=(
-                    *(Bind(path) for path in sorted(readable)),
-                    *(Bind(path, writable=True) for path in sorted(writable)),
-                ),
-                gpu=True,
-                counters=counters,
+def run_device_row(
+    place: Place,
+    jobs: Sequence[dict[str, Any]],
+    record: type[R],
+    *,
+    into: Sequence[Path] | None = None,
+    under: Sequence[str] = (),
+    files: Iterable[Path] = (),
+    counters: bool = False,
+    echo: bool = True,
+) -> list[R | DeviceJobFailed]:
+    """Run jobs of one task and one target in one start of the device side, in their order.
+
+    Each job gives its record or the error that it ended with. ``into`` names a file for each
+    record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
+    that an interrupted row leaves what it finished; without it nothing is left. ``under`` is a
+    command that starts the device's Python (a profiler, say); ``files`` are directories it writes
+    to; ``counters`` when it reads performance counters. Every artifact that a job names is
+    readable. Progress lines go to standard error when ``echo``.
+
+    A job that takes the whole device side down with it has failed, and the jobs behind it get
+    another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
+    GPU of the asked kind, or none any more.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
+        scratch = Path(name)
+        outputs = into or [scratch / f"output.{number}.json" for number in range(len(jobs))]
+        pairs = zip(jobs, outputs, strict=True)
+        row = [_JobFile(scratch, number, *pair) for number, pair in enumerate(pairs)]
+        writable = {*files, *(output.parent for output in outputs)}
+        results: dict[int, R | DeviceJobFailed] = {}
+        while left := [file for file in row if file.number not in results]:
+            ended = _start(place, scratch, left, under, writable, counters, echo)
+            if ended.outcome.exit_code == DEVICE_MISSING:
+                words = ended.last_words or "the device side found no usable GPU"
+                raise MissingEnvironment(words)
+            found = {file.number: _result(file, record) for file in left}
+            results |= {number: result for number, result in found.items() if result is not None}
+            if silent := [file for file in left if file.number not in results]:
+                if ended.outcome.out_of_memory and len(row) == 1:
+                    raise MissingEnvironment(ended.sentence(silent[0]))
+                # The first without a word is the one that it died of.
+                again = not under and ended.outcome.exit_code != MALFORMED
+                lost = silent[:1] if again else silent
+                results |= {file.number: DeviceJobFailed(ended.sentence(file)) for file in lost}
+        return [results[file.number] for file in row]
+
+
+@dataclass(frozen=True)
+class _JobFile:
+    """A job as a file, and where its record and its word of failure will be."""
+
+    scratch: Path
+    number: int
+    job: dict[str, Any]
+    output: Path
+
+    @property
+    def path(self) -> Path:
+        return self.scratch / f"job.{self.number}.json"
+
+    @property
+    def failure(self) -> Path:
+        """As assay.device.row says."""
+        return self.output.with_name(f"{self.output.name}.failure.json")
+
+    @property
+    def label(self) -> str:
+        return f"device job '{self.job['task']}'"
+
+    def write(self) -> None:
+        self.output.unlink(missing_ok=True)
+        self.failure.unlink(missing_ok=True)
+        document = {"schema": "assay/job/1", "output": str(self.output), **self.job}
+        self.path.write_text(json.dumps(document))
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a start of the device side ended."""
+
+    outcome: Outcome
+    last_words: str
+
+    def sentence(self, file: _JobFile) -> str:
+        """What to say of a job that it left without a word."""
+        if self.outcome.out_of_memory:
+            return f"{file.label} needed more memory than its container may have"
+        if self.outcome.exit_code in (0, ROW_FAILED):
+            return f"{file.label} wrote no record"
+        return f"{file.label} ended with code {self.outcome.exit_code}: {self.last_words}"
+
+
+def _start(
+    place: Place,
+    scratch: Path,
+    row: Sequence[_JobFile],
+    under: Sequence[str],
+    writable: Set[Path],
+    counters: bool,
+    echo: bool,
+) -> _Ended:
+    """Start the device side once, on all jobs of ``row``."""
+    last_words = ""
+
+    def relay(line: str) -> None:
+        nonlocal last_words
+        last_words = line.strip() or last_words
+        if echo:
+            print(line, file=sys.stderr, flush=True)
+
+    for file in row:
+        file.write()
+    tasks = dict.fromkeys(file.job["task"] for file in row)
+    readable = {source_root(), *(folder for file in row for folder in _artifact_folders(file.job))}
+    writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
+    outcome = place.run(
+        Task(
+            command=(
+                *under, place.python, "-m", "assay.device", *(str(file.path) for file in row),
             ),
-            relay,
-        )
-        if outcome.exit_code == DEVICE_MISSING:
-            raise MissingEnvironment(last_words or "the device side found no usable GPU")
-        if outcome.out_of_memory:
-            raise MissingEnvironment(
-                f"device job '{job['task']}' needed more memory than its container may have"
-            )
-        if outcome.exit_code != 0:
-            raise DeviceJobFailed(
-                f"device job '{job['task']}' ended with code {outcome.exit_code}: {last_words}"
-            )
-        try:
-            return read_record(record, output)
-        except AssayError as error:
-            raise DeviceJobFailed(
-                f"device job '{job['task']}' wrote no valid record: {error}"
-            ) from error
+            directory=scratch,
+            label=f"device job {', '.join(tasks)}",
+            environment=device_environment(place),
+            inherit=True,
+            binds=(
+                *(Bind(path) for path in sorted(readable)),
+                *(Bind(path, writable=True) for path in sorted(writable)),
+            ),
+            gpu=True,
+            counters=counters,
+        ),
+        relay,
+    )  # fmt: skip
+    return _Ended(outcome, last_words)
+
+
+def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
+    """What a job left: its record, its word of failure, or None."""
+    try:
+        if file.failure.is_file():
+            words = json.loads(file.failure.read_text())["message"]
+            file.failure.unlink()
+            return DeviceJobFailed(f"{file.label} failed: {words}")
+        return read_record(record, file.output) if file.output.is_file() else None
+    except (AssayError, OSError, ValueError, KeyError) as error:
+        return DeviceJobFailed(f"{file.label} wrote no valid record: {error}")
 
 
 def _locks() -> Path:

@@ -12,14 +12,18 @@ from assay.records.builds import BuildRecord
 from assay.records.images import ImageRecord
 from assay.records.measurements import (
     BenchmarkRecord,
+    CheatsRecord,
     CorrectnessRecord,
     Inspection,
     InspectionsRecord,
     ProfileRecord,
     ProgramRecord,
+    StopwatchRecord,
 )
+from assay.records.operators import OperatorsRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
 from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]
@@ -42,6 +46,14 @@ class Evidence:
     """By target; empty where the host compiled."""
     runner_images: dict[str, ImageRecord] = field(default_factory=dict)
     """By target; empty where the host measured."""
+    operators: dict[str, OperatorsRecord] = field(default_factory=dict)
+    """By target. Told, never judged."""
+    stopwatches: dict[tuple[str, str], StopwatchRecord] = field(default_factory=dict)
+    """By target and comparison: other stopwatches on the same binaries. Never a judged time."""
+    cheats: dict[str, CheatsRecord] = field(default_factory=dict)
+    """By target: whether what guards the figures catches kernels that cheat."""
+    sanitizers: dict[str, SanitizerRecord] = field(default_factory=dict)
+    """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
 
@@ -111,6 +123,26 @@ def profile_path(target: str, comparison: str, arm: str) -> str:
     return f"{target}/profile/{comparison}.{arm}.json.gz"
 
 
+def stopwatch_path(target: str, comparison: str) -> str:
+    """<target>/stopwatch/<comparison>.json."""
+    return f"{target}/stopwatch/{comparison}.json"
+
+
+def cheats_path(target: str) -> str:
+    """<target>/cheats.json."""
+    return f"{target}/cheats.json"
+
+
+def sanitizer_path(target: str) -> str:
+    """<target>/sanitizer.json."""
+    return f"{target}/sanitizer.json"
+
+
+def operators_path(target: str) -> str:
+    """<target>/operators.json."""
+    return f"{target}/operators.json"
+
+
 def target_paths(plan: TargetPlan) -> list[str]:
     """Every record path that the plan of one target calls for."""
     target = plan.target
@@ -121,7 +153,28 @@ def target_paths(plan: TargetPlan) -> list[str]:
         paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
     paths += [program_path(target, job.id) for job in plan.programs]
     paths += [profile_path(target, comparison, arm) for comparison, arm in plan.profiles]
+    paths += [stopwatch_path(target, comparison) for comparison in plan.stopwatches]
+    if plan.cheats:
+        paths.append(cheats_path(target))
+    if plan.sanitized:
+        paths.append(sanitizer_path(target))
+    if plan.operators:
+        paths.append(operators_path(target))
     return paths
+
+
+BATCHES = ("correctness", "benchmark", "program", "profile", "stopwatch")
+"""Stages of which one step of the workflow measures all records of a target: a folder each."""
+
+
+def target_outputs(plan: TargetPlan) -> list[str]:
+    """As target_paths, by what the workflow's steps write: for a batch's files their folder."""
+    folders = [f"{plan.target}/{stage}" for stage in BATCHES]
+    outputs = [
+        next((folder for folder in folders if path.startswith(f"{folder}/")), path)
+        for path in target_paths(plan)
+    ]
+    return list(dict.fromkeys(outputs))
 
 
 def load_evidence(directory: Path) -> Evidence:
@@ -175,8 +228,36 @@ def load_evidence(directory: Path) -> Evidence:
         inspections=inspections,
         toolchain_images=toolchain_images,
         runner_images=runner_images,
+        operators=_operators(directory, plan),
+        stopwatches=_stopwatches(directory, plan),
+        cheats=_cheats(directory, plan),
+        sanitizers=_sanitizers(directory, plan),
         timings=_timings(directory),
     )
+
+
+def _operators(directory: Path, plan: Plan) -> dict[str, OperatorsRecord]:
+    paths = {t.target: directory / operators_path(t.target) for t in plan.targets if t.operators}
+    return {t: read_record(OperatorsRecord, path) for t, path in paths.items() if path.is_file()}
+
+
+def _stopwatches(directory: Path, plan: Plan) -> dict[tuple[str, str], StopwatchRecord]:
+    paths = {
+        (t.target, name): directory / stopwatch_path(t.target, name)
+        for t in plan.targets
+        for name in t.stopwatches
+    }
+    return {k: read_record(StopwatchRecord, path) for k, path in paths.items() if path.is_file()}
+
+
+def _cheats(directory: Path, plan: Plan) -> dict[str, CheatsRecord]:
+    paths = {t.target: directory / cheats_path(t.target) for t in plan.targets if t.cheats}
+    return {t: read_record(CheatsRecord, path) for t, path in paths.items() if path.is_file()}
+
+
+def _sanitizers(directory: Path, plan: Plan) -> dict[str, SanitizerRecord]:
+    paths = {t.target: directory / sanitizer_path(t.target) for t in plan.targets if t.sanitized}
+    return {t: read_record(SanitizerRecord, path) for t, path in paths.items() if path.is_file()}
 
 
 def _timings(directory: Path) -> TimingsRecord | None:

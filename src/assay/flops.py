@@ -25,6 +25,15 @@ def grouped_gemm(groups: int, m: int, n: int, k: int) -> int:
     return groups * dense_gemm(m, n, k)
 
 
+LOAD_TILE_COLS = 64
+"""Columns of a tile of operation ``tma_load``: one sum for each row of each tile."""
+
+
+def tile_sums(m: int, k: int) -> int:
+    """One addition an element, the first one to zero: what checking a load of A[m,k] costs."""
+    return m * k
+
+
 def dense_attention(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int) -> int:
     """4 B H Q K D: two products, softmax not counted."""
     return 4 * batch * heads * seq_q * seq_kv * head_dim

@@ -23,10 +23,13 @@ from assay.records.measurements import (
     ProgramRecord,
     StopwatchRecord,
 )
+from assay.records.operators import KernelSet, OperatorsRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
+from assay.records.tuning import TuningFile
 from assay.records.verdicts import VerdictsFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
 
@@ -39,8 +42,10 @@ DOCUMENTS: dict[str, type[Record]] = {
     "correctness": CorrectnessRecord,
     "inspections": InspectionsRecord,
     "judging": Judging,
+    "kernel_set": KernelSet,
     "kernels": KernelManifest,
     "manifest": Manifest,
+    "operators": OperatorsRecord,
     "pipeline": PipelineRecord,
     "plan": Plan,
     "platform": PlatformRecord,
@@ -49,10 +54,12 @@ DOCUMENTS: dict[str, type[Record]] = {
     "protocols": ProtocolsFile,
     "request": Request,
     "run": RunConfig,
+    "sanitizer": SanitizerRecord,
     "statement": Statement,
     "stopwatch": StopwatchRecord,
     "target": Target,
     "timings": TimingsRecord,
+    "tuning": TuningFile,
     "verdicts": VerdictsFile,
     "workloads": WorkloadsFile,
 }

@@ -12,12 +12,12 @@ from assay.judging.facts import judge_arithmetic, judge_audit, judge_inspection,
 from assay.judging.families import say_what_is_shared
 from assay.judging.performance import (
     fail,
-    judge_benchmark,
     judge_derived,
     judge_program,
     stated_value,
 )
 from assay.judging.quantities import nearest
+from assay.judging.terms import judge_benchmark
 from assay.records.claims import (
     Arithmetic,
     Benchmark,

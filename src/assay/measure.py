@@ -1,9 +1,11 @@
 """The measuring stages: platform, correctness, benchmark, program, profile.
 
-Each takes what the plan calls for, hands it to the device side, and returns a record; for a target
-whose measurements were recorded elsewhere, ``recorded.py`` stands in its place.
+What the plan calls for as jobs of the device side, many of which a batch measures in one start (see
+``batch.py``), or, for the lone ones, as a call that returns a record; for a target whose
+measurements were recorded elsewhere, ``recorded.py`` stands in its place.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,7 @@ from assay.device_link import run_device_job
 from assay.errors import CheckFailed
 from assay.io import sha256_file
 from assay.records.builds import BuildRecord
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CorrectnessRecord,
-    ProgramRecord,
-)
+from assay.records.measurements import CorrectnessRecord
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device
 from assay.records.targets import Target
@@ -32,78 +30,64 @@ def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     return run_device_job(place, job, Device, echo=echo)
 
 
-def measure_correctness(
+def correctness_job(
     catalog: Catalog,
-    place: Place,
     target: str,
     comparison: str,
     builds: dict[str, tuple[BuildRecord, Path]],
-) -> CorrectnessRecord:
-    """Check every arm of a comparison. ``builds``: variant id to build record and artifact."""
-    job = {
+) -> dict[str, Any]:
+    """The job that checks every arm. ``builds``: variant id to build record and artifact."""
+    return {
         "task": "correctness",
         "seeds": list(catalog.judging.correctness_seeds),
         **_comparison_job(catalog, target, comparison, builds),
     }
-    return run_device_job(place, job, CorrectnessRecord)
 
 
-def measure_benchmark(
+def benchmark_job(
     catalog: Catalog,
-    place: Place,
     target: str,
     comparison: str,
     builds: dict[str, tuple[BuildRecord, Path]],
-    correctness: CorrectnessRecord,
-) -> BenchmarkRecord:
-    """Time the arms that passed the gate, and only those."""
-    passed = [arm.arm for arm in correctness.arms if arm.status == "correct"]
-    refused = {
-        arm.arm: f"{arm.status}: {arm.detail}"
-        for arm in correctness.arms
-        if arm.status != "correct"
-    }
+    gate: CorrectnessRecord,
+) -> dict[str, Any]:
+    """The job that times the arms that passed the gate, and only those.
+
+    Raises CheckFailed when the gate checked other binaries than would be timed.
+    """
+    for arm in gate.arms:
+        build = builds[arm.variant][0] if arm.variant in builds else None
+        digest = build.artifact.sha256 if build and build.artifact else None
+        if arm.status == "correct" and arm.binary_sha256 != digest:
+            raise CheckFailed(f"{comparison}: the gate checked another binary of {arm.variant}")
     protocol = catalog.protocols[catalog.comparisons[comparison].protocol]
-    job = {
+    return {
         "task": "benchmark",
         "protocol": _plain(protocol),
-        "timed": passed,
-        "not_timed": refused,
+        "timed": [arm.arm for arm in gate.arms if arm.status == "correct"],
+        "not_timed": {
+            arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"
+        },
         **_comparison_job(catalog, target, comparison, builds),
     }
-    record = run_device_job(place, job, BenchmarkRecord)
-    if record.gpu_uuid != correctness.gpu_uuid:
-        raise CheckFailed(
-            f"{comparison}: checked on {correctness.gpu_uuid} but timed on {record.gpu_uuid}"
-        )
-    return record
 
 
-def run_program(
-    catalog: Catalog,
-    place: Place,
-    target: str,
-    job: ProgramJob,
-    build: BuildRecord,
-    artifact: Path,
-) -> ProgramRecord:
-    """Run an original program in fresh processes, as many as config/judging.yaml says."""
+def program_job(
+    catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
+) -> dict[str, Any]:
+    """The job that runs an original program, as often as config/judging.yaml says."""
     assert build.artifact is not None
     _check_digest(artifact, build)
-    return run_device_job(
-        place,
-        {
-            "task": "program",
-            "target": _plain(catalog.targets[target]),
-            "program": job.program,
-            "path": str(artifact.resolve()),
-            "sha256": build.artifact.sha256,
-            "arguments": list(job.arguments),
-            "runs": catalog.judging.program_runs,
-            "timeout_s": PROGRAM_TIMEOUT_S,
-        },
-        ProgramRecord,
-    )
+    return {
+        "task": "program",
+        "target": _plain(catalog.targets[target]),
+        "program": job.program,
+        "path": str(artifact.resolve()),
+        "sha256": build.artifact.sha256,
+        "arguments": list(job.arguments),
+        "runs": catalog.judging.program_runs,
+        "timeout_s": PROGRAM_TIMEOUT_S,
+    }
 
 
 def profile_job(
@@ -115,6 +99,58 @@ def profile_job(
 ) -> dict[str, Any]:
     """The device job that launches one arm once between cudaProfilerStart and Stop."""
     return {"task": "profile", "arm": arm, **_comparison_job(catalog, target, comparison, builds)}
+
+
+def stopwatch_job(
+    catalog: Catalog,
+    target: str,
+    comparison: str,
+    builds: dict[str, tuple[BuildRecord, Path]],
+    gate: CorrectnessRecord,
+) -> dict[str, Any]:
+    """The job that times the profiled arms that passed the gate with another stopwatch."""
+    correct = {arm.arm for arm in gate.arms if arm.status == "correct"}
+    return {
+        "task": "stopwatch",
+        "timed": [arm for arm in catalog.comparisons[comparison].profile if arm in correct],
+        **_comparison_job(catalog, target, comparison, builds),
+    }
+
+
+def cheats_job(catalog: Catalog, target: str) -> dict[str, Any]:
+    """The job that tries every cheat on the target's GPU."""
+    return {"task": "cheats", "target": _plain(catalog.targets[target])}
+
+
+def sanitizer_job(
+    catalog: Catalog,
+    target: str,
+    comparisons: Sequence[str],
+    builds: dict[str, tuple[BuildRecord, Path]],
+) -> dict[str, Any]:
+    """The job that runs every compiled variant of ``builds`` under compute-sanitizer.
+
+    Each at small shapes of the first problem that a comparison gives it. Raises CheckFailed for a
+    binary that is not the one its build record names.
+    """
+    problems: dict[str, str] = {}
+    for name in comparisons:
+        for arm in catalog.comparisons[name].arms:
+            problems.setdefault(arm.variant, arm.workload)
+    artifacts = {}
+    for variant, (build, path) in builds.items():
+        if variant in problems and build.artifact is not None:
+            _check_digest(path, build)
+            artifacts[variant] = {"path": str(path.resolve()), "sha256": build.artifact.sha256}
+    arms = [{"id": v, "variant": v, "workload": problems[v]} for v in artifacts]
+    return {
+        "task": "sanitize",
+        "target": _plain(catalog.targets[target]),
+        "comparison": {"id": "kernels", "control": next(iter(artifacts), ""), "arms": arms},
+        "workloads": {problems[v]: _plain(catalog.workloads[problems[v]]) for v in artifacts},
+        "variants": {v: _plain(catalog.variants[v]) for v in artifacts},
+        "artifacts": artifacts,
+    }
 
 
 def _comparison_job(

@@ -9,11 +9,16 @@ from collections.abc import Iterable, Iterator
 from assay.config import Catalog
 from assay.evidence import (
     benchmark_path,
+    cheats_path,
     correctness_path,
+    operators_path,
     profile_path,
     program_path,
     runner_image_path,
+    sanitizer_path,
+    stopwatch_path,
 )
+from assay.operator_kernels import offered
 from assay.programs import job_id
 from assay.records.claims import (
     Arithmetic,
@@ -36,7 +41,10 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     catalog.check_selection(request.sources, [p.target for p in request.targets])
     claims = list(catalog.claims_of(request.sources))
     needed = _closure(catalog, claims)
-    comparisons = _comparisons(catalog, needed)
+    asked = _comparisons(catalog, needed)
+    swept = {p.target: _sweeps(catalog, request, p.target) for p in request.targets}
+    everywhere = {*asked, *(name for names in swept.values() for name in names)}
+    comparisons = [name for name in catalog.comparisons if name in everywhere]
     programs = _programs(needed)
     builds = tuple(_builds(catalog, needed, comparisons, programs))
     return Plan(
@@ -46,7 +54,14 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         builds=builds,
         toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
-            _target_plan(catalog, request, provision, comparisons, programs)
+            _target_plan(
+                catalog,
+                request,
+                provision,
+                [c for c in comparisons if c in asked or c in swept[provision.target]],
+                programs,
+                _operators(catalog, request, provision, builds),
+            )
             for provision in request.targets
         ),
         answers=tuple(_answers(catalog, request, claims)),
@@ -105,6 +120,32 @@ def _comparisons(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
     return [name for name in catalog.comparisons if name in named]
 
 
+def _sweeps(catalog: Catalog, request: Request, target: str) -> set[str]:
+    """Comparisons that the choices made for ``target`` rest on.
+
+    They belong to what this project says of itself: a run for other sources does not pay for them.
+    """
+    if not (_is_of_this_project(catalog, request) or request.tuning):
+        return set()
+    return {choice.evidence.comparison for choice in catalog.tuning.of(target)}
+
+
+def _is_of_this_project(catalog: Catalog, request: Request) -> bool:
+    """Whether the run is about what this project says of itself, among others."""
+    return any(catalog.sources[source].source.file is None for source in request.sources)
+
+
+def _operators(
+    catalog: Catalog, request: Request, provision: Provision, builds: Iterable[BuildJob]
+) -> Iterator[str]:
+    """Variants behind PyTorch's operators; as with sweeps, other sources do not pay for them."""
+    target = provision.target
+    held = provision.kind == "device" or operators_path(target) in provision.recorded_paths
+    if held and _is_of_this_project(catalog, request):
+        built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
+        yield from (e.variant for e in offered(catalog, target) if e.variant in built)
+
+
 def _programs(claims: Iterable[Claim]) -> list[ProgramJob]:
     """Every (program, arguments) that a claim calls for, once each."""
     jobs: dict[str, ProgramJob] = {}
@@ -152,6 +193,7 @@ def _target_plan(
     provision: Provision,
     comparisons: Iterable[str],
     programs: Iterable[ProgramJob],
+    operators: Iterable[str],
 ) -> TargetPlan:
     """What is measured on, or taken over for, one target."""
     name: str = provision.target
@@ -175,8 +217,31 @@ def _target_plan(
         comparisons=tuple(kept),
         programs=tuple(runnable),
         profiles=tuple(profiles),
+        operators=tuple(operators),
+        stopwatches=tuple(
+            c
+            for c in kept
+            if catalog.comparisons[c].profile and _had(provision, stopwatch_path(name, c))
+        ),
+        cheats=bool(kept) and _had(provision, cheats_path(name)),
+        sanitized=tuple(
+            _kernels(catalog, kept, arch) if _had(provision, sanitizer_path(name)) else ()
+        ),
         runner=runner,
     )
+
+
+def _had(provision: Provision, path: str) -> bool:
+    """Whether a record is made in this run, or there to be taken over."""
+    return provision.kind == "device" or path in provision.recorded_paths
+
+
+def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:
+    """Compiled variants of the comparisons' arms, in catalog order."""
+    used = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    for name, variant in catalog.variants.items():
+        if name in used and variant.kind == "kernel" and arch in variant.archs:
+            yield name
 
 
 def _answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:

@@ -1,13 +1,22 @@
-"""Nsight Compute around one launch of one arm. Its times are never judged."""
+"""Nsight Compute around one launch of each arm. Its times are never judged.
+
+All arms share one start of the profiler, for a start takes far longer than a launch. Which kernels
+are whose is read off the order in which they ran: the device side launches a mark before each arm.
+Where that does not come out even, and for an arm that failed beside others, each arm gets a start
+of its own.
+"""
 
 import csv
 import io
 import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.device_link import DeviceJobFailed, device_environment, run_device_job
+from assay.device_link import DeviceJobFailed, device_environment, run_device_row
 from assay.errors import CheckFailed, MissingEnvironment
+from assay.progress import say
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
@@ -38,17 +47,106 @@ METRICS = (
 
 
 class ProfileDone(Record):
-    """What the device side writes after a profiled launch."""
+    """What the device side writes of an arm whose mark was launched."""
 
     ok: bool
+    detail: str
+    """Why the launch behind the mark failed, if it did."""
 
 
-def profile_arm(place: Place, job: dict[str, Any], gpu_uuid: str) -> ProfileRecord:
-    """Profile the arm that ``job`` names; a refusal by the driver is a status, not an error."""
+@dataclass(frozen=True)
+class _Profiled:
+    """What one start of Nsight Compute gave."""
+
+    done: list[ProfileDone | None]
+    """A job each; None where nothing was profiled."""
+    log: str
+    """What it said, or what the device side did where it said nothing."""
+    page: str | None
+    """The raw page of all arms; None where no report was written."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the driver keeps the counters to itself."""
+        return PERMISSION_ERROR in self.log
+
+
+def profile_arms(
+    place: Place, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+) -> list[ProfileRecord | CheckFailed]:
+    """Profile the arm that each job names; a refusal by the driver is a status, not an error.
+
+    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read.
+    """
     ncu = place.ncu()
     if ncu is None:
         detail = f"Nsight Compute (ncu) is not installed on {place.runtime.describe()}"
-        return _record(job, gpu_uuid, "not_installed", detail)
+        return [_record(job, gpu_uuid, "not_installed", detail) for job in jobs]
+    together = _together(place, ncu, jobs, gpu_uuid) if len(jobs) > 1 else {}
+    left = len(jobs) - len(together)
+    if together and left:
+        say(f"profile: {left} of {len(jobs)} arms get a start of their own")
+    return [
+        together[number] if number in together else _alone(place, ncu, job, gpu_uuid)
+        for number, job in enumerate(jobs)
+    ]
+
+
+def _together(
+    place: Place, ncu: str, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+) -> dict[int, ProfileRecord]:
+    """The arms, by number, that one start profiled beyond doubt; all, when the driver refuses."""
+    try:
+        profiled = _under_ncu(place, ncu, jobs)
+    except (CheckFailed, MissingEnvironment) as error:
+        say(f"profile: not in one start: {error}")
+        return {}
+    if profiled.refused:
+        detail = _tail(profiled.log)
+        return {
+            number: _record(job, gpu_uuid, "permission_denied", detail)
+            for number, job in enumerate(jobs)
+        }
+    marked = [number for number, done in enumerate(profiled.done) if done is not None]
+    parts = split_raw_page(profiled.page or "")
+    if len(parts) != len(marked):
+        say(f"profile: not in one start: {len(marked)} arms, but {len(parts)} marks")
+        return {}
+    records = {}
+    for number, part in zip(marked, parts, strict=True):
+        record = _from_raw_page(jobs[number], gpu_uuid, part)
+        done = profiled.done[number]
+        if done is not None and done.ok and record.status == "collected":
+            records[number] = record
+    return records
+
+
+def _alone(
+    place: Place, ncu: str, job: dict[str, Any], gpu_uuid: str
+) -> ProfileRecord | CheckFailed:
+    """One arm under a start of its own."""
+    try:
+        profiled = _under_ncu(place, ncu, [job])
+    except MissingEnvironment as error:
+        return _record(job, gpu_uuid, "unsupported", _tail(str(error)))
+    except CheckFailed as error:
+        return error
+    done = profiled.done[0]
+    parts = split_raw_page(profiled.page or "")
+    if done is None or profiled.page is None or profiled.refused:
+        status: MetricStatus = "permission_denied" if profiled.refused else "unsupported"
+        return _record(job, gpu_uuid, status, _tail(profiled.log))
+    if not done.ok:
+        return _record(job, gpu_uuid, "unsupported", _tail(done.detail))
+    return _from_raw_page(job, gpu_uuid, parts[0] if len(parts) == 1 else "")
+
+
+def _tail(text: str) -> str:
+    return " ".join(text.split())[-300:]
+
+
+def _under_ncu(place: Place, ncu: str, jobs: Sequence[dict[str, Any]]) -> _Profiled:
+    """Start the device side under Nsight Compute, once. Raises as run_device_row and _raw_page."""
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -58,28 +156,22 @@ def profile_arm(place: Place, job: dict[str, Any], gpu_uuid: str) -> ProfileReco
             "--export", str(report), "--metrics", ",".join(METRICS),
             *(part for section in SECTIONS for part in ("--section", section)),
         ]  # fmt: skip
-        try:
-            run_device_job(
-                place,
-                job,
-                ProfileDone,
-                under=under,
-                files=[Path(scratch)],
-                counters=True,
-                echo=False,
-            )
-        except (DeviceJobFailed, MissingEnvironment) as error:
-            text = log.read_text() if log.is_file() else str(error)
-            status: MetricStatus = (
-                "permission_denied" if PERMISSION_ERROR in text else "unsupported"
-            )
-            return _record(job, gpu_uuid, status, " ".join(text.split())[-300:])
-        if not report.is_file():
-            text = log.read_text() if log.is_file() else "ncu wrote no report"
-            status = "permission_denied" if PERMISSION_ERROR in text else "unsupported"
-            return _record(job, gpu_uuid, status, " ".join(text.split())[-300:])
-        page = _raw_page(place, ncu, report)
-    return _from_raw_page(job, gpu_uuid, page)
+        results = run_device_row(
+            place,
+            jobs,
+            ProfileDone,
+            under=under,
+            files=[Path(scratch)],
+            counters=True,
+            echo=False,
+        )
+        failures = [str(result) for result in results if isinstance(result, DeviceJobFailed)]
+        said = log.read_text() if log.is_file() else ""
+        return _Profiled(
+            done=[None if isinstance(result, DeviceJobFailed) else result for result in results],
+            log=said or "; ".join(failures) or "ncu wrote no report",
+            page=_raw_page(place, ncu, report) if report.is_file() else None,
+        )
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:
@@ -119,14 +211,45 @@ def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: st
     )
 
 
+def split_raw_page(page: str) -> list[str]:
+    """A raw page for each arm, without the marks; none where the page does not begin with a mark.
+
+    The mark is the first kernel that was profiled, and every other of its name. Each part repeats
+    the rows of names and units.
+    """
+    rows = _rows(page)
+    if len(rows) < 3 or "Kernel Name" not in rows[0]:
+        return []
+    column = rows[0].index("Kernel Name")
+    parts: list[list[list[str]]] = []
+    for row in rows[2:]:
+        if row[column] == rows[2][column]:
+            parts.append([*rows[:2]])
+        else:
+            parts[-1].append(row)
+    return [_as_csv(part) for part in parts]
+
+
+def _rows(page: str) -> list[list[str]]:
+    """The table of a raw page, without what the profiler says before and behind it."""
+    table = page[page.index('"ID"') :] if '"ID"' in page else page
+    rows = list(csv.reader(io.StringIO(table)))
+    return [row for row in rows if len(row) == len(rows[0])]
+
+
+def _as_csv(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
 def parse_raw_page(page: str) -> tuple[str, dict[str, float], dict[str, str]]:
     """Kernel name, metrics and units of the longest kernel on a raw CSV page.
 
     The page has a header row, a row of units and one row a kernel. Raises ValueError when it has
     no kernel.
     """
-    lines = page[page.index('"ID"') :] if '"ID"' in page else page
-    rows = list(csv.reader(io.StringIO(lines)))
+    rows = _rows(page)
     if len(rows) < 3:
         raise ValueError("the raw page holds no profiled kernel")
     header, unit_row, kernels = rows[0], rows[1], rows[2:]

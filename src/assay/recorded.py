@@ -13,13 +13,17 @@ from assay.errors import BadInput
 from assay.evidence import (
     Evidence,
     benchmark_path,
+    cheats_path,
     correctness_path,
     load_evidence,
+    operators_path,
     platform_path,
     profile_path,
     program_path,
     runner_image_path,
+    sanitizer_path,
     sbom_path,
+    stopwatch_path,
 )
 from assay.io import write_bytes
 from assay.records.plan import Provision
@@ -83,7 +87,15 @@ def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -
                 for t, c, arm in evidence.profiles
                 if (t, c) == (target, comparison)
             }
+            if (target, comparison) in evidence.stopwatches:
+                paths.add(stopwatch_path(target, comparison))
+    if target in evidence.cheats:
+        paths.add(cheats_path(target))
+    if target in evidence.sanitizers:
+        paths.add(sanitizer_path(target))
     paths |= {program_path(target, job) for t, job in evidence.programs if t == target}
+    if target in evidence.operators and _same_operators(now, then):
+        paths.add(operators_path(target))
     if target in evidence.runner_images:
         paths |= {runner_image_path(target), sbom_path(runner_image_path(target))}
     return paths
@@ -97,6 +109,12 @@ def _same_definition(now: Catalog, then: Catalog, name: str) -> bool:
         now.workloads[arm.workload] == then.workloads[arm.workload]
         and now.variants[arm.variant] == then.variants[arm.variant]
         for arm in comparison.arms
+    )
+
+
+def _same_operators(now: Catalog, then: Catalog) -> bool:
+    return now.operators == then.operators and all(
+        now.variants[entry.variant] == then.variants[entry.variant] for entry in now.operators
     )
 
 

@@ -1,11 +1,12 @@
 """The measurements' part of the report: arms, pictures of runs, builds, profiles, platforms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from assay import figures, roofline, stats
 from assay import report_format as fmt
+from assay.conduct import Conduct, conduct_of
 from assay.config import Catalog
 from assay.evidence import (
     Evidence,
@@ -18,6 +19,7 @@ from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
 )
+from assay.records.targets import Target
 from assay.report_claims import Link, link
 
 PROCESS_GAP_S = 0.3
@@ -36,6 +38,8 @@ class ArmRow:
     error: str
     time: str
     interval: str | None
+    clock: str
+    """Mean SM clock of its turns, and the lowest and highest of them."""
     rate: str
     bound: str
     binary: str
@@ -52,6 +56,9 @@ class ComparisonSection:
     arms: tuple[ArmRow, ...]
     noise: str
     discarded: str
+    """How many blocks of how many, and why."""
+    regimes: str | None
+    """How the GPU ran, where it did not run freely."""
     figure: str | None
     links: tuple[Link, ...]
 
@@ -84,20 +91,40 @@ def _comparison(catalog: Catalog, evidence: Evidence, target: str, name: str) ->
     noise = stats.noise_floor(record, comparison.control, catalog.judging) if record else None
     paths = [(gate, correctness_path(target, name)), (record, benchmark_path(target, name))]
     checks = {arm.arm: arm for arm in gate.arms} if gate else {}
+    conduct = conduct_of(record) if record else None
     return ComparisonSection(
         id=name,
         target=target,
         title=comparison.title,
         protocol=comparison.protocol,
         arms=tuple(
-            _arm(catalog, target, name, arm.id, checks.get(arm.id), record)
+            _arm(catalog, target, name, arm.id, checks.get(arm.id), record, conduct)
             for arm in comparison.arms
         ),
         noise=fmt.percent(noise),
-        discarded=str(stats.discarded_blocks(record)) if record else fmt.NOTHING,
+        discarded=_discarded(conduct) if conduct else fmt.NOTHING,
+        regimes=_regimes(conduct) if conduct else None,
         figure=figures.traces(traces(record, limit), f"trace-{target}-{name}") if record else None,
         links=tuple(link(f"evidence/{path}") for there, path in paths if there is not None),
     )
+
+
+def _discarded(conduct: Conduct) -> str:
+    why = ", ".join(f"{count} for {reason}" for reason, count in conduct.reasons.items())
+    return f"{conduct.discarded} of {conduct.blocks}" + (f" ({why})" if why else "")
+
+
+def _regimes(conduct: Conduct) -> str | None:
+    seen = (f"{regime} in {count}" for regime, count in conduct.regimes.items())
+    return f"{', '.join(seen)} of {conduct.blocks} blocks" if conduct.regimes else None
+
+
+def _clock(conduct: Conduct | None, arm: str) -> str:
+    clocks = conduct.clocks.get(arm) if conduct else None
+    if clocks is None:
+        return fmt.NOTHING
+    low, high = (f"{mhz:.0f}" for mhz in (clocks.low_mhz, clocks.high_mhz))
+    return f"{clocks.median_mhz:.0f} MHz ({low} to {high})"
 
 
 def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
@@ -113,6 +140,7 @@ def _arm(
     name: str,
     check: ArmCorrectness | None,
     record: BenchmarkRecord | None,
+    conduct: Conduct | None,
 ) -> ArmRow:
     arm = next(a for a in catalog.comparisons[comparison].arms if a.id == name)
     facts = facts_of(record, name) if record else None
@@ -134,6 +162,7 @@ def _arm(
         error=f"{max(errors):.2g}" if errors else fmt.NOTHING,
         time=fmt.quantity(time.value(), "ms") if time else fmt.NOTHING,
         interval=fmt.interval(time.interval()) if time else None,
+        clock=_clock(conduct, name),
         rate=rate,
         bound=bound,
         binary=(check.binary_sha256 if check else None) or "",
@@ -182,10 +211,11 @@ def traces(record: BenchmarkRecord, power_limit_w: float | None) -> figures.Trac
 
 
 def rooflines(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
-    """One roofline a target, with the fastest arm of every variant."""
+    """One roofline a target and tensor peak, with the fastest arm of every variant."""
     pictures = []
     for plan in evidence.plan.targets:
-        best: dict[str, figures.RooflinePoint] = {}
+        target = catalog.targets[plan.target]
+        best: dict[float, dict[str, figures.RooflinePoint]] = {}
         for comparison in plan.comparisons:
             record = evidence.benchmarks.get((plan.target, comparison))
             for arm in catalog.comparisons[comparison].arms if record else ():
@@ -201,25 +231,34 @@ def rooflines(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
                     rate=_rate(facts, time).value(),
                     ours=catalog.variants[arm.variant].kind == "kernel",
                 )
-                if arm.variant not in best or point.rate > best[arm.variant].rate:
-                    best[arm.variant] = point
-        target = catalog.targets[plan.target]
-        svg = figures.roofline(
-            list(best.values()),
-            target.peaks.fp16_tensor_tflop_per_s,
-            target.peaks.memory_gb_per_s,
-            f"roofline-{plan.target}",
-        )
-        if svg:
-            pictures.append(
-                Picture(
-                    svg,
-                    f"{plan.target}: the fastest arm of every variant, by stored-block FLOPs and "
-                    "least traffic; circles are kernels of this repository, squares libraries. "
-                    f"Ceilings: {target.peaks.source}.",
-                )
-            )
+                dtype = catalog.workloads[arm.workload].dtype
+                same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
+                if arm.variant not in same or point.rate > same[arm.variant].rate:
+                    same[arm.variant] = point
+        pictures += [
+            Picture(svg, _roofline_caption(target, peak))
+            for peak, points in sorted(best.items())
+            if (svg := _roofline(target, peak, list(points.values())))
+        ]
     return tuple(pictures)
+
+
+def _of_fp8(target: Target, peak: float) -> bool:
+    return peak != target.peaks.fp16_tensor_tflop_per_s
+
+
+def _roofline(target: Target, peak: float, points: Sequence[figures.RooflinePoint]) -> str | None:
+    name = f"roofline-fp8-{target.id}" if _of_fp8(target, peak) else f"roofline-{target.id}"
+    return figures.roofline(points, peak, target.peaks.memory_gb_per_s, name)
+
+
+def _roofline_caption(target: Target, peak: float) -> str:
+    every = "every FP8 variant" if _of_fp8(target, peak) else "every variant"
+    return (
+        f"{target.id}: the fastest arm of {every}, by stored-block FLOPs and "
+        "least traffic; circles are kernels of this repository, squares libraries. "
+        f"Ceilings: {target.peaks.source}."
+    )
 
 
 def bk_sweeps(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:

@@ -15,8 +15,13 @@ from assay.timings import GpuWork, Span, StageTotal, Timeline
 CAPTION = (
     "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "
     "of their row. Blue steps ran on the host alone, orange ones held a GPU. Of a benchmark, the "
-    "dark part of its height is the share that was GPU work: warm-up and timed launches, as "
-    "CUDA events measured them."
+    "dark part of its height is the share in which the GPU was at work."
+)
+WORK = (
+    "The GPU is at work while a process makes inputs, computes the oracle, warms up, takes its "
+    "timed turns (flushes of L2 and changes of contents included) and checks outputs; not while "
+    "anything is imported, compiled, loaded or started. Launches are what CUDA events measured of "
+    "warm-up and timed launches alone."
 )
 CUT = " At a dashed line the run was started again later; the pause is left out."
 
@@ -33,12 +38,25 @@ class TimingRow:
 
 
 @dataclass(frozen=True)
+class WorkRow:
+    """One comparison's benchmark, by its own record."""
+
+    target: str
+    comparison: str
+    seconds: str
+    gpu_work: str
+    launches: str
+
+
+@dataclass(frozen=True)
 class TimingsSection:
     """Where the time went."""
 
     lines: tuple[str, ...]
     picture: Picture | None
     rows: tuple[TimingRow, ...]
+    work: tuple[WorkRow, ...]
+    work_note: str
     link: Link
 
 
@@ -62,6 +80,8 @@ def timings_section(evidence: Evidence) -> TimingsSection | None:
         lines=tuple(_lines(evidence, axis, totals, overall)),
         picture=Picture(svg, CAPTION + (CUT if axis.cuts else "")) if svg else None,
         rows=tuple(_row(total, overall) for total in totals),
+        work=tuple(_work_rows(evidence)),
+        work_note=WORK,
         link=link(f"evidence/{timings_path()}"),
     )
 
@@ -82,8 +102,9 @@ def _lines(
     if here:
         held = fmt.duration(timings.gpu_seconds(steps, here))
         yield f"Steps that had a GPU to themselves took {held} together." + (
-            f" Of the benchmarks' {fmt.duration(overall.wall_s)}, "
-            f"{fmt.duration(overall.gpu_s)} ({fmt.percent(overall.share)}) were GPU work."
+            f" Of the benchmarks' {fmt.duration(overall.wall_s)}, imports and starts included, the "
+            f"GPU was at work in {fmt.duration(overall.work_s)} ({fmt.percent(overall.share)}); "
+            f"the launches alone took {fmt.duration(overall.timed_s)}."
             if overall
             else ""
         )
@@ -102,7 +123,7 @@ def _stage_row(
     spans: tuple[Span, ...],
     totals: tuple[StageTotal, ...],
     overall: GpuWork | None,
-    work: Mapping[tuple[str, str], GpuWork],
+    work: Mapping[str, GpuWork],
     here: frozenset[str],
 ) -> StageRow:
     total = next(total for total in totals if total.stage is stage)
@@ -125,11 +146,24 @@ def _stage_row(
     )
 
 
-def _share(step: StepTiming, work: Mapping[tuple[str, str], GpuWork]) -> float | None:
+def _share(step: StepTiming, work: Mapping[str, GpuWork]) -> float | None:
     if step.stage is not Stage.BENCHMARK:
         return None
-    key = (step.arguments.get("target", ""), step.arguments.get("comparison", ""))
-    return work[key].share if key in work else None
+    of_target = work.get(step.arguments.get("target", ""))
+    return of_target.share if of_target else None
+
+
+def _work_rows(evidence: Evidence) -> Iterator[WorkRow]:
+    """A row for each benchmark that the report holds, wherever it was measured."""
+    for (target, comparison), record in evidence.benchmarks.items():
+        if (work := timings.own_work(record)) is not None:
+            yield WorkRow(
+                target=target,
+                comparison=comparison,
+                seconds=fmt.duration(work.wall_s),
+                gpu_work=fmt.percent(work.share),
+                launches=fmt.percent(work.timed_share),
+            )
 
 
 def _row(total: StageTotal, overall: GpuWork | None) -> TimingRow:

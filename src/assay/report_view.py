@@ -1,7 +1,7 @@
 """Everything the report's templates print, built from catalog, evidence and verdicts.
 
-Builders pick, order and format. The numbers come from the verdicts, from assay.summary and from the
-pure functions of assay.stats; the templates hold no arithmetic at all.
+Builders pick, order and format. The numbers come from the verdicts, from assay.summary and
+assay.sweeps, and from the pure functions of assay.stats; the templates hold no arithmetic at all.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,15 @@ from assay.evidence import Evidence
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
+from assay.report_checks import (
+    AgreementSection,
+    CheatsSection,
+    SanitizerSection,
+    agreement_section,
+    alarms,
+    cheats_sections,
+    sanitizer_sections,
+)
 from assay.report_claims import CommandRow, Fact, SourceSection, command_rows, source_sections
 from assay.report_images import ImageRow, image_rows
 from assay.report_machine import (
@@ -31,7 +40,9 @@ from assay.report_measurements import (
     comparison_sections,
     rooflines,
 )
+from assay.report_operators import OperatorsSection, operator_sections
 from assay.report_timings import TimingsSection, timings_section
+from assay.report_tuning import TuningSection, tuning_section
 from assay.summary import Summary, summarise
 
 
@@ -61,6 +72,8 @@ class ReportView:
     run: str
     commit: str
     headline: Headline
+    alarms: tuple[str, ...]
+    """What a reader must know before anything else; empty in a good run."""
     counts: CountTable
     remarks: tuple[str, ...]
     sources: tuple[SourceSection, ...]
@@ -68,9 +81,14 @@ class ReportView:
     sweeps: tuple[Picture, ...]
     commands: tuple[CommandRow, ...]
     comparisons: tuple[ComparisonSection, ...]
+    tuning: TuningSection | None
     builds: tuple[BuildRow, ...]
     profile_columns: tuple[str, ...]
     profiles: tuple[ProfileRow, ...]
+    agreement: AgreementSection | None
+    cheats: tuple[CheatsSection, ...]
+    sanitizers: tuple[SanitizerSection, ...]
+    operators: tuple[OperatorsSection, ...]
     images: tuple[ImageRow, ...]
     platforms: tuple[PlatformSection, ...]
     timings: TimingsSection | None
@@ -87,6 +105,7 @@ def build_view(
         run=verdicts.run,
         commit=_commit(pipeline.commit, pipeline.clean_tree),
         headline=headline(evidence, pipeline),
+        alarms=tuple(alarms(evidence)),
         counts=count_table(evidence.plan.sources, summary),
         remarks=tuple(remarks(summary)),
         sources=source_sections(catalog, evidence.plan.sources, verdicts.verdicts),
@@ -94,9 +113,14 @@ def build_view(
         sweeps=bk_sweeps(catalog, evidence),
         commands=command_rows(catalog, evidence),
         comparisons=comparison_sections(catalog, evidence),
+        tuning=tuning_section(catalog, evidence),
         builds=build_rows(evidence, summary.binaries),
         profile_columns=tuple(title for _, title in PROFILE_COLUMNS),
         profiles=profile_rows(evidence),
+        agreement=agreement_section(catalog, evidence),
+        cheats=cheats_sections(evidence),
+        sanitizers=sanitizer_sections(evidence),
+        operators=operator_sections(evidence),
         images=image_rows(evidence),
         platforms=platform_sections(evidence),
         timings=timings_section(evidence),

@@ -12,12 +12,14 @@ from typing import Literal
 from assay.records.measurements import ArmFacts
 from assay.records.targets import Peaks, Target
 
-Dtype = Literal["float16", "bfloat16", "float8"]
+Dtype = Literal["float16", "bfloat16", "float8_e4m3", "float8"]
+"""Types of the inputs; ``float8`` where a program's own output does not say which."""
 
 
 def peak_tflop_per_s(peaks: Peaks, dtype: Dtype) -> float:
     """Dense tensor-core peak; bfloat16 runs at the fp16 rate."""
-    return peaks.fp8_tensor_tflop_per_s if dtype == "float8" else peaks.fp16_tensor_tflop_per_s
+    fp8 = dtype.startswith("float8")
+    return peaks.fp8_tensor_tflop_per_s if fp8 else peaks.fp16_tensor_tflop_per_s
 
 
 def compute_ms(flop: float, peaks: Peaks, dtype: Dtype) -> float:

@@ -103,6 +103,7 @@ def judging() -> Judging:
         ratio_margin=MARGIN,
         bootstrap_resamples=2000,
         bootstrap_seed=20251101,
+        worst_of="bounds",
         program_runs=5,
         correctness_seeds=(1, 2, 3),
     )

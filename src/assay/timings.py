@@ -23,7 +23,17 @@ Step = tuple[Stage, frozenset[tuple[str, str]]]
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
 ON_GPU = frozenset(
-    {Stage.PLATFORM, Stage.CORRECTNESS, Stage.BENCHMARK, Stage.PROGRAM, Stage.PROFILE}
+    {
+        Stage.PLATFORM,
+        Stage.CORRECTNESS,
+        Stage.BENCHMARK,
+        Stage.PROGRAM,
+        Stage.PROFILE,
+        Stage.STOPWATCH,
+        Stage.CHEATS,
+        Stage.SANITIZER,
+        Stage.OPERATORS,
+    }
 )
 """Stages whose steps hold a GPU where the target is measured in this run."""
 LONGEST_PAUSE_S = 60.0
@@ -66,14 +76,23 @@ class Timeline:
 class GpuWork:
     """What a GPU did of the time that was spent on it, in s."""
 
-    gpu_s: float
-    """Timed launches and warm-up, as events measured them."""
+    work_s: float
+    """Phases of the processes in which the GPU is at work: inputs, oracle, warm-up, timed turns
+    with the flushes and changes of contents between launches, checks."""
+    timed_s: float
+    """The launches themselves, timed and warm-up, as CUDA events measured them."""
     wall_s: float
+    """Wall clock: in a step, everything from its start to its end, imports and CUDA's included."""
 
     @property
     def share(self) -> float:
         """GPU work over wall clock."""
-        return self.gpu_s / self.wall_s
+        return self.work_s / self.wall_s
+
+    @property
+    def timed_share(self) -> float:
+        """Launches over wall clock."""
+        return self.timed_s / self.wall_s
 
 
 def timing_path(stage: str, arguments: Mapping[str, str]) -> str:
@@ -135,12 +154,20 @@ def planned_steps(plan: Plan) -> frozenset[Step]:
         steps.append((Stage.PLATFORM, target))
         if planned.runner:
             steps.append((Stage.RUNNER_IMAGE, target))
-        for comparison in planned.comparisons:
-            steps.append((Stage.CORRECTNESS, {**target, "comparison": comparison}))
-            steps.append((Stage.BENCHMARK, {**target, "comparison": comparison}))
-        steps += [(Stage.PROGRAM, {**target, "job": job.id}) for job in planned.programs]
-        for comparison, arm in planned.profiles:
-            steps.append((Stage.PROFILE, {**target, "comparison": comparison, "arm": arm}))
+        if planned.comparisons:
+            steps += [(Stage.CORRECTNESS, target), (Stage.BENCHMARK, target)]
+        if planned.programs:
+            steps.append((Stage.PROGRAM, target))
+        if planned.profiles:
+            steps.append((Stage.PROFILE, target))
+        if planned.stopwatches:
+            steps.append((Stage.STOPWATCH, target))
+        if planned.cheats:
+            steps.append((Stage.CHEATS, target))
+        if planned.sanitized:
+            steps.append((Stage.SANITIZER, target))
+        if planned.operators:
+            steps.append((Stage.OPERATORS, target))
     return frozenset((stage, frozenset(arguments.items())) for stage, arguments in steps)
 
 
@@ -179,30 +206,47 @@ def timeline(steps: Iterable[StepTiming]) -> Timeline:
     return Timeline(stages=stages, length=until, cuts=tuple(cuts))
 
 
-def gpu_work(evidence: Evidence, steps: Iterable[StepTiming]) -> dict[tuple[str, str], GpuWork]:
-    """What was GPU work of each benchmark step that measured in this run: (target, comparison)."""
+def gpu_work(evidence: Evidence, steps: Iterable[StepTiming]) -> dict[str, GpuWork]:
+    """What was GPU work of the benchmark steps of each target that was measured in this run.
+
+    Counted are the records that these steps made: one that they took up from an interrupted start
+    was made before they began.
+    """
     here = measured_here(evidence.plan)
-    work: dict[tuple[str, str], GpuWork] = {}
+    work: dict[str, list[GpuWork]] = {}
     for step in steps:
-        key = (step.arguments.get("target", ""), step.arguments.get("comparison", ""))
-        record = evidence.benchmarks.get(key)
-        if step.stage is Stage.BENCHMARK and key[0] in here and record and step.seconds > 0:
-            work[key] = GpuWork(_gpu_seconds(record), step.seconds)
-    return work
+        target = step.arguments.get("target", "")
+        if step.stage is not Stage.BENCHMARK or target not in here or step.seconds <= 0:
+            continue
+        if made := _made_by(step, benchmarks_of(evidence, target)):
+            work.setdefault(target, []).append(_work(made, step.seconds))
+    return {target: total for target, parts in work.items() if (total := total_work(parts))}
+
+
+def own_work(record: BenchmarkRecord) -> GpuWork | None:
+    """What was GPU work of one benchmark by its own clock, which starts behind the imports."""
+    return _work([record], record.seconds) if record.seconds > 0 else None
 
 
 def earlier_work(evidence: Evidence, target: str) -> GpuWork | None:
-    """What was GPU work of a target's benchmarks by their own clock; None where none took time."""
-    records = [record for (name, _), record in evidence.benchmarks.items() if name == target]
-    wall = math.fsum(record.seconds for record in records)
-    return GpuWork(math.fsum(map(_gpu_seconds, records)), wall) if wall > 0 else None
+    """As own_work, of all benchmarks of a target; None where none took time."""
+    return total_work([w for r in benchmarks_of(evidence, target) if (w := own_work(r))])
+
+
+def benchmarks_of(evidence: Evidence, target: str) -> list[BenchmarkRecord]:
+    """Its records, in the order of the evidence."""
+    return [record for (name, _), record in evidence.benchmarks.items() if name == target]
 
 
 def total_work(parts: Collection[GpuWork]) -> GpuWork | None:
     """Several steps as one; None without any."""
     if not parts:
         return None
-    return GpuWork(math.fsum(p.gpu_s for p in parts), math.fsum(p.wall_s for p in parts))
+    return GpuWork(
+        math.fsum(p.work_s for p in parts),
+        math.fsum(p.timed_s for p in parts),
+        math.fsum(p.wall_s for p in parts),
+    )
 
 
 def gpu_seconds(steps: Iterable[StepTiming], here: frozenset[str]) -> float:
@@ -220,8 +264,26 @@ def holds_gpu(step: StepTiming, here: frozenset[str]) -> bool:
     return step.stage in ON_GPU and step.arguments.get("target") in here
 
 
-def _gpu_seconds(record: BenchmarkRecord) -> float:
-    return math.fsum(process.gpu_seconds for process in record.processes)
+def _made_by(step: StepTiming, records: Iterable[BenchmarkRecord]) -> list[BenchmarkRecord]:
+    """Records that were begun while a step ran; one of a single comparison made no other's."""
+    named = step.arguments.get("comparison")
+    began = math.floor(_at(step))  # a record's time has no fractions
+    ended = began + step.seconds + 1
+    return [
+        record
+        for record in records
+        if (named is None or record.comparison == named)
+        and began <= datetime.fromisoformat(record.recorded_at).timestamp() <= ended
+    ]
+
+
+def _work(records: Collection[BenchmarkRecord], wall_s: float) -> GpuWork:
+    processes = [process for record in records for process in record.processes]
+    return GpuWork(
+        math.fsum(p.wall.gpu_work if p.wall else p.gpu_seconds for p in processes),
+        math.fsum(p.gpu_seconds for p in processes),
+        wall_s,
+    )
 
 
 def _free_lane(spans: Iterable[Span], start: float) -> int:

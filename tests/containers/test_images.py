@@ -194,7 +194,7 @@ class TestTheArchive:
         shutil.copytree(built.folder, bundle, copy_function=os.link)
         (bundle / SBOM).unlink()
         (bundle / SBOM).write_text("{}")
-        with pytest.raises(CheckFailed, match="sbom.json was changed: remove .* and start again"):
+        with pytest.raises(CheckFailed, match=r"sbom.json was changed: remove .* and start again"):
             obtain(
                 tree(tmp_path / "x"), target(), "toolchain", None, "apptainer",
                 prebuilt=tmp_path / "bundle",

@@ -47,9 +47,10 @@ def validated():
     import json
 
     def validate(model_name: str, value: dict):
-        from assay.records import measurements, platform
+        from assay.records import measurements, operators, platform, sanitizer
 
-        model = getattr(measurements, model_name, None) or getattr(platform, model_name)
+        modules = (measurements, operators, platform, sanitizer)
+        model = next(m for m in (getattr(x, model_name, None) for x in modules) if m is not None)
         return model.model_validate_json(json.dumps(value, allow_nan=False))
 
     return validate

@@ -35,6 +35,16 @@ def dense_workload(**changes):
     return bsr_workload(id="tiny_dense", operation="dense_gemm", pattern=None, **changes)
 
 
+def fp8_workload(**changes):
+    return bsr_workload(
+        **{"id": "tiny_fp8", "dtype": "float8_e4m3", "relative_tolerance": 1e-2, **changes}
+    )
+
+
+def fp8_dense_workload(**changes):
+    return fp8_workload(id="tiny_fp8_dense", operation="dense_gemm", pattern=None, **changes)
+
+
 def attention_workload(**changes):
     values = {
         "id": "tiny_attention",
@@ -80,6 +90,17 @@ def protocol(**changes):
         "checked_turns": 0.25,
     }
     return Protocol(**{**values, **changes})
+
+
+def load_workload(**changes):
+    return bsr_workload(
+        id="tiny_load",
+        operation="tma_load",
+        pattern=None,
+        n=0,
+        relative_tolerance=1e-6,
+        **changes,
+    )
 
 
 class SteadySensor:

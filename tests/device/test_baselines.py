@@ -15,6 +15,7 @@ from tests.device.helpers import (
     attention_workload,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
     sparse_attention_workload,
 )
 
@@ -25,6 +26,8 @@ GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups
     ("entry", "workload"),
     [
         ("cublas_dense", dense_workload()),
+        ("cublas_dense", dense_workload(dtype="bfloat16", relative_tolerance=5e-3)),
+        ("scaled_mm", fp8_dense_workload()),
         ("torch_bmm", GROUPED),
         ("sdpa_math", attention_workload()),
         ("sdpa_flash", attention_workload()),
@@ -49,6 +52,38 @@ def test_a_backend_that_refuses_is_unsupported():
     prepared = prepare_library("sdpa_efficient", make_inputs(attention_workload(), "cpu", 1))
     with pytest.raises(Unsupported, match="EFFICIENT_ATTENTION"):
         prepared.launch()
+
+
+class TestScaledMm:
+    """FP8 where the library takes it, one sentence where it does not."""
+
+    def test_writes_bfloat16_into_one_buffer(self):
+        prepared = prepare_library("scaled_mm", make_inputs(fp8_dense_workload(), "cpu", 1))
+        assert prepared.launch().data_ptr() == prepared.buffer.data_ptr()
+        assert prepared.buffer.dtype == torch.bfloat16
+
+    def test_refuses_other_types_and_unaligned_shapes(self):
+        for workload in (dense_workload(), fp8_dense_workload(n=40), fp8_dense_workload(k=72)):
+            with pytest.raises(Unsupported, match=r"torch\._scaled_mm"):
+                prepare_library("scaled_mm", make_inputs(workload, "cpu", 1))
+
+    def test_a_device_without_fp8_is_unsupported(self, monkeypatch):
+        def refuse(*_, **__):
+            raise RuntimeError("torch._scaled_mm is only supported on CUDA devices\nwith ...")
+
+        monkeypatch.setattr(torch, "_scaled_mm", refuse)
+        prepared = prepare_library("scaled_mm", make_inputs(fp8_dense_workload(), "cpu", 1))
+        with pytest.raises(Unsupported, match=r"only supported on CUDA devices$"):
+            prepared.launch()
+
+    def test_any_other_error_is_the_arms_own(self, monkeypatch):
+        def fail(*_, **__):
+            raise RuntimeError("CUDA error: an illegal memory access")
+
+        monkeypatch.setattr(torch, "_scaled_mm", fail)
+        prepared = prepare_library("scaled_mm", make_inputs(fp8_dense_workload(), "cpu", 1))
+        with pytest.raises(RuntimeError, match="illegal"):
+            prepared.launch()
 
 
 def test_unknown_entry_names_the_known_ones():

@@ -17,6 +17,8 @@ from tests.device.helpers import (
     SteadySensor,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
     make_arm,
     protocol,
 )
@@ -81,6 +83,16 @@ class TestWholeRecord:
                 assert len(checked) == 1
                 assert 0 <= checked[0]["relative_error"] < 1e-3
             assert all(t["relative_error"] is None for t in turns if not t["checked"])
+
+    def test_fp8_products_are_measured_and_checked_alike(self, validated):
+        arms = (make_arm("ours", fp8_workload()), make_arm("theirs", fp8_dense_workload()))
+        measured = measure(arms=arms)
+        assert not measured.dropped
+        turns = [t for p in measured.processes for b in p["blocks"] for t in b["turns"]]
+        errors = [turn["relative_error"] for turn in turns if turn["checked"]]
+        assert errors
+        assert all(1e-4 < error < 5e-3 for error in errors)  # bfloat16's rounding, and no more
+        validated("Process", measured.processes[0])
 
     def test_orders_differ_between_processes(self):
         rules = protocol(processes=4)

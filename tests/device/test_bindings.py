@@ -17,7 +17,7 @@ from assay.device.bindings import (
 from assay.device.errors import Unsupported
 from assay.device.inputs import make_inputs
 from assay.device.jobs import Artifact, sha256_file
-from tests.device.helpers import bsr_workload, make_arm
+from tests.device.helpers import bsr_workload, load_workload, make_arm
 
 SOURCE = """
 #include <stddef.h>
@@ -28,6 +28,12 @@ int launch(const void *values, const int *row_ptr, const int *col_idx, const voi
   seen[0] = (long long)values; seen[1] = row_ptr[1]; seen[2] = col_idx[0];
   seen[3] = (long long)b; seen[4] = (long long)c; seen[5] = m; seen[6] = n; seen[7] = k;
   seen[8] = (long long)workspace; seen[9] = workspace_bytes; seen[10] = (long long)stream;
+  return 0;
+}
+int load(const void *a, void *sums, int m, int n, int k, void *workspace, size_t workspace_bytes,
+         void *stream) {
+  seen[0] = (long long)a; seen[1] = (long long)sums; seen[2] = m; seen[3] = n; seen[4] = k;
+  seen[5] = workspace_bytes; seen[6] = (long long)stream;
   return 0;
 }
 long long look(int i) { return seen[i]; }
@@ -62,6 +68,17 @@ class TestBind:
         assert seen[5:8] == [64, 32, 96]
         assert seen[8] != 0
         assert seen[9:] == [WORKSPACE_BYTES, 77]
+
+    def test_a_load_has_one_operand_and_no_n(self, artifact):
+        inputs = make_inputs(load_workload(), "cpu", 1)
+        variant = make_arm("k", inputs.workload, "kernel").variant
+        prepared = bind(load_launcher(artifact, "load", 1), variant, inputs, lambda: 77)
+        assert prepared.launch() is prepared.buffer
+        look = ctypes.CDLL(str(artifact.path)).look
+        look.restype = ctypes.c_longlong
+        seen = [look(i) for i in range(7)]
+        assert seen[:2] == [inputs.tensors["a"].data_ptr(), prepared.buffer.data_ptr()]
+        assert seen[2:] == [64, 0, 96, WORKSPACE_BYTES, 77]
 
     def test_a_refused_shape_is_unsupported(self, artifact):
         inputs = make_inputs(bsr_workload(n=40), "cpu", 1)

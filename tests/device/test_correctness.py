@@ -1,5 +1,7 @@
 """assay.device.correctness: right passes; each cheat is caught by the check meant for it."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -13,6 +15,9 @@ from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
     make_arm,
 )
 
@@ -43,13 +48,33 @@ class TestHonest:
 
     @pytest.mark.parametrize(
         ("workload", "extra"),
-        [(bsr_workload(), {"ragged", "unaligned"}), (bsr_bsr_workload(), {"ragged"})],
+        [
+            (bsr_workload(), {"ragged", "unaligned"}),
+            (bsr_bsr_workload(), {"ragged"}),
+            (load_workload(), {"unaligned"}),
+        ],
     )
     def test_kernels_are_given_small_odd_shapes_too(self, workload, extra):
         result, failed = check(workload, honest, "kernel")
         assert not failed
         names = {entry["name"] for entry in result["checks"]}
         assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
+
+    @pytest.mark.parametrize(
+        "workload",
+        [
+            bsr_workload(dtype="bfloat16", relative_tolerance=5e-3),
+            fp8_workload(),
+            fp8_dense_workload(),
+        ],
+        ids=lambda w: f"{w.operation}_{w.dtype}",
+    )
+    def test_rounding_to_the_output_type_is_within_the_tolerance(self, workload):
+        result, failed = check(workload, honest, "kernel")
+        assert not failed
+        worst = max(entry["relative_error"] or 0 for entry in result["checks"])
+        # bfloat16 keeps eight bits: nearly a third of either tolerance is its rounding.
+        assert 1e-3 < worst < 2.5e-3
 
     def test_without_a_fixed_buffer_nothing_is_poisoned(self):
         def prepare(arm, inputs):
@@ -131,6 +156,40 @@ class TestCheats:
             return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
 
         assert "timed_shape" in check(bsr_workload(), prepare)[1]
+
+    @pytest.mark.parametrize(
+        ("workload", "narrower"),
+        [
+            (bsr_workload(dtype="bfloat16", relative_tolerance=5e-3), torch.float8_e4m3fn),
+            (fp8_workload(), torch.float8_e5m2),
+        ],
+    )
+    def test_operands_of_fewer_bits_than_declared(self, workload, narrower):
+        def prepare(arm, inputs):
+            out, tensors = inputs.new_output(), dict(inputs.tensors)
+
+            def launch():
+                for name in ("a_values", "b"):
+                    # The range of either type holds the values; only bits are lost.
+                    values = inputs.tensors[name].float().to(narrower)
+                    tensors[name] = values.to(torch.bfloat16)
+                return out.copy_(oracle(dataclasses.replace(inputs, tensors=tensors)))
+
+            return Prepared(launch, out)
+
+        assert "timed_shape" in check(workload, prepare)[1]
+
+    def test_an_unwritten_element_shows_in_bfloat16(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[:, 1:] = oracle(inputs)[:, 1:]
+                return out
+
+            return Prepared(launch, out)
+
+        assert "poisoned" in check(fp8_workload(), prepare)[1]
 
     def test_nan(self):
         def prepare(arm, inputs):

@@ -12,6 +12,9 @@ from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
     sparse_attention_workload,
 )
 
@@ -50,6 +53,20 @@ def test_dense_and_grouped():
     assert facts(grouped).flop == 7 * 2 * 64 * 32 * 96
     assert facts(grouped).bytes == 7 * facts(dense_workload()).bytes
     assert facts(grouped).pattern_sha256 is None
+
+
+def test_fp8_inputs_are_one_byte_and_results_two():
+    assert facts(fp8_dense_workload()).bytes == 64 * 96 + 96 * 32 + 2 * 64 * 32
+    workload = fp8_workload(pattern=Pattern("random", 16, 32, 3))
+    assert facts(workload).flop == 2 * 64 * 32 * 96
+    assert facts(workload).bytes == 64 * 96 + 96 * 32 + 2 * 64 * 32 + 4 * (5 + 12)
+
+
+def test_tile_loads():
+    result = facts(load_workload(m=30, k=200))
+    assert result.flop == 30 * 200
+    assert result.bytes == 2 * 30 * 200 + 4 * 30 * 4
+    assert result.stored_blocks is None
 
 
 def test_attention():

@@ -5,13 +5,15 @@ import pytest
 import torch
 
 from assay import patterns
-from assay.device.inputs import fill, make_inputs, ragged_blocks
+from assay.device.inputs import FP8_SCALE, fill, make_inputs, ragged_blocks
 from assay.device.jobs import Pattern
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
 )
 
 
@@ -53,6 +55,50 @@ class TestMakeInputs:
     def test_zeros(self):
         inputs = make_inputs(dense_workload(distribution="zeros"), "cpu", 1)
         assert not inputs.tensors["a"].any()
+
+
+class TestFp8:
+    """E4M3 operands, B k-major, results in bfloat16."""
+
+    def test_b_is_a_view_of_k_major_memory(self):
+        for workload in (fp8_workload(), fp8_dense_workload()):
+            b = make_inputs(workload, "cpu", 1).tensors["b"]
+            assert b.dtype == torch.float8_e4m3fn
+            assert b.shape == (96, 32)
+            assert b.t().is_contiguous()
+
+    def test_other_types_keep_b_row_major(self):
+        for dtype in ("float16", "bfloat16"):
+            inputs = make_inputs(bsr_workload(dtype=dtype), "cpu", 1)
+            assert inputs.tensors["b"].is_contiguous()
+            assert inputs.new_output().dtype == inputs.tensors["b"].dtype
+
+    def test_the_result_is_bfloat16(self):
+        assert make_inputs(fp8_workload(), "cpu", 1).new_output().dtype == torch.bfloat16
+
+    def test_values_use_the_range_and_do_not_leave_it(self):
+        inputs = make_inputs(fp8_dense_workload(m=512, n=512, k=512), "cpu", 1)
+        for name in "ab":
+            values = inputs.tensors[name].float()
+            assert torch.isfinite(values).all()
+            assert values.std() == pytest.approx(FP8_SCALE, rel=0.02)
+            # Below 2^-6 E4M3 loses bits; the generator's farthest value is no 7 deviations out.
+            assert (values.abs() < 2**-6).float().mean() < 1e-3
+        assert torch.finfo(torch.float8_e4m3fn).max > 7 * FP8_SCALE
+
+    def test_sees_a_change_of_one_bit(self):
+        inputs = make_inputs(fp8_workload(), "cpu", 1)
+        before = inputs.snapshot()
+        assert inputs.changed_since(before) == []
+        inputs.tensors["b"].view(torch.uint8)[5, 7] ^= 0x80
+        assert inputs.changed_since(before) == ["b"]
+
+    def test_new_values_go_into_the_same_memory(self):
+        inputs = make_inputs(fp8_workload(), "cpu", 1)
+        before, pointer = inputs.snapshot(), inputs.tensors["b"].data_ptr()
+        fill(inputs, 2)
+        assert inputs.tensors["b"].data_ptr() == pointer
+        assert sorted(inputs.changed_since(before)) == ["a_values", "b"]
 
 
 class TestFill:

@@ -14,6 +14,9 @@ from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
     sparse_attention_workload,
 )
 
@@ -41,6 +44,17 @@ class TestProducts:
         inputs = make_inputs(bsr_workload(), "cpu", 1)
         expected = dense_a(inputs) @ inputs.tensors["b"].double()
         assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+    def test_fp8_and_bfloat16_by_the_rounded_values(self):
+        for workload in (bsr_workload(dtype="bfloat16"), fp8_workload()):
+            inputs = make_inputs(workload, "cpu", 1)
+            expected = dense_a(inputs) @ inputs.tensors["b"].double()
+            assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
+
+    def test_dense_fp8(self):
+        t = (inputs := make_inputs(fp8_dense_workload(), "cpu", 1)).tensors
+        expected = t["a"].double() @ t["b"].double()
+        assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
 
     def test_bsr_with_padded_edges(self):
         inputs = make_inputs(bsr_workload(m=60, k=90), "cpu", 1)
@@ -71,6 +85,24 @@ class TestProducts:
         inputs = make_inputs(workload, "cpu", 1)
         expected = torch.bmm(inputs.tensors["a"].double(), inputs.tensors["b"].double())
         assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+
+class TestTileLoads:
+    def test_sums_of_rows_of_tiles_and_of_the_narrow_last_one(self, monkeypatch):
+        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 200 * 7)
+        inputs = make_inputs(load_workload(m=30, k=200), "cpu", 1)
+        a, sums = inputs.tensors["a"].double(), oracle(inputs)
+        assert sums.shape == inputs.output_shape() == (4, 30)
+        assert sums.dtype == inputs.new_output().dtype == torch.float32
+        for tile in range(4):
+            expected = a[:, 64 * tile : 64 * tile + 64].sum(dim=1)
+            assert torch.allclose(sums[tile].double(), expected, atol=1e-6)
+
+    def test_a_lost_element_is_outside_the_tolerance(self):
+        inputs = make_inputs(load_workload(m=512, k=512), "cpu", 1)
+        right = oracle(inputs)
+        inputs.tensors["a"][100, 100] = 0.0
+        assert not measure_errors(oracle(inputs), right).within(inputs.workload)
 
 
 def plain_attention(inputs, mask=None):

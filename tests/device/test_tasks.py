@@ -1,5 +1,7 @@
 """The tasks end to end on a CPU: only CUDA's first touch and its stopwatch are replaced."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -93,11 +95,26 @@ class TestProfile:
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
         for name in ("start", "stop"):
             monkeypatch.setattr(torch.cuda.profiler, name, lambda name=name: calls.append(name))
+        monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
         return calls
 
     def test_brackets_a_launch(self, job, calls):
-        assert profile.run_profile(make_comparison(job), "first", CHOICE) == {"ok": True}
-        assert calls == ["start", "stop"]
+        done = profile.run_profile(make_comparison(job), "first", CHOICE)
+        assert done == {"ok": True, "detail": ""}
+        assert calls == ["start", "mark", "stop"]
+
+    def test_a_launch_that_fails_behind_its_mark_is_told_with_it(self, job, calls, monkeypatch):
+        def prepare(arm, inputs):
+            def launch():
+                if "mark" in calls:
+                    raise RuntimeError("illegal address")
+
+            return SimpleNamespace(launch=launch)
+
+        monkeypatch.setattr(profile, "prepare_arm", prepare)
+        done = profile.run_profile(make_comparison(job), "first", CHOICE)
+        assert done == {"ok": False, "detail": "arm 'first' cannot be profiled: illegal address"}
+        assert calls == ["start", "mark", "stop"]
 
     def test_unknown_arm(self, job, calls):
         with pytest.raises(BadJob, match="no arm 'third'"):

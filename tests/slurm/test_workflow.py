@@ -36,6 +36,8 @@ CODE = ("Snakefile", "workflow", "profiles", "src", "requirements", "reports/tem
 FIXTURE = "synthetic_test_fixture"
 RUN = "slurm_test"
 COMPARISON = "fixture_duel"
+GPU_STEPS = ("platform", "correctness", "benchmark", "cheats")
+"""One job of the cluster each: the fixture has no programs, kernels or profiles."""
 
 CONFIG = """
 schema: assay/run/1
@@ -190,9 +192,7 @@ def test_it_runs_to_its_end(reproduced: Reproduced, cluster: Cluster) -> None:
     assert reproduced.process.returncode == 0, reproduced.told + cluster.logs()
 
 
-@pytest.mark.parametrize(
-    "job", ["platform", f"correctness.{COMPARISON}", f"benchmark.{COMPARISON}"]
-)
+@pytest.mark.parametrize("job", GPU_STEPS)
 @pytest.mark.parametrize("target", NODES)
 def test_every_gpu_job_ran_on_the_node_of_its_target(
     reproduced: Reproduced, target: str, job: str
@@ -206,7 +206,7 @@ def test_every_gpu_job_ran_on_the_node_of_its_target(
 
 def test_no_two_jobs_shared_an_allocation(reproduced: Reproduced) -> None:
     paths = sorted((reproduced.root / "results" / RUN / "allocations").glob("*/*.json"))
-    assert len(paths) == 3 * len(NODES)
+    assert len(paths) == len(GPU_STEPS) * len(NODES)
     assert len({read_record(Allocation, path).job_id for path in paths}) == len(paths)
 
 

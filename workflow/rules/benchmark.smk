@@ -1,13 +1,11 @@
 rule benchmark:
     input:
-        correctness=f"{RUN}/{{target}}/correctness/{{comparison}}.json",
-        binaries=lambda wildcards: ASSAY.binaries(
-            wildcards.target, wildcards.comparison
-        ),
+        correctness=f"{RUN}/{{target}}/correctness",
+        binaries=lambda wildcards: ASSAY.binaries(wildcards.target),
     output:
-        f"{RUN}/{{target}}/benchmark/{{comparison}}.json.gz",
+        directory(f"{RUN}/{{target}}/benchmark"),
     log:
-        f"{LOGS}/{{target}}/benchmark/{{comparison}}.log",
+        f"{LOGS}/{{target}}/benchmark.log",
     conda:
         "../envs/host.yaml"
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
@@ -20,10 +18,8 @@ rule benchmark:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(
-            wildcards.target, wildcards.comparison
-        ),
+        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
     message:
-        "benchmark: {wildcards.comparison} on {wildcards.target}"
+        "benchmark: every comparison on {wildcards.target}"
     script:
         "../scripts/step.py"

@@ -1,13 +1,11 @@
 rule correctness:
     input:
         platform=f"{RUN}/{{target}}/platform.json",
-        binaries=lambda wildcards: ASSAY.binaries(
-            wildcards.target, wildcards.comparison
-        ),
+        binaries=lambda wildcards: ASSAY.binaries(wildcards.target),
     output:
-        f"{RUN}/{{target}}/correctness/{{comparison}}.json",
+        directory(f"{RUN}/{{target}}/correctness"),
     log:
-        f"{LOGS}/{{target}}/correctness/{{comparison}}.log",
+        f"{LOGS}/{{target}}/correctness.log",
     conda:
         "../envs/host.yaml"
     resources:
@@ -19,10 +17,8 @@ rule correctness:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(
-            wildcards.target, wildcards.comparison
-        ),
+        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
     message:
-        "correctness: {wildcards.comparison} on {wildcards.target}"
+        "correctness: every comparison on {wildcards.target}"
     script:
         "../scripts/step.py"

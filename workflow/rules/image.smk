@@ -5,7 +5,6 @@ localrules:
 rule toolchain_image:
     input:
         # Docker's own layer of caches must not decide: the step compares digests of what it finds.
-        plan=ancient(f"{RUN}/plan.json"),
         definition=sorted(
             str(p.relative_to(ROOT))
             for p in ROOT.glob("containers/*.*")
@@ -30,7 +29,6 @@ rule toolchain_image:
 
 rule runner_image:
     input:
-        plan=ancient(f"{RUN}/plan.json"),
         definition=sorted(
             str(p.relative_to(ROOT))
             for p in ROOT.glob("containers/*.*")

@@ -1,7 +1,7 @@
 rule platform:
     input:
-        # Each measurement is made again when its own definition changes, not with every plan.
-        plan=ancient(f"{RUN}/plan.json"),
+        # Not the plan, not even an ancient one: Snakemake looks at nothing behind a job that is to
+        # run, and a changed definition would go unnoticed beside the new plan that it causes.
         image=lambda wildcards: ASSAY.runner_image(wildcards.target),
     output:
         f"{RUN}/{{target}}/platform.json",

@@ -1,14 +1,12 @@
 rule profile:
     input:
         platform=f"{RUN}/{{target}}/platform.json",
-        correctness=f"{RUN}/{{target}}/correctness/{{comparison}}.json",
-        binaries=lambda wildcards: ASSAY.binaries(
-            wildcards.target, wildcards.comparison
-        ),
+        correctness=f"{RUN}/{{target}}/correctness",
+        binaries=lambda wildcards: ASSAY.binaries(wildcards.target),
     output:
-        f"{RUN}/{{target}}/profile/{{comparison}}.{{arm}}.json.gz",
+        directory(f"{RUN}/{{target}}/profile"),
     log:
-        f"{LOGS}/{{target}}/profile/{{comparison}}.{{arm}}.log",
+        f"{LOGS}/{{target}}/profile.log",
     conda:
         "../envs/host.yaml"
     resources:
@@ -20,10 +18,8 @@ rule profile:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(
-            wildcards.target, wildcards.comparison
-        ),
+        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
     message:
-        "profile: {wildcards.arm} of {wildcards.comparison} on {wildcards.target}"
+        "profile: every arm that is to be, on {wildcards.target}"
     script:
         "../scripts/step.py"

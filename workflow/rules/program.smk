@@ -1,11 +1,11 @@
 rule program:
     input:
         platform=f"{RUN}/{{target}}/platform.json",
-        binary=lambda wildcards: ASSAY.program_binary(wildcards.target, wildcards.job),
+        binaries=lambda wildcards: ASSAY.program_binaries(wildcards.target),
     output:
-        f"{RUN}/{{target}}/program/{{job}}.json.gz",
+        directory(f"{RUN}/{{target}}/program"),
     log:
-        f"{LOGS}/{{target}}/program/{{job}}.log",
+        f"{LOGS}/{{target}}/program.log",
     conda:
         "../envs/host.yaml"
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
@@ -20,6 +20,6 @@ rule program:
         run=ASSAY.request.run,
         definition=lambda wildcards: ASSAY.definition(wildcards.target),
     message:
-        "program: {wildcards.job} on {wildcards.target}"
+        "program: every original program on {wildcards.target}"
     script:
         "../scripts/step.py"

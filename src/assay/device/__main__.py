@@ -1,20 +1,22 @@
 """``python -m assay.device JOB.json ...``: do jobs one after the other, write one record each.
 
-Exit codes: 0 done; 1 a job failed; 2 a job is malformed; 3 there is no usable GPU of the asked
-kind, it is in use by others, or PyTorch or nvidia-ml-py is missing. Several jobs share one start of
-Python and one import of PyTorch; each still measures in fresh processes. The first that fails ends
-the row.
+Exit codes: 0 all are done; 1 a job failed, and left a sentence beside its output (see ``row``),
+while the others were done; 2 a job is malformed, and none was begun; 3 there is no usable GPU of
+the asked kind, it is in use by others, or PyTorch or nvidia-ml-py is missing: what was done before
+stays. The jobs of a row have one task and one target; they share one start of Python, one import of
+PyTorch and the GPU's lock, and each still measures in fresh processes.
 """
 
 import importlib
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.device.errors import BadJob, DeviceError, NoDevice
-from assay.device.exclusive import Watch, exclusivity_record, hold_gpu, require_alone
+from assay.device.exclusive import Lock, Use, Watch, exclusivity_record, hold_gpu, require_alone
 from assay.device.jobs import (
     Comparison,
     Job,
@@ -24,7 +26,6 @@ from assay.device.jobs import (
     make_comparison,
     make_protocol,
     read_job,
-    write_record,
 )
 from assay.device.preload import (
     modules_for,
@@ -32,12 +33,15 @@ from assay.device.preload import (
     share_compiled_kernels,
     start_again_without,
 )
+from assay.device.row import one_kind, run_row
 from assay.device.telemetry import Choice, NvmlSensor, open_target
 from assay.device.zygote import prepare_environment
 
 BEGAN = time.monotonic()
 FORKING = {"correctness", "benchmark", "stopwatch"}
 """Tasks whose children profit from what the parent has imported."""
+BESIDE = {"stopwatch": ("nvbench", "run_stopwatch"), "sanitize": ("sanitizer", "run_sanitizer")}
+"""Tasks that take a comparison and no protocol: their modules and functions."""
 FORK_TROUBLE = "in forked subprocess"
 """Words of PyTorch's when a parent has used CUDA before it forked."""
 WATCH_INTERVAL_S = 0.25
@@ -60,7 +64,7 @@ def _require_torch(job: Job) -> None:
 def _understand(job: Job) -> tuple[Comparison | None, Protocol | None]:
     """What a job says beyond its task. Raises BadJob; it needs no GPU to say so."""
     comparison = None
-    if job.task in {"correctness", "benchmark", "profile", "stopwatch"}:
+    if job.task in {"correctness", "benchmark", "profile", "stopwatch", "sanitize"}:
         comparison = make_comparison(job)
     return comparison, make_protocol(job) if job.task == "benchmark" else None
 
@@ -84,7 +88,7 @@ def _task(name: str) -> Any:
     return importlib.import_module(f"assay.device.{name}")
 
 
-def perform(job: Job, began: float) -> Json:
+def perform(job: Job, lock: Lock, began: float) -> Json:
     """The record a job asks for; ``began`` is when work for it did. Raises DeviceError."""
     comparison, protocol = _understand(job)
     nvml, choice = open_target(job.target)
@@ -92,14 +96,47 @@ def perform(job: Job, began: float) -> Json:
         _require_torch(job)
     if job.task == "device":
         return _record(_task("platform").run_platform(nvml, choice))
-    ready = time.monotonic() - began
-    with hold_gpu(choice.uuid) as lock:
-        use, remark = require_alone(nvml, choice)
-        record = _measure(job, comparison, protocol, nvml, choice)
+    ready = max(0.0, time.monotonic() - began - lock.waited_s)
+    use, remark = _alone(nvml, choice)
+    record = _measure(job, comparison, protocol, nvml, choice)
     if job.task == "benchmark":
         record["exclusivity"] = exclusivity_record(lock, use, remark)
         record["import_seconds"] = round(ready, 3)
     return record
+
+
+def _alone(nvml: Any, choice: Choice) -> tuple[Use, str]:
+    """Nobody else uses the GPU; what this process has on it itself cannot be told from others."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return Use(None, None), "this process used the GPU already"
+    return require_alone(nvml, choice)
+
+
+def _row(jobs: Sequence[Job], preloaded: list[str], arguments: list[str]) -> int:
+    """Do every job while the GPU is ours; the exit code."""
+
+    def restart(error: DeviceError, number: int) -> None:
+        if preloaded and FORK_TROUBLE in str(error):
+            start_again_without(preloaded, arguments[number:])
+
+    def work(lock: Lock) -> int:
+        began = BEGAN
+
+        def one(job: Job) -> Json:
+            nonlocal began, lock
+            try:
+                return perform(job, lock, began)
+            finally:
+                # The row waited once, before its first job.
+                began, lock = time.monotonic(), replace(lock, waited_s=0.0)
+
+        return run_row(jobs, one, restart)
+
+    if jobs[0].task == "device":
+        return work(Lock(None, 0.0, ""))
+    with hold_gpu(open_target(jobs[0].target)[1].uuid) as lock:
+        return work(lock)
 
 
 def _measure(
@@ -115,10 +152,11 @@ def _measure(
         run = _task("benchmark_run").run_benchmark
         watch = Watch(nvml, choice.uuid, WATCH_INTERVAL_S)
         return _record(run(job, comparison, protocol, choice, sensor, watch))
-    if job.task == "stopwatch":
-        return _record(_task("nvbench").run_stopwatch(job, comparison, choice))
-    if job.task == "cheats":
-        return _record(_task("cheats").run_cheats(job, choice))
+    if job.task in BESIDE:
+        module, function = BESIDE[job.task]
+        return _record(getattr(_task(module), function)(job, comparison, choice))
+    if job.task in {"cheats", "operators"}:
+        return _record(getattr(_task(job.task), f"run_{job.task}")(job, choice))
     seeds = [int(seed) for seed in entry(job.document, "seeds")]
     return _record(_task("correctness").run_correctness(job, comparison, seeds, choice))
 
@@ -130,26 +168,18 @@ def _record(value: Any) -> Json:
 
 def main(arguments: list[str]) -> int:
     """Entry point; returns the exit code."""
-    preloaded: list[str] = []
     try:
         if not arguments:
             raise BadJob("usage: python -m assay.device JOB.json ...")
         jobs = [read_job(Path(argument)) for argument in arguments]
+        one_kind(jobs)
         for job in jobs:
             _understand(job)
-        for job in jobs:
-            open_target(job.target)
-        preloaded = _preload(jobs, arguments)
-        began = BEGAN
-        for job in jobs:
-            write_record(perform(job, began), job.output)
-            began = time.monotonic()
+        open_target(jobs[0].target)
+        return _row(jobs, _preload(jobs, arguments), arguments)
     except DeviceError as error:
-        if preloaded and FORK_TROUBLE in str(error):
-            start_again_without(preloaded, arguments)
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    return 0
 
 
 if __name__ == "__main__":

@@ -18,6 +18,10 @@ NO_BACKEND = ("No available kernel", "No viable backend")
 """How PyTorch says that the one backend left to it does not take a problem."""
 
 
+NO_FP8 = ("only supported on", "is not implemented for", "Could not run 'aten::_scaled_mm")
+"""How PyTorch says that this device or build multiplies no FP8."""
+
+
 def _full_precision_sums() -> None:
     """Keep cuBLAS from adding split-K parts in fp16, which no other arm does."""
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
@@ -29,6 +33,37 @@ def _cublas_dense(inputs: Inputs) -> Prepared:
     _full_precision_sums()
     a, b, out = inputs.tensors["a"], inputs.tensors["b"], inputs.new_output()
     return Prepared(lambda: torch.mm(a, b, out=out), out)
+
+
+def _scaled_mm(inputs: Inputs) -> Prepared:
+    """torch._scaled_mm, FP8 in and bfloat16 out, both scales 1, fast sums, into a fixed buffer.
+
+    Fast sums stay in the tensor cores' own accumulators, which keep fewer bits than fp32; slow ones
+    are moved to fp32 registers now and then. The fast way is the rival's best, and ours as well.
+    """
+    w = inputs.workload
+    if w.dtype != "float8_e4m3":
+        raise Unsupported("torch._scaled_mm is here for float8_e4m3 workloads only")
+    if w.n % 16 or w.k % 16:
+        raise Unsupported("torch._scaled_mm needs n and k to be multiples of 16")
+    a, b, out = inputs.tensors["a"], inputs.tensors["b"], inputs.new_output()
+    one = torch.ones((), dtype=torch.float32, device=inputs.device)
+
+    def launch() -> Tensor:
+        try:
+            return torch._scaled_mm(
+                a, b, one, one, out_dtype=out.dtype, use_fast_accum=True, out=out
+            )
+        except (RuntimeError, NotImplementedError) as error:
+            if any(words in str(error) for words in NO_FP8):
+                raise Unsupported(f"torch._scaled_mm: {_first_line(error)}") from error
+            raise
+
+    return Prepared(launch, out)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _torch_bmm(inputs: Inputs) -> Prepared:
@@ -136,6 +171,7 @@ def _flex_attention(inputs: Inputs) -> Prepared:
 
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "cublas_dense": _cublas_dense,
+    "scaled_mm": _scaled_mm,
     "torch_bmm": _torch_bmm,
     "torch_bsr": _torch_bsr,
     "cusparse_bsr": prepare_cusparse,

@@ -34,8 +34,10 @@ OPERANDS = {
         "b_row_ptr",
         "b_col_idx",
     ),
+    "tma_load": ("a",),
 }
-"""Input pointers of each ABI, in order; c, m, n, k, workspace, its size and the stream follow."""
+"""Input pointers of each ABI, in order; c, m, n, k, workspace, its size and the stream follow.
+A size that an operation does not have is 0."""
 
 
 def check_status(code: int, what: str) -> None:

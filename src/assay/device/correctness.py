@@ -25,6 +25,8 @@ RAGGED_GRID = (6, 5)
 RAGGED_N = 256
 UNALIGNED_N = 200
 """A multiple of 8, so that rows stay 16-byte aligned, and of no tile."""
+UNALIGNED_M = 1000
+"""Rows of a matrix that is loaded: of no tile either."""
 
 Prepare = Callable[[ArmSpec, Inputs], Prepared]
 
@@ -82,6 +84,8 @@ def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
 def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     """(check, workload, ragged) of the extra shapes that a kernel of this operation is given."""
     pattern, other = workload.pattern, workload.pattern_b
+    if workload.operation == "tma_load":
+        return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
     if pattern is None or not workload.operation.endswith("gemm"):
         return []
     rows, cols = RAGGED_GRID
@@ -101,7 +105,8 @@ def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     return shapes
 
 
-def _ragged_layout(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+def ragged_layout(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+    """Stored blocks of a ragged small shape: rows of every length, an empty one among them."""
     rows, cols = RAGGED_GRID
     first = second = None
     if workload.pattern is not None:
@@ -134,7 +139,7 @@ def check_arm(
     if arm.variant.kind == "kernel":
         for name, workload, ragged in small_shapes(arm.workload):
             note(f"{name}, seed {seeds[0]}")
-            layout = _ragged_layout(workload, seeds[0]) if ragged else None
+            layout = ragged_layout(workload, seeds[0]) if ragged else None
             inputs = make_inputs(workload, device, seeds[0], layout)
             try:
                 checks += _fresh(name, seeds[0], prepare(arm, inputs), inputs)

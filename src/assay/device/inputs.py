@@ -8,14 +8,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay import patterns
+from assay import flops, patterns
 from assay.device.jobs import Pattern, Workload
 from assay.patterns import Int32Array
 
 Tensor = Any
 """torch.Tensor; mypy sees no torch."""
 
-DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES = {
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float8_e4m3": torch.float8_e4m3fn,
+}
+OUTPUT_DTYPES = {**DTYPES, "float8_e4m3": torch.bfloat16}
+"""Sums of FP8 products do not fit FP8: their result is bfloat16, as torch._scaled_mm gives it."""
+FP8_SCALE = 32.0
+"""Factor on the standard normals of both FP8 operands. E4M3 ends at 448, fourteen standard
+deviations away, which no float32 generator reaches; below 2^-6 it loses precision, where 0.04 % of
+the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
+K_MAJOR = ("float8_e4m3",)
+"""Types whose dense B lies in memory as [n, k]: tensor cores read 8-bit operands no other way."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,10 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything a launch reads. ``tensors`` are named as in the kernels' ABI."""
+    """Everything a launch reads. ``tensors`` are named as in the kernels' ABI.
+
+    ``tensors["b"]`` is always the logical [k, n] matrix; in FP8 it is a view of [n, k] memory.
+    """
 
     workload: Workload
     device: str
@@ -63,16 +78,25 @@ class Inputs:
         """Element type of the value tensors."""
         return DTYPES[self.workload.dtype]
 
+    @property
+    def output_dtype(self) -> Any:
+        """Element type of the result."""
+        if self.workload.operation == "tma_load":
+            return torch.float32
+        return OUTPUT_DTYPES[self.workload.dtype]
+
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the operation's result."""
         w = self.workload
         if w.operation.endswith("attention"):
             return w.batch, w.heads, w.seq_q, w.head_dim
+        if w.operation == "tma_load":
+            return math.ceil(w.k / flops.LOAD_TILE_COLS), w.m
         return (w.groups, w.m, w.n) if w.operation == "grouped_gemm" else (w.m, w.n)
 
     def new_output(self) -> Tensor:
         """An uninitialised output buffer."""
-        return torch.empty(self.output_shape(), dtype=self.dtype, device=self.device)
+        return torch.empty(self.output_shape(), dtype=self.output_dtype, device=self.device)
 
     def snapshot(self) -> dict[str, Tensor]:
         """Copies of all tensors, to tell later whether a launch changed them."""
@@ -89,7 +113,8 @@ class Inputs:
 
 def _bits(tensor: Tensor) -> Tensor:
     """A tensor's memory as integers, so that NaNs and signed zeros compare too."""
-    return tensor.view(torch.int16) if tensor.element_size() == 2 else tensor
+    whole = {1: torch.uint8, 2: torch.int16}.get(tensor.element_size())
+    return tensor if whole is None else tensor.view(whole)
 
 
 def make_blocks(pattern: Pattern, rows: int, cols: int, seed: int) -> Blocks:
@@ -133,18 +158,29 @@ def _value_shapes(
         queries = (w.batch, w.heads, w.seq_q, w.head_dim), 1.0
         keys = (w.batch, w.heads, w.seq_kv, w.head_dim), 1.0
         return {"q": queries, "k": keys, "v": keys}
-    scale = 1.0 / math.sqrt(w.k)
+    if w.operation == "tma_load":
+        return {"a": ((w.m, w.k), 1.0)}
+    fp8 = w.dtype == "float8_e4m3"
+    scale_a, scale_b = (FP8_SCALE, FP8_SCALE) if fp8 else (1.0, 1.0 / math.sqrt(w.k))
     batch = (w.groups,) if w.operation == "grouped_gemm" else ()
     shapes: dict[str, tuple[tuple[int, ...], float]] = {}
     if blocks is not None:
-        shapes["a_values"] = (blocks.stored, blocks.block_rows, blocks.block_cols), 1.0
+        shapes["a_values"] = (blocks.stored, blocks.block_rows, blocks.block_cols), scale_a
     else:
-        shapes["a"] = (*batch, w.m, w.k), 1.0
+        shapes["a"] = (*batch, w.m, w.k), scale_a
     if blocks_b is not None:
-        shapes["b_values"] = (blocks_b.stored, blocks_b.block_rows, blocks_b.block_cols), scale
+        shapes["b_values"] = (blocks_b.stored, blocks_b.block_rows, blocks_b.block_cols), scale_b
     else:
-        shapes["b"] = (*batch, w.k, w.n), scale
+        shapes["b"] = (*batch, w.k, w.n), scale_b
     return shapes
+
+
+def _allocate(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Tensor:
+    """An uninitialised tensor of a logical ``shape``; B of K_MAJOR types has its columns whole."""
+    if name == "b" and dtype in K_MAJOR:
+        shape = (*shape[:-2], shape[-1], shape[-2])
+        return torch.empty(shape, dtype=DTYPES[dtype], device=device).transpose(-1, -2)
+    return torch.empty(shape, dtype=DTYPES[dtype], device=device)
 
 
 def make_inputs(
@@ -158,7 +194,7 @@ def make_inputs(
     tensors: dict[str, Tensor] = {}
     scales: dict[str, float] = {}
     for name, (shape, scale) in _value_shapes(workload, first, second).items():
-        tensors[name] = torch.empty(shape, dtype=DTYPES[workload.dtype], device=device)
+        tensors[name] = _allocate(name, shape, workload.dtype, device)
         scales[name] = scale
     if not workload.operation.endswith("attention"):
         for prefix, layout in (("a", first), ("b", second)):

@@ -19,7 +19,17 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 SCHEMA = "assay/job/1"
-TASKS = ("device", "correctness", "benchmark", "program", "profile", "stopwatch", "cheats")
+TASKS = (
+    "device",
+    "correctness",
+    "benchmark",
+    "program",
+    "profile",
+    "stopwatch",
+    "cheats",
+    "sanitize",
+    "operators",
+)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from assay import flops
 from assay.device.inputs import Blocks, Inputs, Tensor
 from assay.device.jobs import Workload
 
@@ -61,17 +62,24 @@ def oracle(inputs: Inputs) -> Tensor:
             for group in range(w.groups):
                 _dense(t["a"][group], t["b"][group], result[group])
         case "bsr_gemm":
-            _bsr(_known(inputs.blocks), t["a_values"], t["b"].double(), result)
+            _bsr(_known(inputs.blocks), t["a_values"], _wide(t["b"]), result)
         case "bsr_bsr_gemm":
-            dense_b = densify(_known(inputs.blocks_b), t["b_values"].double(), (w.k, w.n))
+            dense_b = densify(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
             _bsr(_known(inputs.blocks), t["a_values"], dense_b, result)
         case "dense_attention":
             _dense_attention(t["q"], t["k"], t["v"], result)
         case "block_sparse_attention":
             _sparse_attention(_known(inputs.blocks), t["q"], t["k"], t["v"], result)
+        case "tma_load":
+            _tile_sums(t["a"], result)
         case _:
             raise ValueError(f"no oracle for operation '{w.operation}'")
     return result
+
+
+def _wide(tensor: Tensor) -> Tensor:
+    """A tensor in float64; 8-bit floats by way of float32, which every PyTorch can do on a GPU."""
+    return tensor.float().double() if tensor.element_size() == 1 else tensor.double()
 
 
 def _known(blocks: Blocks | None) -> Blocks:
@@ -103,21 +111,30 @@ def _elements(blocks: Blocks, begin: int, end: int, limit: int, device: Any) -> 
 
 def _dense(a: Tensor, b: Tensor, result: Tensor) -> None:
     """result[m,n] = a[m,k] b[k,n], some rows at a time."""
-    wide = b.double()
+    wide = _wide(b)
     step = max(1, CHUNK_BYTES // (8 * max(a.shape[1], b.shape[1])))
     for begin in range(0, a.shape[0], step):
-        result[begin : begin + step] = a[begin : begin + step].double() @ wide
+        result[begin : begin + step] = _wide(a[begin : begin + step]) @ wide
 
 
 def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
     """result[m,n] = A b, one block row of A at a time; b is dense float64 [k,n]."""
     bm, bk = blocks.block_rows, blocks.block_cols
     for row, begin, end in blocks.rows():
-        strip = values[begin:end].double().transpose(0, 1).reshape(bm, (end - begin) * bk)
+        strip = _wide(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
         columns = _elements(blocks, begin, end, b.shape[0], b.device)
         top, bottom = row * bm, min((row + 1) * bm, result.shape[0])
         # Only a last, padded block column can reach beyond k, and columns rise within a row.
         result[top:bottom] = strip[: bottom - top, : len(columns)] @ b[columns]
+
+
+def _tile_sums(a: Tensor, result: Tensor) -> None:
+    """result[j,i] = sum of row i over the columns of tile j; the last tile may be narrower."""
+    step = max(1, CHUNK_BYTES // (8 * a.shape[1]))
+    for begin in range(0, a.shape[0], step):
+        rows = a[begin : begin + step].double()
+        for tile, columns in enumerate(rows.split(flops.LOAD_TILE_COLS, dim=1)):
+            result[tile, begin : begin + step] = columns.sum(dim=1)
 
 
 def _softmax_product(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

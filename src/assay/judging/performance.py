@@ -1,4 +1,7 @@
-"""Verdicts on claims that are answered by a measurement: benchmarks, programs, derived figures."""
+"""Verdicts on claims that are answered by a measurement: programs, derived figures, and any other.
+
+Benchmarks, of one term or several, are in assay.judging.terms.
+"""
 
 from assay.errors import BadInput
 from assay.judging.base import (
@@ -12,48 +15,13 @@ from assay.judging.base import (
     verdict,
     with_unit,
 )
-from assay.judging.benchmark import measure_term
 from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.quantities import alternatives, measure_derived, modes_sentence, nearest
-from assay.records.claims import Benchmark, Claim, Derived, Program, Relation, Support, Unit
+from assay.records.claims import Claim, Derived, Program, Relation, Support, Unit
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
-
-WORST_FIRST = (
-    Status.INCORRECT,
-    Status.NOT_REPRODUCED,
-    Status.NOT_RUN,
-    Status.INCONCLUSIVE,
-    Status.REPRODUCED,
-    Status.EXCEEDED,
-)
-"""A claim that must hold for the worst of several terms takes the first of these."""
-
-
-def judge_benchmark(
-    case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
-) -> Verdict:
-    """The verdict of the worst term."""
-    verdicts: list[tuple[int, float, str, Verdict]] = []
-    for term in evaluation.terms:
-        measured = measure_term(case, target, evaluation.metric, term, claim.flop_formula)
-        name = f"{term.arm} of {term.comparison}"
-        if isinstance(measured, Failure):
-            one = fail(case, answer, claim, measured)
-            distance = 0.0
-        else:
-            one = decided(case, answer, claim, measured)
-            distance = measured.summary.estimate * (-1 if measured.unit is Unit.MS else 1)
-        verdicts.append((WORST_FIRST.index(one.status), distance, name, one))
-    _, _, name, worst = min(verdicts, key=lambda entry: entry[:2])
-    if len(verdicts) == 1:
-        return worst
-    others = "; ".join(f"{n}: {v.status.value}" for _, _, n, v in verdicts if n != name)
-    text = f"Worst of {len(verdicts)} terms, {name}: {worst.explanation} The others: {others}."
-    paths = dict.fromkeys(path for *_, v in verdicts for path in v.evidence)
-    return worst.model_copy(update={"explanation": text, "evidence": tuple(paths)})
 
 
 def judge_derived(
@@ -82,7 +50,7 @@ def judge_program(
         stated = _other_problem(evaluation, stated)
     if isinstance(stated, Failure):
         return _without_stated(case, answer, claim, evaluation, stated, typed)
-    decision = _decide(case, claim, stated.measured)
+    decision = decision_on(case, claim, stated.measured)
     if typed is None:
         same = evaluation.typed == evaluation.stated.arguments
         words = "This is the command as typed." if same else "The source types no command."
@@ -151,7 +119,7 @@ def _weigh_typed(
     case: Case, claim: Claim, evaluation: Program, typed: Runs, decision: Decision
 ) -> tuple[Decision, str]:
     """A claimed figure that only another problem gives is not reproduced."""
-    agrees = _decide(case, claim, typed.measured).status is Status.REPRODUCED
+    agrees = decision_on(case, claim, typed.measured).status is Status.REPRODUCED
     if not agrees or decision.status is Status.REPRODUCED:
         return decision, ""
     same = shape_matches(typed.shape, evaluation.stated.shape)
@@ -161,12 +129,13 @@ def _weigh_typed(
     return Decision(status, reason, decision.clause, decision.remedy), words
 
 
-def _decide(case: Case, claim: Claim, measured: Measured) -> Decision:
-    claimed, _ = _claimed(claim)
+def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
+    """How a measured quantity stands to the claimed figure."""
+    claimed, _ = claimed_value(claim)
     return decide(measured, claimed, claim.relation, case.catalog.judging)
 
 
-def _claimed(claim: Claim) -> tuple[float, Unit]:
+def claimed_value(claim: Claim) -> tuple[float, Unit]:
     """The claimed figure in its base unit. Raises BadInput where no ratio to it can be formed."""
     if claim.value is None or claim.unit is None:
         raise BadInput(f"claim '{claim.id}': a measured claim needs a value and a unit")
@@ -185,13 +154,13 @@ def decided(
     words: str = "",
 ) -> Verdict:
     """The verdict on a measured quantity, with every field filled."""
-    claimed, base = _claimed(claim)
+    claimed, base = claimed_value(claim)
     if base is not measured.unit:
         raise BadInput(
             f"claim '{claim.id}': claimed in {base.value}, measured in {measured.unit.value}"
         )
     if decision is None:
-        decision = _decide(case, claim, measured)
+        decision = decision_on(case, claim, measured)
     unit = claim.unit or base
     low, high = (from_base(x, unit) for x in measured.summary.interval())
     value = from_base(measured.summary.value(), unit)

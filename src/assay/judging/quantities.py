@@ -1,5 +1,6 @@
 """The measured quantity behind a claim, whichever way it was measured, and what comes nearest."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.errors import BadInput
@@ -15,6 +16,7 @@ from assay.judging.base import (
 )
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.program import measure_program, shape_matches
+from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import (
     Benchmark,
     Claim,
@@ -33,15 +35,11 @@ from assay.stats import Summary
 
 
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
-    """What was measured on ``target`` for a claim; of several terms, the lowest rate."""
+    """What was measured on ``target`` for a claim; of several terms, the worst."""
     evaluation = claim.evaluation
     match evaluation:
         case Benchmark():
-            terms = [
-                measure_term(case, target, evaluation.metric, term, claim.flop_formula)
-                for term in evaluation.terms
-            ]
-            return _worst(terms)
+            return _measure_benchmark(case, claim, evaluation, target)
         case Program():
             arguments = evaluation.stated.arguments
             runs = measure_program(case, target, evaluation, arguments, claim.flop_formula)
@@ -57,12 +55,34 @@ def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
     return not_run(NotRun.NOT_RECORDED, text)
 
 
+def _measure_benchmark(
+    case: Case, claim: Claim, evaluation: Benchmark, target: str
+) -> Measured | Failure:
+    if bounded(case, evaluation):
+        figures = [entry.figure for entry in measure_terms(case, claim, evaluation, target)]
+        lowest = lowest_is_worst(claim, evaluation)
+        return _first_failure(figures) or worst_of(_measured(figures), lowest)
+    terms = [
+        measure_term(case, target, evaluation.metric, term, claim.flop_formula)
+        for term in evaluation.terms
+    ]
+    return _worst(terms)
+
+
+def _first_failure(figures: Sequence[Measured | Failure]) -> Failure | None:
+    return next((figure for figure in figures if isinstance(figure, Failure)), None)
+
+
+def _measured(figures: Sequence[Measured | Failure]) -> list[Measured]:
+    return [figure for figure in figures if isinstance(figure, Measured)]
+
+
 def _worst(terms: list[Measured | Failure]) -> Measured | Failure:
-    measured: list[Measured] = []
-    for term in terms:
-        if isinstance(term, Failure):
-            return term
-        measured.append(term)
+    """The term that decides, with its own interval: the rule of earlier evidence."""
+    failure = _first_failure(terms)
+    if failure is not None:
+        return failure
+    measured = _measured(terms)
     slow_is_high = measured[0].unit is Unit.MS
     sign = -1.0 if slow_is_high else 1.0
     return min(measured, key=lambda entry: sign * entry.summary.estimate)

@@ -22,7 +22,7 @@ class Variant(Record):
     """File beside kernel.yaml, for kernels."""
     symbol: str | None = None
     """The extern "C" launcher."""
-    abi: Literal["bsr_gemm", "bsr_bsr_gemm"] | None = None
+    abi: Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load"] | None = None
     """Argument list of the launcher, as the operation's README.md fixes it."""
     archs: tuple[Arch, ...] = ()
     defines: dict[str, int] = {}
@@ -59,6 +59,18 @@ class Probe(Record):
     flags: tuple[str, ...] = ()
 
 
+class OperatorKernel(Record):
+    """A compiled variant that torch.ops.assay may call, and the one case it is for."""
+
+    variant: Identifier
+    """Its operation is the operator's name."""
+    dtype: Literal["float16", "bfloat16", "float8_e4m3"]
+    block: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]]
+    """Rows and columns of a stored block of A."""
+    block_b: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]] | None = None
+    """Of a sparse B."""
+
+
 class KernelManifest(Record):
     """``kernels/<folder>/kernel.yaml``."""
 
@@ -66,3 +78,6 @@ class KernelManifest(Record):
     variants: tuple[Variant, ...] = ()
     programs: tuple[OriginalProgram, ...] = ()
     probes: tuple[Probe, ...] = ()
+    operators: tuple[OperatorKernel, ...] = ()
+    """What PyTorch's operators call; of several for one case the first, unless one was chosen in
+    config/tuning.yaml."""

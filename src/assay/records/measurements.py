@@ -240,6 +240,9 @@ class StopwatchArm(Record):
     nvbench_statistic: Literal["median", "mean"] | None
     """What NVBench gave: older versions report the mean only."""
     nvbench_samples: int | None
+    events_clock_mhz: float | None = None
+    """Mean SM clock during our samples: where two stopwatches differ, it may be why."""
+    nvbench_clock_mhz: float | None = None
 
     @model_validator(mode="after")
     def _times_where_collected(self) -> "StopwatchArm":

@@ -50,6 +50,8 @@ class Request(Record):
     """Directory of build records and artifacts made elsewhere."""
     prebuilt_toolchains: tuple[Identifier, ...] = ()
     """Targets whose toolchain image, in which ``prebuilt`` was compiled, has its record there."""
+    tuning: bool = False
+    """Whether the sweeps of config/tuning.yaml are measured whatever sources are asked for."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
     recorded_dirs: dict[str, str] = {}
@@ -77,6 +79,14 @@ class TargetPlan(Record):
     programs: tuple[ProgramJob, ...]
     profiles: tuple[tuple[Identifier, Identifier], ...]
     """(comparison, arm) pairs."""
+    stopwatches: tuple[Identifier, ...] = ()
+    """Comparisons whose profiled arms other stopwatches time too."""
+    cheats: bool = False
+    """Whether kernels that cheat are tried there."""
+    sanitized: tuple[Identifier, ...] = ()
+    """Compiled variants that compute-sanitizer watches."""
+    operators: tuple[Identifier, ...] = ()
+    """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
     runner: bool = False
     """Whether the target is measured in a container, whose image has a record."""
 

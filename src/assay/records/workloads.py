@@ -17,6 +17,7 @@ class Operation(StrEnum):
     GROUPED_GEMM = "grouped_gemm"
     DENSE_ATTENTION = "dense_attention"
     BLOCK_SPARSE_ATTENTION = "block_sparse_attention"
+    TMA_LOAD = "tma_load"
 
 
 class Pattern(Record):
@@ -32,13 +33,17 @@ class Pattern(Record):
 
 
 class Workload(Record):
-    """One problem: C[m,n] = A[m,k] B[k,n], or attention over Q, K, V [batch,heads,seq,head_dim]."""
+    """One problem: C[m,n] = A[m,k] B[k,n], attention over Q, K, V [batch,heads,seq,head_dim], or
+    the loading of A[m,k] tile by tile (``tma_load``)."""
 
     id: Identifier
     operation: Operation
-    dtype: Literal["float16", "bfloat16"]
+    dtype: Literal["float16", "bfloat16", "float8_e4m3"]
+    """Of the inputs, and of the output too; but an FP8 product has a bfloat16 output, and the sums
+    of ``tma_load`` are float32."""
     distribution: Literal["normal", "zeros"]
-    """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM)."""
+    """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
+    In FP8 both operands are scaled by 32 instead (see assay.device.inputs)."""
     seed: Annotated[int, Field(ge=0)]
     m: Annotated[int, Field(gt=0)] | None = None
     n: Annotated[int, Field(gt=0)] | None = None
@@ -69,6 +74,7 @@ class Workload(Record):
             Operation.GROUPED_GEMM: gemm | {"groups"},
             Operation.DENSE_ATTENTION: attention,
             Operation.BLOCK_SPARSE_ATTENTION: attention | {"pattern"},
+            Operation.TMA_LOAD: gemm - {"n"},
         }[self.operation]
         optional = gemm | attention | {"groups", "pattern", "pattern_b"}
         given = {name for name in optional if getattr(self, name) is not None}
@@ -78,6 +84,19 @@ class Workload(Record):
                 f"{self.operation.value} needs {sorted(needed)}"
                 + (f"; missing {missing}" if missing else "")
                 + (f"; does not take {extra}" if extra else "")
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fp8_is_a_product_with_dense_b(self) -> "Workload":
+        products = (Operation.DENSE_GEMM, Operation.BSR_GEMM)
+        if self.dtype == "float8_e4m3" and self.operation not in products:
+            raise ValueError(f"{self.operation.value} has no float8_e4m3 form here")
+        if self.operation is Operation.TMA_LOAD and self.dtype != "float16":
+            raise ValueError("tma_load sums float16 elements")
+        if self.dtype == "float8_e4m3" and (self.k or 0) % 16:
+            raise ValueError(
+                "k must be a multiple of 16: rows of a k-major FP8 operand are aligned"
             )
         return self
 
@@ -177,6 +196,11 @@ class Judging(Record):
     """Two groups of samples closer than this fraction are not told apart."""
     mode_separation: Annotated[float, Field(gt=0)] = 6.0
     """Distance of two groups over the scatter inside them, above which they are called modes."""
+    worst_of: Literal["deciding_term", "bounds"] = "deciding_term"
+    """Interval of a claim over several terms: the one of the term that decides, or the bounds of
+    the worst term's true value (docs/statistics.md)."""
+    stopwatch_agreement: Annotated[float, Field(gt=0, lt=1)] = 0.03
+    """Stopwatches that differ by more than this fraction are reported as disagreeing."""
     program_runs: Annotated[int, Field(ge=5)]
     """Fresh processes an original program is run in."""
     correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2)]

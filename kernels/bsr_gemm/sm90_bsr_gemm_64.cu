@@ -1,0 +1,655 @@
+// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 64 x 64, 16-bit in and out, fp32 sums, for Hopper: TMA,
+// warpgroup products, clusters.
+//
+// A stored block of 64 rows brings 64 FLOP for each byte of B it meets: half of what 128 rows bring. At the rate of
+// the tensor cores that asks L2 for nearly twice what it delivers. So a CTA takes 2 * ROWS_EACH block rows at once
+// and walks the union of their block columns: a tile of B is copied once for all rows that have its column. In a
+// random pattern of density d, the union of g rows has 1 - (1 - d)^g of all columns, against g * d one by one: at a
+// quarter, 0.88 of the copies for two rows and 0.68 for four. Rows with many columns in common are put together first
+// (then 0.62 for four). The picture has ROWS_EACH 2.
+//
+//                       CTA 0          CTA 1
+//                   +------------+------------+        A union column: the tile of B, and of A only the
+//                64 |     B      |     B      |        blocks that are stored, here of rows 0 and 3.
+//                   +------------+------------+        The CTAs of a cluster walk the same union; each copies
+//             64                                       64 / CLUSTER rows of a block of A to all of them.
+//           +----+  +------------+------------+
+//         64| A  |  |consumer 0  |consumer 0  | row 0  384 threads a CTA, one CTA an SM:
+//           +----+  +------------+------------+          warpgroup 0: producer. One warp merges the rows'
+//                   |consumer 0  |consumer 0  | row 1      column indices, a lane a row, and starts the
+//                   +------------+------------+            copies; the others idle.
+//                   |consumer 1  |consumer 1  | row 2    warpgroups 1, 2: consumers, ROWS_EACH block
+//           +----+  +------------+------------+            rows of 64 x TILE_N each.
+//         64| A  |  |consumer 1  |consumer 1  | row 3
+//           +----+  +------------+------------+
+//                       TILE_N       TILE_N
+//
+// Shared memory: a ring of SLOTS_B tiles of B, [TILE_N / 64][64][64] (TILE_N * 128 bytes); for each consumer a ring
+// of SLOTS_A blocks of A, [64][64] (8 KiB), each with a note that says which tile of B and which of the consumer's
+// rows it belongs to; two panels a consumer through which C leaves (8 KiB each); the order of the block rows; two
+// mbarriers a slot of each ring. 128-byte swizzle as TMA writes it and wgmma reads it. ROWS_EACH 1, TILE_N 256,
+// SLOTS_B 4, SLOTS_A 4: 226 KiB and a bit. ROWS_EACH 2, TILE_N 192, SLOTS_B 5, SLOTS_A 4: 218 KiB and a bit.
+//
+// A consumer takes its own ring's blocks in turn and never looks at tiles of B that its rows do not need: the
+// producer arrives at their barriers for it. Both rings run across tile borders.
+//
+// Persistent: clusters take tiles in turn, down GROUP_M groups of rows, then to the next columns. Block rows are
+// sorted longest first; every second round of clusters runs in reverse, and walks its columns from last to first.
+//
+// Requires: m % 64 == 0, k % 64 == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
+
+#include "sm90_bsr_tiles.cuh"
+
+#if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B)
+#error "define ROWS_EACH, TILE_N, SLOTS_A and SLOTS_B (kernel.yaml lists the variants)"
+#endif
+#ifndef CLUSTER
+#define CLUSTER 2
+#endif
+#ifndef GROUP_M
+#define GROUP_M 32
+#endif
+#ifndef DTYPE  // of A, B and C: 0 fp16, 1 bf16
+#define DTYPE 0
+#endif
+
+namespace {
+
+struct Config {
+#if DTYPE == 0
+  using Element = sm90::Half;
+#elif DTYPE == 1
+  using Element = sm90::Bfloat16;
+#else
+#error "DTYPE is 0 or 1: 8-bit blocks of 64 columns do not fill a row of the swizzle"
+#endif
+  static constexpr int kBlock = 64;  // rows and columns of a stored block
+  static constexpr int kTileN = TILE_N;
+  static constexpr int kRowBytes = sm90::kRowBytes;
+  static constexpr int kCluster = CLUSTER;
+  static constexpr int kGroupM = GROUP_M;
+
+  static constexpr int kConsumers = 2;
+  static constexpr int kRowsEach = ROWS_EACH;
+  static constexpr int kRows = kConsumers * kRowsEach;  // block rows of a CTA
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kSums = kTileN / 2;  // a thread and block row: 64 x TILE_N over 128 threads
+  // 65536 registers: 56 for each thread of the producer's warpgroup, which keeps three rings, 224 for the consumers'.
+  static constexpr int kProducerRegisters = 56;
+  static constexpr int kConsumerRegisters = 224;
+
+  static constexpr int kPanel = 64;  // columns of B or C in 128 bytes
+  static constexpr int kPanels = kTileN / kPanel;
+  static constexpr int kPanelBytes = kBlock * kRowBytes;
+  static constexpr int kSlotsA = SLOTS_A;
+  static constexpr int kSlotsB = SLOTS_B;
+  static constexpr int kBytesA = kBlock * kRowBytes;
+  static constexpr int kBytesB = kPanels * kPanelBytes;
+  static constexpr int kRowsA = kBlock / kCluster;  // rows of a block of A that one CTA copies for all
+  static constexpr int kOutPanels = 2;
+  static constexpr int kOutBytes = kBlock * kRowBytes;
+
+  static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
+  static constexpr int kOffsetA = kSlotsB * kBytesB;
+  static constexpr int kOffsetOut = kOffsetA + kConsumers * kSlotsA * kBytesA;
+  static constexpr int kOffsetOrder = kOffsetOut + kConsumers * kOutPanels * kOutBytes;
+  static constexpr int kOffsetNotes = kOffsetOrder + 2 * kMaxSortedRows;
+  static constexpr int kOffsetBarriersA = kOffsetNotes + 8 * ((4 * kConsumers * kSlotsA + 7) / 8);
+  static constexpr int kOffsetBarriersB = kOffsetBarriersA + 2 * 8 * kConsumers * kSlotsA;
+  static constexpr int kSharedBytes = kOffsetBarriersB + 2 * 8 * kSlotsB;
+  // Scratch of the ordering, where C leaves later: row lengths, rows by length, columns as bits.
+  static constexpr int kOffsetLengths = kOffsetOut;
+  static constexpr int kOffsetSorted = kOffsetLengths + 4 * kMaxSortedRows;
+  static constexpr int kOffsetColumns = kOffsetSorted + 2 * kMaxSortedRows;
+  static constexpr int kColumnWords = 4;
+
+  // Every warp says that it has read a slot: a block of A to all CTAs of the cluster, a tile of B to its own.
+  static constexpr int kReleasesA = 4 * kCluster;
+  static constexpr int kReleasesB = 4 * kRows;
+
+  static_assert(kTileN == 128 || kTileN == 192 || kTileN == 256, "products are written for these columns");
+  static_assert(kRowsEach >= 1 && kSums * kRowsEach <= 192, "sums must leave registers for the rest");
+  static_assert(kCluster == 1 || kCluster == 2, "of larger clusters too few fit on a GPU");
+  static_assert(kSlotsA >= 2 && kSlotsB >= 2 && kSlotsB <= 256, "one slot is filled while another is read");
+  static_assert(kOffsetColumns + 4 * kColumnWords * kMaxSortedRows <= kOffsetOrder, "the ordering's scratch must fit");
+  static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
+};
+
+using Element = Config::Element;
+using RingA = sm90::Ring<Config::kSlotsA>;
+using RingB = sm90::Ring<Config::kSlotsB>;
+
+struct Problem {
+  const int* row_ptr;
+  const int* col_idx;
+  int block_rows;
+  int groups;   // of Config::kRows block rows
+  int tiles_n;  // columns of cluster tiles
+  int tiles;
+};
+
+struct Shared {
+  uint32_t base;
+
+  __device__ __forceinline__ uint32_t b(int slot) const { return base + slot * Config::kBytesB; }
+  __device__ __forceinline__ uint32_t a(int consumer, int slot) const {
+    return base + Config::kOffsetA + (consumer * Config::kSlotsA + slot) * Config::kBytesA;
+  }
+  __device__ __forceinline__ uint32_t out(int consumer, int panel) const {
+    return base + Config::kOffsetOut + (consumer * Config::kOutPanels + panel) * Config::kOutBytes;
+  }
+  __device__ __forceinline__ uint32_t note(int consumer, int slot) const {
+    return base + Config::kOffsetNotes + (consumer * Config::kSlotsA + slot) * 4;
+  }
+  __device__ __forceinline__ uint32_t full_a(int consumer, int slot) const {
+    return base + Config::kOffsetBarriersA + (consumer * Config::kSlotsA + slot) * 8;
+  }
+  __device__ __forceinline__ uint32_t empty_a(int consumer, int slot) const {
+    return full_a(Config::kConsumers + consumer, slot);
+  }
+  __device__ __forceinline__ uint32_t full_b(int slot) const { return base + Config::kOffsetBarriersB + slot * 8; }
+  __device__ __forceinline__ uint32_t empty_b(int slot) const { return full_b(Config::kSlotsB + slot); }
+};
+
+// What goes with a block of A: the slot of its tile of B, the parity to wait for there, the consumer's row.
+struct Note {
+  int slot_b;
+  uint32_t parity_b;
+  int row;
+
+  __device__ __forceinline__ uint32_t packed() const { return slot_b | parity_b << 8 | row << 9; }
+  __device__ __forceinline__ static Note unpack(uint32_t bits) {
+    return {static_cast<int>(bits & 0xff), bits >> 8 & 1, static_cast<int>(bits >> 9)};
+  }
+};
+
+__device__ __forceinline__ uint32_t cluster_rank() { return Config::kCluster == 1 ? 0 : sm90::cluster_rank(); }
+
+// ---- order of block rows -----------------------------------------------------------------------------
+
+// All threads: the block columns of each row as 128 bits, columns 128 apart sharing one. Eight lanes a row join their
+// bits in registers: every word has one writer, and no atomic.
+__device__ __forceinline__ void collect_columns(const Problem& p, uint32_t* columns) {
+  constexpr int kLanes = 8;
+  const int lane = threadIdx.x % kLanes;
+  for (int first = 0; first < p.block_rows; first += Config::kThreads / kLanes) {
+    const int row = first + threadIdx.x / kLanes;
+    const bool there = row < p.block_rows;
+    const int end = there ? p.row_ptr[row + 1] : 0;
+    uint32_t bits[Config::kColumnWords] = {};
+#pragma unroll 4
+    for (int i = there ? p.row_ptr[row] + lane : 0; i < end; i += kLanes) {
+      const int bit = p.col_idx[i] % (32 * Config::kColumnWords);
+#pragma unroll
+      for (int word = 0; word < Config::kColumnWords; ++word) {
+        bits[word] |= bit / 32 == word ? 1u << bit % 32 : 0;
+      }
+    }
+#pragma unroll
+    for (int word = 0; word < Config::kColumnWords; ++word) {
+#pragma unroll
+      for (int distance = kLanes / 2; distance > 0; distance /= 2) {
+        bits[word] |= __shfl_xor_sync(0xffffffffu, bits[word], distance);
+      }
+      if (there && lane == 0) {
+        columns[row * Config::kColumnWords + word] = bits[word];
+      }
+    }
+  }
+  __syncthreads();
+}
+
+// All threads: puts together rows with many columns in common. Each warp takes a set of up to 32 rows of similar
+// length, a lane a row; a group begins with the longest row left, and takes in the row that has most in common with it.
+__device__ __forceinline__ void match_rows(const Problem& p, const uint16_t* sorted, const uint32_t* columns,
+                                           uint16_t* order) {
+  constexpr int kSet = 32 / Config::kRows * Config::kRows;
+  const int lane = threadIdx.x % 32;
+  for (int first = threadIdx.x / 32 * kSet; first < p.block_rows; first += Config::kThreads / 32 * kSet) {
+    const bool there = lane < kSet && first + lane < p.block_rows;
+    const int row = there ? sorted[first + lane] : 0;
+    bool left = there;
+    int own_place = 0;
+    uint32_t own[Config::kColumnWords];
+    uint32_t together[Config::kColumnWords] = {};
+#pragma unroll
+    for (int word = 0; word < Config::kColumnWords; ++word) {
+      own[word] = there ? columns[row * Config::kColumnWords + word] : 0;
+    }
+    const int rows = __popc(__ballot_sync(0xffffffffu, there));
+    for (int place = 0; place < rows; ++place) {
+      const bool begins = place % Config::kRows == 0;
+      int common = 1;  // more than nothing: this row may still be chosen
+#pragma unroll
+      for (int word = 0; word < Config::kColumnWords; ++word) {
+        common += begins ? 0 : __popc(own[word] & together[word]);
+      }
+      // The first of the rows that have most in common.
+      const uint32_t best = __reduce_max_sync(0xffffffffu, left ? common * 32 + 31 - lane : 0);
+      const int chosen = 31 - static_cast<int>(best % 32);
+#pragma unroll
+      for (int word = 0; word < Config::kColumnWords; ++word) {
+        const uint32_t bits = __shfl_sync(0xffffffffu, own[word], chosen);
+        together[word] = begins ? bits : together[word] | bits;
+      }
+      if (lane == chosen) {
+        own_place = place;
+        left = false;
+      }
+    }
+    if (there) {
+      order[first + own_place] = static_cast<uint16_t>(row);
+    }
+  }
+}
+
+// All threads: `order` becomes the block rows in the order in which groups take them. Ends with all threads in step.
+__device__ __forceinline__ void order_rows(const Problem& p, unsigned char* memory, uint16_t* order) {
+  if (p.block_rows <= Config::kMaxSortedRows) {
+    auto* lengths = reinterpret_cast<int*>(memory + Config::kOffsetLengths);
+    auto* sorted = reinterpret_cast<uint16_t*>(memory + Config::kOffsetSorted);
+    auto* columns = reinterpret_cast<uint32_t*>(memory + Config::kOffsetColumns);
+    sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows, lengths, sorted);
+    collect_columns(p, columns);
+    match_rows(p, sorted, columns, order);
+  }
+  __syncthreads();
+}
+
+// ---- which tile ------------------------------------------------------------------------------------
+
+struct Work {
+  int group = -1;  // none: the cluster is done
+  int col = 0;     // column of cluster tiles
+
+  __device__ __forceinline__ bool live() const { return group >= 0; }
+};
+
+__device__ __forceinline__ Work work_at(const Problem& p, int round) {
+  const int index = sm90::tile_index<Config::kCluster>(round);
+  if (index >= p.tiles) {
+    return {};
+  }
+  const sm90::Tile tile = sm90::tile_at(index, Config::kGroupM, p.groups, p.tiles_n);
+  return {tile.row, tile.col};
+}
+
+// Every second round walks the columns from last to first: L2 still has the blocks of A and the rows of B that were
+// used last.
+__device__ __forceinline__ bool walks_back(int round) { return round % 2 == 1; }
+
+// Block row `i` of a group; -1 where the last group has fewer.
+__device__ __forceinline__ int row_at(const Problem& p, const uint16_t* order, int group, int i) {
+  const int place = group * Config::kRows + i;
+  if (place >= p.block_rows) {
+    return -1;
+  }
+  return p.block_rows <= Config::kMaxSortedRows ? order[place] : place;
+}
+
+// ---- producer --------------------------------------------------------------------------------------
+
+// Keys rise in the order in which columns are walked.
+constexpr uint32_t kLastKey = 0x7fffffff;
+constexpr uint32_t kNoKey = 0xffffffff;
+
+__device__ __forceinline__ uint32_t key_of(uint32_t column, bool backward) {
+  return backward ? kLastKey - column : column;  // its own inverse
+}
+
+// One lane's walk along its block row, one column index ahead. Lanes without a row have none.
+struct Cursor {
+  int block = 0;  // stored block it stands at
+  int left = 0;   // stored blocks from there on
+  bool backward = false;
+  uint32_t here = kNoKey;
+  uint32_t next = kNoKey;
+
+  __device__ __forceinline__ uint32_t key(const Problem& p, int ahead) const {
+    return ahead < left ? key_of(p.col_idx[backward ? block - ahead : block + ahead], backward) : kNoKey;
+  }
+  __device__ __forceinline__ void advance(const Problem& p) {
+    block += backward ? -1 : 1;
+    --left;
+    here = next;
+    next = key(p, 1);
+  }
+};
+
+__device__ __forceinline__ Cursor cursor_at(const Problem& p, const uint16_t* order, const Work& work, int round) {
+  const int lane = threadIdx.x % 32;
+  Cursor cursor;
+  const int row = work.live() && lane < Config::kRows ? row_at(p, order, work.group, lane) : -1;
+  if (row >= 0) {
+    const int begin = p.row_ptr[row];
+    cursor.left = p.row_ptr[row + 1] - begin;
+    cursor.backward = walks_back(round);
+    cursor.block = cursor.backward ? begin + cursor.left - 1 : begin;
+    cursor.here = cursor.key(p, 0);
+    cursor.next = cursor.key(p, 1);
+  }
+  return cursor;
+}
+
+// One thread: a tile of B into a slot that all consumers of the CTA have left; `absent` rows do not need it.
+__device__ __forceinline__ void copy_b(const Shared& shared, int slot, const CUtensorMap* map_b, int inner, int column,
+                                       int absent) {
+  if (absent > 0) {
+    sm90::barrier_arrive_times(shared.empty_b(slot), 4 * absent);
+  }
+  const uint32_t full = shared.full_b(slot);
+  sm90::barrier_expect(full, Config::kBytesB);
+#pragma unroll
+  for (int panel = 0; panel < Config::kPanels; ++panel) {
+    sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel,
+                  inner * Config::kBlock, full, sm90::kEvictNormal);
+  }
+}
+
+// One thread: this CTA's part of a block of A into a slot that the consumers with this number have left in all CTAs.
+__device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int slot, const CUtensorMap* map_a,
+                                       int block, Note note, uint32_t rank) {
+  asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(shared.note(consumer, slot)), "r"(note.packed()) : "memory");
+  const uint32_t full = shared.full_a(consumer, slot);
+  sm90::barrier_expect(full, Config::kBytesA);  // after the note: who waits here sees it
+  const int part = static_cast<int>(rank) * Config::kRowsA;
+  const uint32_t to = shared.a(consumer, slot) + part * Config::kRowBytes;
+  if constexpr (Config::kCluster == 1) {
+    sm90::copy_in(to, map_a, 0, block * Config::kBlock, full, sm90::kEvictNormal);
+  } else {
+    sm90::copy_in_multicast(to, map_a, 0, block * Config::kBlock + part, full, (1 << Config::kCluster) - 1,
+                            sm90::kEvictNormal);
+  }
+}
+
+// One warp. The rows' first column indices of the next tile are asked for while this one is copied.
+__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const uint16_t* order,
+                                        const CUtensorMap* map_a, const CUtensorMap* map_b) {
+  const int lane = threadIdx.x % 32;
+  const uint32_t rank = cluster_rank();
+  RingB ring_b;
+  RingA rings_a[Config::kConsumers];
+  ring_b.parity = 1;  // the first visit to each slot need not wait
+#pragma unroll
+  for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+    rings_a[consumer].parity = 1;
+  }
+  Work work = work_at(p, 0);
+  Cursor cursor = cursor_at(p, order, work, 0);
+  for (int round = 0; work.live(); ++round) {
+    const Work following = work_at(p, round + 1);
+    const Cursor cursor_following = cursor_at(p, order, following, round + 1);
+    const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
+    uint32_t least;
+    while ((least = __reduce_min_sync(0xffffffffu, cursor.here)) != kNoKey) {
+      const bool has = cursor.here == least;
+      const uint32_t rows = __ballot_sync(0xffffffffu, has);
+      sm90::barrier_wait(shared.empty_b(ring_b.slot), ring_b.parity);
+      if (lane == 0) {
+        copy_b(shared, ring_b.slot, map_b, static_cast<int>(key_of(least, walks_back(round))), column,
+               Config::kRows - __popc(rows));
+      }
+#pragma unroll
+      for (int row = 0; row < Config::kRows; ++row) {
+        const int block = __shfl_sync(0xffffffffu, cursor.block, row);
+        if (rows >> row & 1) {
+          const int consumer = row / Config::kRowsEach;
+          RingA& ring_a = rings_a[consumer];
+          sm90::barrier_wait(shared.empty_a(consumer, ring_a.slot), ring_a.parity);
+          if (lane == 0) {
+            const Note note{ring_b.slot, ring_b.parity ^ 1, row % Config::kRowsEach};
+            copy_a(shared, consumer, ring_a.slot, map_a, block, note, rank);
+          }
+          ring_a.advance();
+        }
+      }
+      ring_b.advance();
+      if (has) {
+        cursor.advance(p);
+      }
+    }
+    work = following;
+    cursor = cursor_following;
+  }
+}
+
+// ---- consumers -------------------------------------------------------------------------------------
+
+// A block's four products of 16 columns of A, added to the sums.
+__device__ __forceinline__ void multiply_block(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
+  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 8 * Config::kRowBytes);
+  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kPanelBytes, 8 * Config::kRowBytes);
+  sm90::products_begin();
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    // Within 128 bytes of k, A moves by 32 bytes; B by 16 rows.
+    sm90::product(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (16 * Config::kRowBytes >> 4));
+  }
+  sm90::products_commit();
+}
+
+// The same for the sums of row `row`, kFirst or later. Fence and commit lie within the branch, and the branch depends
+// on a vote: only then does the compiler see that no product waits for another.
+template <int kFirst = 0>
+__device__ __forceinline__ void multiply_row(float (&sums)[Config::kRowsEach][Config::kSums], int row, uint32_t a,
+                                             uint32_t b) {
+  if constexpr (kFirst + 1 == Config::kRowsEach) {
+    multiply_block(sums[kFirst], a, b);
+  } else {
+    if (__any_sync(0xffffffffu, row == kFirst)) {
+      multiply_block(sums[kFirst], a, b);
+    } else {
+      multiply_row<kFirst + 1>(sums, row, a, b);
+    }
+  }
+}
+
+// One warp: the note beside a block. Lane 0 reads it, and lane 0 gives the slot back (`release`), so that its own
+// arrival puts the producer's next note after the read; the others hear of it by a shuffle.
+__device__ __forceinline__ Note note_at(const Shared& shared, int consumer, int slot) {
+  uint32_t bits = 0;
+  if (threadIdx.x % 32 == 0) {
+    asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(bits) : "r"(shared.note(consumer, slot)) : "memory");
+  }
+  return Note::unpack(__shfl_sync(0xffffffffu, bits, 0));
+}
+
+// Every warp says that it has read a block of A, to its own CTA and, since copies of A come from both, to the other of
+// the cluster; and its tile of B, to its own CTA.
+__device__ __forceinline__ void release(const Shared& shared, int consumer, int slot_a, int slot_b, uint32_t rank) {
+  const uint32_t lane = threadIdx.x % 32;
+  if (lane == 0) {
+    sm90::barrier_arrive(shared.empty_a(consumer, slot_a));
+    sm90::barrier_arrive(shared.empty_b(slot_b));
+  } else if (Config::kCluster > 1 && lane == 1) {
+    sm90::barrier_arrive_at(shared.empty_a(consumer, slot_a), rank ^ 1);
+  }
+}
+
+// One warp: its 16 rows of a block row of C. `panel` is the panel of the consumer's memory that comes next.
+__device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], const Shared& shared, int consumer,
+                                           int& panel, const CUtensorMap* map_c, int row, int column) {
+#pragma unroll
+  for (int i = 0; i < Config::kPanels; ++i) {
+    sm90::copy_out_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
+    __syncwarp();
+    sm90::store_panels<1>(shared.out(consumer, panel), map_c, row, column + i * Config::kPanel, [&](int pair) {
+      return sm90::round_pair(Element{}, sums[i * 32 + 2 * pair], sums[i * 32 + 2 * pair + 1]);
+    });
+    panel = panel + 1 == Config::kOutPanels ? 0 : panel + 1;
+  }
+}
+
+// Stored blocks of a consumer's rows in a tile.
+__device__ __forceinline__ int blocks_at(const Problem& p, const uint16_t* order, const Work& work, int consumer) {
+  int blocks = 0;
+#pragma unroll
+  for (int i = 0; i < Config::kRowsEach; ++i) {
+    const int row = work.live() ? row_at(p, order, work.group, consumer * Config::kRowsEach + i) : -1;
+    blocks += row < 0 ? 0 : p.row_ptr[row + 1] - p.row_ptr[row];
+  }
+  return blocks;
+}
+
+// One warpgroup.
+__device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const uint16_t* order, int consumer,
+                                        const CUtensorMap* map_c) {
+  const uint32_t rank = cluster_rank();
+  RingA ring;
+  int panel = 0;
+  Work work = work_at(p, 0);
+  int blocks = blocks_at(p, order, work, consumer);
+  for (int round = 0; work.live(); ++round) {
+    Work following;
+    int blocks_following = 0;
+    float sums[Config::kRowsEach][Config::kSums];
+#pragma unroll
+    for (int i = 0; i < Config::kRowsEach; ++i) {
+#pragma unroll
+      for (int j = 0; j < Config::kSums; ++j) {
+        sums[i][j] = 0.0f;
+      }
+      sm90::pin(sums[i]);
+    }
+    int last_a = 0;
+    int last_b = 0;
+    bool held = false;  // the last block's slots are not given back yet
+#pragma unroll 1
+    for (int i = 0; i < blocks; ++i) {
+      if (!sm90::barrier_ready(shared.full_a(consumer, ring.slot), ring.parity)) {
+        // The next block may be many columns away, and the ring of B too short for all of them while a slot is held.
+        if (held) {
+          sm90::products_wait<0>();
+          release(shared, consumer, last_a, last_b, rank);
+          held = false;
+        }
+        sm90::barrier_wait(shared.full_a(consumer, ring.slot), ring.parity);
+      }
+      const Note note = note_at(shared, consumer, ring.slot);
+      sm90::barrier_wait(shared.full_b(note.slot_b), note.parity_b);
+      multiply_row(sums, note.row, shared.a(consumer, ring.slot), shared.b(note.slot_b));
+      if (i == 0) {  // not before the tile: the tensor cores would wait
+        following = work_at(p, round + 1);
+        blocks_following = blocks_at(p, order, following, consumer);
+      }
+      if (held) {
+        sm90::products_wait<1>();  // the block before: its slots are free
+        release(shared, consumer, last_a, last_b, rank);
+      }
+      held = true;
+      last_a = ring.slot;
+      last_b = note.slot_b;
+      ring.advance();
+    }
+    sm90::products_wait<0>();
+#pragma unroll
+    for (int i = 0; i < Config::kRowsEach; ++i) {
+      sm90::pin(sums[i]);
+    }
+    if (blocks == 0) {
+      following = work_at(p, round + 1);
+      blocks_following = blocks_at(p, order, following, consumer);
+    }
+    if (held) {
+      release(shared, consumer, last_a, last_b, rank);
+    }
+    const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
+#pragma unroll
+    for (int i = 0; i < Config::kRowsEach; ++i) {
+      const int row = row_at(p, order, work.group, consumer * Config::kRowsEach + i);
+      if (row >= 0) {
+        store_sums(sums[i], shared, consumer, panel, map_c, row * Config::kBlock, column);
+      }
+    }
+    work = following;
+    blocks = blocks_following;
+  }
+  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+}
+
+__global__ void __launch_bounds__(Config::kThreads, 1)
+    sm90_bsr_gemm_64_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
+                            const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Shared shared{sm90::shared_address(memory)};
+  auto* order = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
+  const int warpgroup = threadIdx.x / 128;
+
+  if (threadIdx.x == 0) {
+    sm90::prefetch_map(&map_a);
+    sm90::prefetch_map(&map_b);
+    sm90::prefetch_map(&map_c);
+    for (int slot = 0; slot < Config::kSlotsB; ++slot) {
+      sm90::barrier_init(shared.full_b(slot), 1);
+      sm90::barrier_init(shared.empty_b(slot), Config::kReleasesB);
+    }
+    for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+      for (int slot = 0; slot < Config::kSlotsA; ++slot) {
+        sm90::barrier_init(shared.full_a(consumer, slot), 1);
+        sm90::barrier_init(shared.empty_a(consumer, slot), Config::kReleasesA);
+      }
+    }
+    sm90::barrier_init_fence();
+  }
+  // The others' barriers must exist before anybody copies or arrives there; until then there are rows to order.
+  __syncwarp();
+  if constexpr (Config::kCluster > 1) {
+    sm90::cluster_arrive();
+  }
+  order_rows(p, memory, order);
+  if constexpr (Config::kCluster > 1) {
+    sm90::cluster_wait();
+  }
+
+  if (warpgroup == 0) {
+    sm90::registers_give_back<Config::kProducerRegisters>();
+    if (threadIdx.x < 32) {
+      produce(p, shared, order, &map_a, &map_b);
+    }
+  } else {
+    sm90::registers_take<Config::kConsumerRegisters>();
+    consume(p, shared, order, warpgroup - 1, &map_c);
+  }
+  if constexpr (Config::kCluster > 1) {
+    __syncwarp();
+    sm90::cluster_sync();  // nobody leaves while others may still copy or arrive here
+  }
+}
+
+}  // namespace
+
+extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx, const void* b, void* c,
+                              int m, int n, int k, void* /*workspace*/, size_t /*workspace_bytes*/, void* stream) {
+  if (m <= 0 || n <= 0 || k <= 0 || m % Config::kBlock != 0 || k % Config::kBlock != 0 || n % 8 != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (!sm90::aligned_16(a_values) || !sm90::aligned_16(b) || !sm90::aligned_16(c)) {
+    return cudaErrorInvalidValue;
+  }
+  constexpr int kClusterN = Config::kCluster * Config::kTileN;
+  const int block_rows = m / Config::kBlock;
+  const int groups = (block_rows + Config::kRows - 1) / Config::kRows;
+  const int tiles_n = (n + kClusterN - 1) / kClusterN;
+  // The number of stored blocks is not known here: the map covers as many as there can be.
+  const int64_t rows_a = static_cast<int64_t>(block_rows) * (k / Config::kBlock) * Config::kBlock;
+  if (static_cast<int64_t>(groups) * tiles_n > INT32_MAX / 2 || rows_a > INT32_MAX) {
+    return cudaErrorInvalidValue;  // tile numbers and coordinates are ints
+  }
+  CUtensorMap map_a;
+  CUtensorMap map_b;
+  CUtensorMap map_c;
+  cudaError_t error =
+      sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlock, Config::kRowsA, Config::kBlock);
+  if (error == cudaSuccess) {
+    error = sm90::describe_matrix(&map_b, b, k, n, Config::kBlock, Config::kPanel);
+  }
+  if (error == cudaSuccess) {
+    error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
+  }
+  if (error != cudaSuccess) {
+    return error;
+  }
+  const Problem problem{a_row_ptr, a_col_idx, block_rows, groups, tiles_n, groups * tiles_n};
+  return sm90::launch_persistent<Config::kCluster>(sm90_bsr_gemm_64_kernel, Config::kThreads, Config::kSharedBytes,
+                                                   problem.tiles, stream, problem, map_a, map_b, map_c);
+}

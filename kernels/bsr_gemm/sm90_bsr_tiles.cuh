@@ -1,0 +1,153 @@
+// What the sm_90a BSR GEMM kernels with a dense B share: the order of block rows and tiles, the way out of C's
+// panels, the launch of persistent clusters.
+
+#pragma once
+
+#include "sm90.cuh"
+
+namespace sm90 {
+
+// Element bytes in what the 128-byte swizzle spans.
+constexpr int kRowBytes = 128;
+
+// ---- order of block rows -----------------------------------------------------------------------------
+
+// All kThreads threads, with barriers: `order` becomes the block rows by falling length, equal ones in their own
+// order. A row's place is the number of rows before it; where all are equal, nothing need be counted. Every CTA does
+// this for itself: it takes less time than a launch of its own. The first column index of each row is on its
+// way to L2 meanwhile. `lengths`: block_rows ints of scratch.
+template <int kThreads>
+__device__ __forceinline__ void sort_rows(const int* row_ptr, const int* col_idx, int block_rows, int* lengths,
+                                          uint16_t* order) {
+  const int first = row_ptr[1] - row_ptr[0];
+  bool differ = false;
+  for (int row = threadIdx.x; row < block_rows; row += kThreads) {
+    const int begin = row_ptr[row];
+    const int length = row_ptr[row + 1] - begin;
+    lengths[row] = length;
+    order[row] = static_cast<uint16_t>(row);
+    differ = differ || length != first;
+    if (length > 0) {
+      prefetch_l2(col_idx + begin);
+    }
+  }
+  if (__syncthreads_or(differ)) {
+    for (int row = threadIdx.x; row < block_rows; row += kThreads) {
+      const int length = lengths[row];
+      int place = 0;
+      for (int other = 0; other < block_rows; ++other) {
+        place += lengths[other] > length || (lengths[other] == length && other < row);
+      }
+      order[place] = static_cast<uint16_t>(row);
+    }
+    __syncthreads();
+  }
+}
+
+// ---- order of tiles ----------------------------------------------------------------------------------
+
+struct Tile {
+  int row;
+  int col;
+};
+
+// Tiles run down a group of `group` rows, then to the next column, then to the next group; the last may be lower.
+__device__ __forceinline__ Tile tile_at(int index, int group, int rows, int cols) {
+  const int group_tiles = group * cols;
+  const int group_index = index / group_tiles;
+  const int within = index - group_index * group_tiles;
+  const int height = min(group, rows - group_index * group);
+  return {group_index * group + within % height, within / height};
+}
+
+// Index of this cluster's tile in round `round`; every second round runs in reverse, so that ragged rows even out.
+template <int kCluster>
+__device__ __forceinline__ int tile_index(int round) {
+  const int clusters = static_cast<int>(gridDim.x) / kCluster;
+  const int cluster = static_cast<int>(blockIdx.x) / kCluster;
+  return round * clusters + (round % 2 == 0 ? cluster : clusters - 1 - cluster);
+}
+
+// ---- the way out -------------------------------------------------------------------------------------
+
+// One warp: its 16 rows of kCount neighbouring panels of 64 columns of C, rounded to 16 bits, laid out as TMA reads
+// them, and stored. `out` is the first panel's memory, 64 rows of 128 bytes, the others follow; `pair(i)` gives the
+// thread's i-th pair of neighbouring sums, 16 a panel.
+template <int kCount, typename Pair>
+__device__ __forceinline__ void store_panels(uint32_t out, const CUtensorMap* map_c, int row, int column, Pair pair) {
+  constexpr int kPanelBytes = 64 * kRowBytes;
+  const int lane = threadIdx.x % 32;
+  const int warp_row = threadIdx.x / 32 % 4 * 16;
+  // The lane's row in its stmatrix, and which of two neighbouring groups of 8 columns it addresses.
+  const int out_row = lane % 16;
+  const int out_chunk = lane / 16;
+  const uint32_t rows = out + warp_row * kRowBytes;
+#pragma unroll
+  for (int i = 0; i < 4 * kCount; ++i) {
+    const uint32_t chunk = (i % 4 * 2 + out_chunk) ^ (out_row & 7);
+    store_matrices(rows + i / 4 * kPanelBytes + out_row * kRowBytes + chunk * 16, pair(4 * i), pair(4 * i + 1),
+                   pair(4 * i + 2), pair(4 * i + 3));
+  }
+  proxy_fence();
+  __syncwarp();
+  if (lane == 0) {
+#pragma unroll
+    for (int panel = 0; panel < kCount; ++panel) {
+      copy_out(map_c, rows + panel * kPanelBytes, column + panel * 64, row + warp_row, kEvictFirst);
+    }
+    copy_out_commit();
+  }
+}
+
+// ---- host --------------------------------------------------------------------------------------------
+
+inline bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+// Launches `kernel` with at most one CTA an SM, in clusters of kCluster that take `tiles` tiles in turn: as many
+// rounds as all clusters need, but no more clusters than fill them. Rounds of equal tiles then stay in step and
+// meet in L2.
+template <int kCluster, typename... Parameters, typename... Arguments>
+cudaError_t launch_persistent(void (*kernel)(Parameters...), int threads, int shared_bytes, int tiles, void* stream,
+                              const Arguments&... arguments) {
+  int device = 0;
+  int sms = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  }
+  if (error != cudaSuccess) {
+    return error;
+  }
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = kCluster;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t launch = {};
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = shared_bytes;
+  launch.stream = static_cast<cudaStream_t>(stream);
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  // Where clusters are large, some SMs may be left over; a cluster that had to wait would come too late.
+  int clusters = sms / kCluster;
+  if (kCluster > 2) {
+    launch.gridDim = dim3(clusters * kCluster);
+    error = cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch);
+    if (error != cudaSuccess) {
+      return error;
+    }
+  }
+  if (clusters < 1) {
+    return cudaErrorInvalidValue;
+  }
+  const int rounds = (tiles + clusters - 1) / clusters;
+  launch.gridDim = dim3((tiles + rounds - 1) / rounds * kCluster);
+  error = cudaLaunchKernelEx(&launch, kernel, static_cast<Parameters>(arguments)...);
+  return error != cudaSuccess ? error : cudaGetLastError();
+}
+
+}  // namespace sm90

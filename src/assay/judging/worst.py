@@ -1,0 +1,109 @@
+"""A claim that must hold for the worst of several terms: the worst term's bounds. Pure.
+
+The quantity is the least (for "at most" and for times: the largest) of the terms' true values. Its
+interval is put together from the terms' own, with no assumption on how they depend on each other:
+
+* the end on the **failing** side is the lowest of the terms' high ends, each taken at a level that
+  is stricter by the number of terms: with eight terms at the claimed figure, one of eight intervals
+  of 90 % lies wholly below it in three runs of ten, though the claim is true;
+* the **other** end is the lowest of the terms' low ends at the declared level: it is wrong only
+  when the low end of the truly worst term is.
+
+So a claim is reproduced only when every term alone is (an intersection-union test), and fails when
+one term fails even at the stricter level. docs/statistics.md has the levels that come of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.judging.base import Case, Failure, Measured
+from assay.judging.benchmark import METRIC_UNIT, measure_term
+from assay.records.claims import Benchmark, Claim, Relation, Term, Unit
+from assay.records.workloads import Judging
+from assay.stats import Summary
+
+
+@dataclass(frozen=True)
+class TermFigure:
+    """What was measured for one term, with the interval that decides on it."""
+
+    name: str
+    figure: Measured | Failure
+    own: Summary | None = None
+    """With its interval at the declared level; None where there is no figure."""
+    wide: Summary | None = None
+    """At the level that is stricter by the number of terms."""
+
+
+def bounded(case: Case, evaluation: Benchmark) -> bool:
+    """Whether a claim is judged by the bounds of its worst term (evidence says by which rule)."""
+    return len(evaluation.terms) > 1 and case.catalog.judging.worst_of == "bounds"
+
+
+def lowest_is_worst(claim: Claim, evaluation: Benchmark) -> bool:
+    """Which term is the worst: the lowest, but the longest time, and the highest of "at most"."""
+    if claim.relation is Relation.EQUALS:
+        return METRIC_UNIT[evaluation.metric] is not Unit.MS
+    return claim.relation is Relation.AT_LEAST
+
+
+def stricter(judging: Judging, terms: int) -> Judging:
+    """The rules with the chance of a false interval shared out among ``terms``."""
+    return judging.model_copy(update={"confidence": 1 - (1 - judging.confidence) / terms})
+
+
+def for_decision(own: Summary, wide: Summary, lowest: bool) -> Summary:
+    """A term's own interval with the failing end of ``wide``, the same at the stricter level."""
+    if lowest:
+        return replace(own, high=max(own.high, wide.high))
+    return replace(own, low=min(own.low, wide.low))
+
+
+def bounds(deciding: Sequence[Summary], lowest: bool) -> Summary:
+    """The worst term's figure, and the interval of the worst of all from ``for_decision``'s."""
+    pick = min if lowest else max
+    worst = pick(deciding, key=lambda summary: summary.estimate)
+    return replace(
+        worst,
+        low=pick(summary.low for summary in deciding),
+        high=pick(summary.high for summary in deciding),
+    )
+
+
+def measure_terms(
+    case: Case, claim: Claim, evaluation: Benchmark, target: str
+) -> tuple[TermFigure, ...]:
+    """Every term on one target; the intervals are those of ``for_decision``."""
+    rules = stricter(case.catalog.judging, len(evaluation.terms))
+    strict = Case(replace(case.catalog, judging=rules), case.evidence)
+    lowest = lowest_is_worst(claim, evaluation)
+
+    def measure(term: Term) -> TermFigure:
+        metric, formula, name = evaluation.metric, claim.flop_formula, term_name(term)
+        own = measure_term(case, target, metric, term, formula)
+        wide = measure_term(strict, target, metric, term, formula)
+        if isinstance(own, Failure) or isinstance(wide, Failure):
+            return TermFigure(name, own)
+        deciding = for_decision(own.summary, wide.summary, lowest)
+        return TermFigure(name, replace(own, summary=deciding), own.summary, wide.summary)
+
+    return tuple(measure(term) for term in evaluation.terms)
+
+
+def term_name(term: Term) -> str:
+    """A term in words."""
+    over = f" over {term.over}" if term.over else ""
+    return f"{term.arm}{over} of {term.comparison}"
+
+
+def worst_of(figures: Sequence[Measured], lowest: bool) -> Measured:
+    """The worst term, with the interval of the worst of all and the evidence of all."""
+    pick = min if lowest else max
+    worst = pick(figures, key=lambda figure: figure.summary.estimate)
+    paths = dict.fromkeys(path for figure in (worst, *figures) for path in figure.evidence)
+    return replace(
+        worst,
+        summary=bounds([figure.summary for figure in figures], lowest),
+        ran=f"the worst of {len(figures)} terms: {worst.ran}",
+        evidence=tuple(paths),
+    )

@@ -1,0 +1,82 @@
+"""The kernels behind PyTorch's operators, as the device side is told of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.config import Catalog
+from assay.errors import CheckFailed
+from assay.io import sha256_file
+from assay.records.builds import BuildRecord
+from assay.records.kernels import OperatorKernel
+from assay.records.operators import KernelEntry
+from assay.records.workloads import Operation
+
+Builds = Mapping[str, tuple[BuildRecord, Path]]
+"""Variant to its build record and its library (any path, where it did not compile)."""
+
+
+def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
+    """What the operators may call on a target: what kernel.yaml lists, then what tuning chose."""
+    arch = catalog.targets[target].arch
+    listed = [e for e in catalog.operators if arch in catalog.variants[e.variant].archs]
+    chosen = [
+        OperatorKernel(
+            variant=choice.variant,
+            dtype=choice.dtype,
+            block=(choice.block_rows, choice.block_cols),
+        )
+        for choice in catalog.tuning.of(target)
+        if choice.operation is Operation.BSR_GEMM
+    ]
+    names = {entry.variant for entry in listed}
+    added = {entry.variant: entry for entry in chosen if entry.variant not in names}
+    return (*listed, *added.values())
+
+
+def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:
+    """An entry for each offered kernel that was built for the target, in their order.
+
+    Raises CheckFailed for a library that is not the one that its record names.
+    """
+    entries = []
+    for named in offered(catalog, target):
+        record, path = builds.get(named.variant, (None, Path()))
+        if record is None or record.artifact is None:
+            continue
+        if sha256_file(path) != record.artifact.sha256:
+            raise CheckFailed(f"{path}: is not the file that the record of {record.id} names")
+        variant = catalog.variants[named.variant]
+        assert variant.symbol is not None
+        entries.append(
+            KernelEntry(
+                **dict(named),
+                operation=variant.operation,
+                arch=catalog.targets[target].arch,
+                symbol=variant.symbol,
+                path=record.artifact.path,
+                sha256=record.artifact.sha256,
+            )
+        )
+    return tuple(entries)
+
+
+def operators_job(catalog: Catalog, target: str, builds: Builds) -> dict[str, Any]:
+    """The device job that tries every operator through each of its kernels."""
+    described = catalog.targets[target]
+    kernels = [
+        {
+            **entry.model_dump(mode="json"),
+            "path": str(builds[entry.variant][1].resolve()),
+        }
+        for entry in kernel_entries(catalog, target, builds)
+    ]
+    return {
+        "task": "operators",
+        "target": described.model_dump(mode="json", by_alias=True),
+        "kernels": kernels,
+        "artifacts": {
+            kernel["variant"]: {"path": kernel["path"], "sha256": kernel["sha256"]}
+            for kernel in kernels
+        },
+    }

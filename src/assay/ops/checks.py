@@ -1,0 +1,130 @@
+"""What the operators ask of their arguments, without a look at the arrays' contents.
+
+All of it holds for fake tensors too, so that torch.compile says the same sentences.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+Tensor = Any
+"""torch.Tensor; mypy sees no torch."""
+
+FP8 = torch.float8_e4m3fn
+NAMES = {torch.float16: "float16", torch.bfloat16: "bfloat16", FP8: "float8_e4m3"}
+"""Element types that kernels are for, under the name that workloads give them."""
+REFERENCE_ONLY = (torch.float32, torch.float64)
+"""Element types that only the reference computes."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The dense extents of a product and what its result is made of."""
+
+    m: Any
+    n: Any
+    k: Any
+    """Integers, or symbols of torch.compile."""
+    dtype: Any
+
+
+def output_dtype(dtype: Any) -> Any:
+    """FP8 products are bfloat16; all others have the type of their operands."""
+    return torch.bfloat16 if dtype == FP8 else dtype
+
+
+def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> None:
+    """The three arrays of a BSR matrix. Raises ValueError or TypeError with one sentence."""
+    if values.dim() != 3 or row_ptr.dim() != 1 or col_idx.dim() != 1:
+        raise ValueError(
+            f"{name}_values must be [stored_blocks, block_rows, block_cols], {name}_row_ptr and "
+            f"{name}_col_idx vectors; they have {values.dim()}, {row_ptr.dim()} and "
+            f"{col_idx.dim()} dimensions"
+        )
+    for part, tensor in (("row_ptr", row_ptr), ("col_idx", col_idx)):
+        if tensor.dtype != torch.int32:
+            raise TypeError(
+                f"{name}_{part} is {tensor.dtype}; the kernels read torch.int32, which .int() gives"
+            )
+        _contiguous(f"{name}_{part}", tensor)
+    _contiguous(f"{name}_values", values)
+    if values.dtype not in NAMES and values.dtype not in REFERENCE_ONLY:
+        raise TypeError(f"{name}_values is {values.dtype}, which no kernel multiplies")
+    if row_ptr.shape[0] < 1:
+        raise ValueError(f"{name}_row_ptr is empty; it holds one entry more than block rows")
+    if values.shape[1] < 1 or values.shape[2] < 1:
+        raise ValueError(f"{name}_values has blocks of {values.shape[1]} x {values.shape[2]}")
+    if values.shape[0] != col_idx.shape[0]:
+        raise ValueError(
+            f"{name}_values holds {values.shape[0]} blocks, {name}_col_idx {col_idx.shape[0]}"
+        )
+
+
+def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Shape:
+    """The arguments of bsr_gemm. Raises ValueError or TypeError with one sentence."""
+    check_bsr("a", a_values, a_row_ptr, a_col_idx)
+    _together({"a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx, "b": b})
+    if b.dim() != 2:
+        raise ValueError(f"b must be a matrix; it has {b.dim()} dimensions")
+    if b.dtype != a_values.dtype:
+        raise TypeError(f"a_values is {a_values.dtype}, b {b.dtype}: they must be alike")
+    if b.dtype == FP8:
+        if not b.t().is_contiguous():
+            raise ValueError(
+                "b in FP8 must be the transpose of a contiguous [n, k] tensor: the kernels read "
+                "it along k (b.t().contiguous().t() makes one)"
+            )
+    else:
+        _contiguous("b", b)
+    k, block = b.shape[0], a_values.shape[2]
+    if k % block != 0:
+        raise ValueError(f"b has {k} rows, which is no whole number of blocks {block} wide")
+    m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
+    return Shape(m, b.shape[1], k, output_dtype(b.dtype))
+
+
+def check_bsr_bsr(
+    a_values: Tensor,
+    a_row_ptr: Tensor,
+    a_col_idx: Tensor,
+    b_values: Tensor,
+    b_row_ptr: Tensor,
+    b_col_idx: Tensor,
+    n: Any,
+) -> Shape:
+    """The arguments of bsr_bsr_gemm. Raises ValueError or TypeError with one sentence."""
+    check_bsr("a", a_values, a_row_ptr, a_col_idx)
+    check_bsr("b", b_values, b_row_ptr, b_col_idx)
+    _together(
+        {
+            "a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx,
+            "b_values": b_values, "b_row_ptr": b_row_ptr, "b_col_idx": b_col_idx,
+        }
+    )  # fmt: skip
+    if b_values.dtype != a_values.dtype:
+        raise TypeError(
+            f"a_values is {a_values.dtype}, b_values {b_values.dtype}: they must be alike"
+        )
+    if a_values.shape[2] != b_values.shape[1]:
+        raise ValueError(
+            f"blocks of a are {a_values.shape[2]} wide, blocks of b {b_values.shape[1]} high: "
+            "they must meet"
+        )
+    if n < 0 or n % b_values.shape[2] != 0:
+        raise ValueError(f"n is {n}, which is no whole number of blocks {b_values.shape[2]} wide")
+    m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
+    k = (b_row_ptr.shape[0] - 1) * b_values.shape[1]
+    return Shape(m, n, k, output_dtype(a_values.dtype))
+
+
+def _contiguous(name: str, tensor: Tensor) -> None:
+    if not tensor.is_contiguous():
+        raise ValueError(f"{name} is not contiguous; .contiguous() gives a copy that is")
+
+
+def _together(tensors: dict[str, Tensor]) -> None:
+    (first, one), *others = tensors.items()
+    for name, tensor in others:
+        if tensor.device != one.device:
+            raise ValueError(f"{first} is on {one.device}, {name} on {tensor.device}")

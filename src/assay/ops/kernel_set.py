@@ -1,0 +1,177 @@
+"""Which compiled library answers a call: by operation, element type, block shape and GPU."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.tuning import Problem, choose
+
+INDEX = "kernels.json"
+SCHEMA = "assay/kernel_set/1"
+COMMAND = "./assay kernels"
+"""What makes a folder that ``load`` reads."""
+
+Block = tuple[int, int]
+"""Rows and columns of one stored block."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One compiled library and the one case it is for."""
+
+    id: str
+    operation: str
+    arch: str
+    """As nvcc writes it: sm_90a."""
+    dtype: str
+    """float16, bfloat16 or float8_e4m3."""
+    block: Block
+    """Of A."""
+    block_b: Block | None
+    """Of a sparse B."""
+    symbol: str
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the choice of a kernel depends on; nothing of it asks the GPU to wait."""
+
+    operation: str
+    dtype: str
+    block: Block
+    block_b: Block | None
+    n: int
+    blocks_per_row: float
+    """Stored blocks over block rows."""
+    capability: tuple[int, int]
+    """Compute capability of the GPU."""
+
+    def is_for(self, kernel: Kernel) -> bool:
+        """Whether the kernel computes this case on this GPU."""
+        case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b)
+        wanted = (self.operation, self.dtype, self.block, self.block_b)
+        return case == wanted and kernel.arch in _archs(self.capability)
+
+    def problem(self, target: str) -> Problem:
+        """The case as choices were made for it; of rows, only the mean length is known."""
+        return Problem(target, self.operation, self.dtype, *self.block, self.n, self.blocks_per_row)
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """The kernels of one folder, and which of them were chosen for what."""
+
+    target: str
+    kernels: tuple[Kernel, ...]
+    choices: tuple[dict[str, Any], ...] = ()
+
+    def find(self, call: Call) -> Kernel | None:
+        """The kernel that was chosen for the case; where none was, the first that computes it."""
+        fitting = [kernel for kernel in self.kernels if call.is_for(kernel)]
+        chosen = choose(self.choices, call.problem(self.target)) if fitting else None
+        first = next(iter(fitting), None)
+        return next((kernel for kernel in fitting if kernel.id == chosen), first)
+
+
+_loaded: list[KernelSet] = []
+
+
+def load(folder: str | Path) -> KernelSet:
+    """Offer the kernels of a folder that ``./assay kernels`` wrote; returns them.
+
+    They come before those of earlier calls. No library is opened yet: the first call of an operator
+    on a GPU does that, after it has checked the library's digest. Raises FileNotFoundError where
+    the folder holds no index, ValueError where the index cannot be read.
+    """
+    index = Path(folder) / INDEX
+    try:
+        document = json.loads(index.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{index}: there is none; {COMMAND} --output {folder} compiles the kernels"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{index}: cannot be read: {error}") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ValueError(f"{index}: is not a {SCHEMA} document")
+    loaded = KernelSet(
+        target=document["target"],
+        kernels=tuple(kernel_of(entry, Path(folder)) for entry in document["kernels"]),
+        choices=tuple(document["choices"]),
+    )
+    _loaded[:] = [loaded, *(earlier for earlier in _loaded if earlier != loaded)]
+    return loaded
+
+
+def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
+    """A kernel from its entry in an index; ``folder`` is where relative paths begin.
+
+    Raises ValueError for an entry that lacks something.
+    """
+    try:
+        return Kernel(
+            id=entry["variant"],
+            operation=entry["operation"],
+            arch=entry["arch"],
+            dtype=entry["dtype"],
+            block=_block(entry["block"]),
+            block_b=None if entry["block_b"] is None else _block(entry["block_b"]),
+            symbol=entry["symbol"],
+            path=(folder / entry["path"]).resolve(),
+            sha256=entry["sha256"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"a kernel's entry lacks or misstates something: {error!r}") from error
+
+
+@contextlib.contextmanager
+def only(kernels: KernelSet) -> Iterator[None]:
+    """Inside the ``with``, operators know these kernels and no others."""
+    before = _loaded.copy()
+    _loaded[:] = [kernels]
+    try:
+        yield
+    finally:
+        _loaded[:] = before
+
+
+def find(call: Call) -> Kernel | None:
+    """The kernel for a call from the set that was loaded last and has one, or None."""
+    found = (kernels.find(call) for kernels in _loaded)
+    return next((kernel for kernel in found if kernel), None)
+
+
+def missing(call: Call) -> str:
+    """Why ``find`` found nothing, and what to do about it."""
+    if not _loaded:
+        return f"no kernels are loaded: call assay.ops.load on a folder that {COMMAND} wrote"
+    case = f"{call.operation} in {call.dtype} with blocks of {_shape(call.block)}"
+    case += f" and {_shape(call.block_b)}" if call.block_b else ""
+    gpu = f"a GPU of compute capability {call.capability[0]}.{call.capability[1]}"
+    known = sorted({_case(kernel) for kernels in _loaded for kernel in kernels.kernels})
+    return f"no loaded kernel computes {case} on {gpu}; loaded: {'; '.join(known)}"
+
+
+def _case(kernel: Kernel) -> str:
+    blocks = _shape(kernel.block) + (f" and {_shape(kernel.block_b)}" if kernel.block_b else "")
+    return f"{kernel.operation} {kernel.dtype} {blocks} {kernel.arch}"
+
+
+def _archs(capability: tuple[int, int]) -> tuple[str, str]:
+    """Names of the machine code that runs there: it is compiled for one capability and no PTX."""
+    name = f"sm_{capability[0]}{capability[1]}"
+    return name, f"{name}a"
+
+
+def _shape(block: Block) -> str:
+    return f"{block[0]} x {block[1]}"
+
+
+def _block(value: Any) -> Block:
+    rows, cols = value
+    return int(rows), int(cols)

@@ -1,0 +1,190 @@
+"""Definition of the operators: schemas, CPU and CUDA implementations, fake ones, gradients.
+
+    assay::bsr_gemm              C = A B, A in BSR, B dense
+    assay::bsr_bsr_gemm          C = A B, both in BSR, C dense
+    assay::bsr_gemm_transposed   C = A^T B, A in BSR, B dense: the gradient by B
+    assay::bsr_sampled           the blocks of L R^T that a pattern stores: the gradient by A
+
+The gradients are operators of their own, so that torch.compile need not look into them; they have
+no gradients in turn.
+"""
+
+from typing import Any
+
+import torch
+
+from assay.ops import reference
+from assay.ops.checks import FP8, Shape, Tensor, check_bsr_bsr, check_gemm
+from assay.ops.launch import kernel_for, launch
+
+BSR = "Tensor {0}_values, Tensor {0}_row_ptr, Tensor {0}_col_idx"
+A, B = BSR.format("a"), BSR.format("b")
+
+
+def _gemm_cpu(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
+    check_gemm(a_values, a_row_ptr, a_col_idx, b)
+    return reference.product(a_values, a_row_ptr, a_col_idx, b)
+
+
+def _gemm_cuda(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
+    shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
+    kernel, why_not = kernel_for("bsr_gemm", shape.n, a_values, a_row_ptr)
+    if kernel is None:
+        raise RuntimeError(why_not)
+    if _is_zero(shape, a_values):
+        return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
+    return launch(kernel, (a_values, a_row_ptr, a_col_idx, b), shape)
+
+
+def _gemm_fake(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
+    shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
+    return a_values.new_empty((shape.m, shape.n), dtype=shape.dtype)
+
+
+def _bsr_bsr_cpu(*operands: Any) -> Tensor:
+    check_bsr_bsr(*operands)
+    return reference.sparse_product(*operands)
+
+
+def _bsr_bsr_cuda(*operands: Any) -> Tensor:
+    shape = check_bsr_bsr(*operands)
+    a_values, a_row_ptr, b_values = operands[0], operands[1], operands[3]
+    kernel, why_not = kernel_for("bsr_bsr_gemm", shape.n, a_values, a_row_ptr, b_values)
+    if kernel is None:
+        raise RuntimeError(why_not)
+    if _is_zero(shape, a_values) or b_values.shape[0] == 0:
+        return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
+    return launch(kernel, operands[:6], shape)
+
+
+def _bsr_bsr_fake(*operands: Any) -> Tensor:
+    shape = check_bsr_bsr(*operands)
+    return operands[0].new_empty((shape.m, shape.n), dtype=shape.dtype)
+
+
+def _is_zero(shape: Shape, a_values: Tensor) -> bool:
+    """Nothing to multiply: a kernel would be given an address that is none."""
+    return bool(a_values.shape[0] == 0 or shape.m == 0 or shape.n == 0)
+
+
+def _transposed(
+    a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
+) -> Tensor:
+    """By a kernel that takes A^T's blocks where one is loaded, else by the matrix library."""
+    _check_transposed(a_values, a_row_ptr, b, k)
+    arrays = reference.transposed(a_values, a_row_ptr, a_col_idx, k // a_values.shape[2])
+    if a_values.device.type == "cuda":
+        shape = check_gemm(*arrays, b)
+        kernel, _ = kernel_for("bsr_gemm", shape.n, *arrays[:2])
+        if kernel is not None and not _is_zero(shape, a_values):
+            return launch(kernel, (*arrays, b), shape)
+    return reference.product(*arrays, b)
+
+
+def _transposed_fake(
+    a_values: Tensor, a_row_ptr: Tensor, _a_col_idx: Tensor, b: Tensor, k: Any
+) -> Tensor:
+    _check_transposed(a_values, a_row_ptr, b, k)
+    return b.new_empty((k, b.shape[1]))
+
+
+def _check_transposed(a_values: Tensor, a_row_ptr: Tensor, b: Tensor, k: Any) -> None:
+    rows = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
+    if b.shape[0] != rows or k % a_values.shape[2] != 0:
+        raise ValueError(
+            f"b has {b.shape[0]} rows, a {rows}; k is {k}, blocks of a {a_values.shape[2]} wide"
+        )
+
+
+def _sampled(
+    left: Tensor, right: Tensor, row_ptr: Tensor, col_idx: Tensor, rows: Any, cols: Any
+) -> Tensor:
+    return reference.sampled(left, right, row_ptr, col_idx, rows, cols)
+
+
+def _sampled_fake(
+    left: Tensor, _right: Tensor, _row_ptr: Tensor, col_idx: Tensor, rows: Any, cols: Any
+) -> Tensor:
+    return left.new_empty((col_idx.shape[0], rows, cols))
+
+
+def _remember_gemm(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _refuse_fp8(inputs[0])
+    ctx.save_for_backward(*inputs)
+
+
+def _gemm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """A's gradient where A stores blocks, B's dense; the pattern has none."""
+    values, row_ptr, col_idx, b = ctx.saved_tensors
+    grad, by_a, by_b = grad.contiguous(), None, None
+    if ctx.needs_input_grad[0]:
+        by_a = sampled(grad, b, row_ptr, col_idx, values.shape[1], values.shape[2])
+    if ctx.needs_input_grad[3]:
+        by_b = gemm_transposed(values, row_ptr, col_idx, grad, b.shape[0])
+    return by_a, None, None, by_b
+
+
+def _remember_bsr_bsr(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _refuse_fp8(inputs[0])
+    ctx.save_for_backward(*inputs[:6])
+    ctx.n = inputs[6]
+
+
+def _bsr_bsr_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """Each gradient where its matrix stores blocks, by way of a dense B or a dense gradient."""
+    a, a_row_ptr, a_col_idx, b, b_row_ptr, b_col_idx = ctx.saved_tensors
+    grad, by_a, by_b = grad.contiguous(), None, None
+    if ctx.needs_input_grad[0]:
+        dense = reference.densify(b, b_row_ptr, b_col_idx, ctx.n)
+        by_a = sampled(grad, dense, a_row_ptr, a_col_idx, a.shape[1], a.shape[2])
+    if ctx.needs_input_grad[3]:
+        k = (b_row_ptr.shape[0] - 1) * b.shape[1]
+        dense = gemm_transposed(a, a_row_ptr, a_col_idx, grad, k)
+        by_b = reference.blocks_at(dense, b_row_ptr, b_col_idx, b.shape)
+    return by_a, None, None, by_b, None, None, None
+
+
+def _refuse_fp8(values: Tensor) -> None:
+    if values.dtype == FP8:
+        raise RuntimeError(
+            "FP8 products have no gradient here: detach the operands, or multiply in bfloat16"
+        )
+
+
+def _define(name: str, schema: str, function: Any, device: str | None, fake: Any) -> Any:
+    operator = torch.library.custom_op(
+        f"assay::{name}", function, mutates_args=(), device_types=device, schema=schema
+    )
+    operator.register_fake(fake)
+    return operator
+
+
+gemm = _define("bsr_gemm", f"({A}, Tensor b) -> Tensor", _gemm_cpu, "cpu", _gemm_fake)
+gemm.register_kernel("cuda")(_gemm_cuda)
+bsr_bsr = _define(
+    "bsr_bsr_gemm", f"({A}, {B}, SymInt n) -> Tensor", _bsr_bsr_cpu, "cpu", _bsr_bsr_fake
+)
+bsr_bsr.register_kernel("cuda")(_bsr_bsr_cuda)
+gemm_transposed = _define(
+    "bsr_gemm_transposed",
+    f"({A}, Tensor b, SymInt k) -> Tensor",
+    _transposed,
+    None,
+    _transposed_fake,
+)
+sampled = _define(
+    "bsr_sampled",
+    "(Tensor left, Tensor right, Tensor row_ptr, Tensor col_idx, SymInt block_rows, "
+    "SymInt block_cols) -> Tensor",
+    _sampled,
+    None,
+    _sampled_fake,
+)
+gemm.register_autograd(_gemm_backward, setup_context=_remember_gemm)
+bsr_bsr.register_autograd(_bsr_bsr_backward, setup_context=_remember_bsr_bsr)
+
+OPERATORS = {
+    name: getattr(torch.ops.assay, name).default
+    for name in ("bsr_gemm", "bsr_bsr_gemm", "bsr_gemm_transposed", "bsr_sampled")
+}
+"""Operators by name, as opcheck takes them."""

@@ -1,0 +1,59 @@
+"""What compute-sanitizer found in the compiled kernels, at small shapes; no timing stands here."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from assay.records.base import Identifier, Measurable, Record, Sha256
+
+Tool = Literal["memcheck", "racecheck", "synccheck"]
+
+
+class SanitizerControl(Record):
+    """A kernel that does wrong on purpose: a tool that does not catch it would catch nothing."""
+
+    tool: Tool
+    caught: bool
+    detail: str
+    """The tool's first words, or why there are none."""
+
+
+class Sanitized(Record):
+    """One compiled variant under one tool."""
+
+    variant: Identifier
+    tool: Tool
+    status: Literal["clean", "warnings", "errors", "unsupported", "failed"]
+    """``unsupported``: it refused every shape; ``failed``: it crashed, or the tool said nothing."""
+    shapes: tuple[str, ...]
+    """Shapes that it was launched at and that came to their end."""
+    errors: int = Field(ge=0)
+    warnings: int = Field(ge=0)
+    messages: tuple[str, ...]
+    """The first lines of what the tool printed; the counts are of all findings."""
+    detail: str
+    binary_sha256: Sha256 | None
+
+    @model_validator(mode="after")
+    def _status_fits_counts(self) -> "Sanitized":
+        found = "errors" if self.errors else "warnings" if self.warnings else None
+        if (self.status if self.status in ("errors", "warnings") else None) != found:
+            raise ValueError(f"{self.variant} under {self.tool}: its counts are not {self.status}")
+        if self.status == "clean" and not self.shapes:
+            raise ValueError(f"{self.variant} under {self.tool} is clean but was never launched")
+        return self
+
+
+class SanitizerRecord(Record):
+    """Every tool over every compiled variant of a target."""
+
+    schema_: Literal["assay/sanitizer/1"] = Field(alias="schema")
+    target: Identifier
+    gpu_uuid: str
+    recorded_at: str
+    status: Literal["collected", "not_installed"]
+    detail: str
+    version: str | None
+    controls: tuple[SanitizerControl, ...]
+    runs: tuple[Sanitized, ...]
+    seconds: Measurable

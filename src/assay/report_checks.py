@@ -1,0 +1,294 @@
+"""The report's part on what guards the figures: other stopwatches, cheats, compute-sanitizer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import report_format as fmt
+from assay.agreement import Agreement, agreements
+from assay.config import Catalog
+from assay.evidence import Evidence, cheats_path, sanitizer_path, stopwatch_path
+from assay.records.measurements import CheatOutcome
+from assay.records.sanitizer import Sanitized, SanitizerRecord
+from assay.report_claims import Link, link
+
+CHECKS = {
+    "timed_shape": "the first launch against the oracle",
+    "poisoned": "the poisoned output",
+    "inputs_unchanged": "the inputs' copy",
+    "repeat": "new contents in the same buffers",
+    "timed_run": "the timed launches against the oracle",
+}
+"""A check's name in a reader's words."""
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """One arm by three stopwatches."""
+
+    arm: str
+    comparison: str
+    target: str
+    judged: str
+    events: str
+    nvbench: str
+    nvbench_off: str
+    nsight: str
+    nsight_off: str
+    clocks: str
+    standing: str
+    agrees: bool | None
+    """None where there was nothing to compare."""
+    link: Link
+
+
+@dataclass(frozen=True)
+class AgreementSection:
+    """The table of stopwatches."""
+
+    note: tuple[str, ...]
+    rows: tuple[AgreementRow, ...]
+
+
+@dataclass(frozen=True)
+class CheatRow:
+    """One cheat."""
+
+    name: str
+    what: str
+    meant: str
+    caught_by: str
+    standing: str
+    as_meant: bool
+
+
+@dataclass(frozen=True)
+class CheatsSection:
+    """The cheats on one target."""
+
+    target: str
+    summary: str
+    rows: tuple[CheatRow, ...]
+    link: Link
+
+
+@dataclass(frozen=True)
+class SanitizerRow:
+    """One variant; ``cells`` stand under the tools."""
+
+    variant: str
+    cells: tuple[tuple[str, bool], ...]
+    """(what a tool found, whether that is good)."""
+    shapes: str
+    words: tuple[str, ...]
+    """First messages and what did not go as it should."""
+
+
+@dataclass(frozen=True)
+class SanitizerSection:
+    """compute-sanitizer on one target."""
+
+    target: str
+    summary: str
+    controls: str
+    tools: tuple[str, ...]
+    rows: tuple[SanitizerRow, ...]
+    link: Link
+
+
+def alarms(evidence: Evidence) -> Iterator[str]:
+    """What must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
+    for target, record in evidence.cheats.items():
+        free = [c for c in record.cheats if c.meant is not None and not c.caught_by]
+        if holes := [fmt.words(c.name) for c in free if not _failed(c)]:
+            yield f"On {target} the checks let kernels that cheat through: {', '.join(holes)}."
+        if untried := [fmt.words(c.name) for c in record.cheats if _failed(c)]:
+            yield f"On {target} it is not known what the checks make of: {', '.join(untried)}."
+        if any(c.meant is None and c.caught_by for c in record.cheats):
+            yield (
+                f"On {target} the checks object to an honest kernel as well, so that what else "
+                "they catch proves nothing."
+            )
+    for target, watched in evidence.sanitizers.items():
+        for control in watched.controls:
+            if not control.caught:
+                yield (
+                    f"On {target} {control.tool} missed a kernel that does wrong on purpose: that "
+                    f"it is silent of others proves nothing ({control.detail})."
+                )
+        if found := [f"{r.variant} ({_words(r)})" for r in watched.runs if not _good(r)]:
+            yield f"On {target} compute-sanitizer objects to {', '.join(found)}."
+
+
+def _failed(cheat: CheatOutcome) -> bool:
+    """Whether its process came to no result."""
+    return cheat.timed_run.startswith("failed: ")
+
+
+def _good(run: Sanitized) -> bool:
+    return run.status in ("clean", "unsupported")
+
+
+def _words(run: Sanitized) -> str:
+    """What one tool says of one variant."""
+    return f"{run.tool}: {_finding(run)}"
+
+
+def _finding(run: Sanitized) -> str:
+    counts = [
+        f"{count} {noun if count == 1 else noun + 's'}"
+        for count, noun in ((run.errors, "error"), (run.warnings, "warning"))
+        if count
+    ]
+    return ", ".join(counts) or run.status
+
+
+def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection | None:
+    """The table of stopwatches; None where no other stopwatch was asked."""
+    found = list(agreements(evidence))
+    if not found:
+        return None
+    limit = catalog.judging.stopwatch_agreement
+    beyond = sum(one.beyond(limit) for one in found)
+    held = sum(one.nvbench_off is not None or one.nsight_off is not None for one in found)
+    return AgreementSection(
+        note=(
+            f"The same binaries by three stopwatches: this project's CUDA events, NVBench's cold "
+            f"time, Nsight Compute's duration. Of {held} arms with more than one, {beyond} "
+            f"disagree by more than {fmt.percent(limit)}; none is averaged, and only the judged "
+            "column decides anything. Deviations are from our events in NVBench's own process, or "
+            "from the judged time where NVBench has none.",
+            "NVBench waits for the GPU between launches, so that a card under a power cap may run "
+            "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
+            "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
+            "as we do, and counts the longest kernel of a launch only: a library that launches "
+            "several differs by the others. The clocks stand beside the times.",
+        ),
+        rows=tuple(_agreement_row(one, limit) for one in found),
+    )
+
+
+def _agreement_row(one: Agreement, limit: float) -> AgreementRow:
+    compared = one.nvbench_off is not None or one.nsight_off is not None
+    standing = f"differ by more than {fmt.percent(limit)}" if one.beyond(limit) else "agree"
+    if one.nvbench_ms is None:
+        missing = f"NVBench: {fmt.words(one.nvbench_status)}"
+        missing += f" ({one.detail})" if one.detail else ""
+        standing = f"{standing}; {missing}" if compared else missing
+    pair = (one.events_clock_mhz, one.nvbench_clock_mhz)
+    clocks = " / ".join(fmt.NOTHING if mhz is None else f"{mhz:.0f}" for mhz in pair)
+    return AgreementRow(
+        arm=one.arm,
+        comparison=one.comparison,
+        target=one.target,
+        judged=fmt.quantity(one.judged_ms, "ms"),
+        events=fmt.quantity(one.events_ms, "ms"),
+        nvbench=fmt.quantity(one.nvbench_ms, "ms"),
+        nvbench_off=_deviation(one.nvbench_off),
+        nsight=fmt.quantity(one.nsight_ms, "ms"),
+        nsight_off=_deviation(one.nsight_off),
+        clocks=clocks if any(mhz is not None for mhz in pair) else fmt.NOTHING,
+        standing=standing,
+        agrees=not one.beyond(limit) if compared else None,
+        link=link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
+    )
+
+
+def _deviation(off: float | None) -> str:
+    return fmt.NOTHING if off is None else f"{100 * off:+.1f}\N{NO-BREAK SPACE}%"
+
+
+def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:
+    """The cheats of every target that has a record of them."""
+    sections = []
+    for target, record in evidence.cheats.items():
+        cheats = [cheat for cheat in record.cheats if cheat.meant is not None]
+        caught = sum(bool(cheat.caught_by) for cheat in cheats)
+        meant = sum(cheat.as_meant for cheat in cheats)
+        honest = "".join(
+            f"; the honest one beside them {'passes' if c.as_meant else 'is caught as well'}"
+            for c in record.cheats
+            if c.meant is None
+        )
+        sections.append(
+            CheatsSection(
+                target=target,
+                summary=(
+                    f"Of {len(cheats)} kernels that cheat, {caught} are caught on this GPU, "
+                    f"{meant} of them by the check that is meant for them{honest}."
+                ),
+                rows=tuple(_cheat_row(cheat) for cheat in record.cheats),
+                link=link(f"evidence/{cheats_path(target)}"),
+            )
+        )
+    return tuple(sections)
+
+
+def _cheat_row(cheat: CheatOutcome) -> CheatRow:
+    if cheat.meant is None and not _failed(cheat):
+        standing = "passes" if cheat.as_meant else "is caught, though honest"
+    elif cheat.as_meant:
+        standing = "caught as meant"
+    elif cheat.caught_by:
+        standing = "caught, not as meant"
+    else:
+        standing = "not known" if _failed(cheat) else "not caught"
+    return CheatRow(
+        name=fmt.words(cheat.name),
+        what=cheat.what,
+        meant=CHECKS.get(cheat.meant, cheat.meant) if cheat.meant else "nothing",
+        caught_by=", ".join(CHECKS.get(name, name) for name in cheat.caught_by) or "nothing",
+        standing=f"{standing}; {cheat.timed_run}" if _failed(cheat) else standing,
+        as_meant=cheat.as_meant,
+    )
+
+
+def sanitizer_sections(evidence: Evidence) -> tuple[SanitizerSection, ...]:
+    """compute-sanitizer's findings of every target that has a record of them."""
+    return tuple(_sanitizer(target, record) for target, record in evidence.sanitizers.items())
+
+
+def _sanitizer(target: str, record: SanitizerRecord) -> SanitizerSection:
+    by_variant: dict[str, dict[str, Sanitized]] = {}
+    for run in record.runs:
+        by_variant.setdefault(run.variant, {})[run.tool] = run
+    tools = tuple(dict.fromkeys(run.tool for run in record.runs))
+    clean = sum(all(run.status == "clean" for run in runs.values()) for runs in by_variant.values())
+    if record.status == "collected":
+        summary = (
+            f"compute-sanitizer {record.version}: {clean} of {len(by_variant)} compiled kernels "
+            f"are clean under every tool, each in a process of its own at small shapes, in "
+            f"{fmt.duration(record.seconds)}."
+        )
+    else:
+        summary = f"Not run: {record.detail}."
+    missed = [control.tool for control in record.controls if not control.caught]
+    controls = ""
+    if record.controls:
+        controls = "Each tool was first shown a kernel that does wrong on purpose, and "
+        controls += f"{', '.join(missed)} missed it." if missed else "caught it."
+    return SanitizerSection(
+        target=target,
+        summary=summary,
+        controls=controls,
+        tools=tools,
+        rows=tuple(_sanitizer_row(name, tools, runs) for name, runs in by_variant.items()),
+        link=link(f"evidence/{sanitizer_path(target)}"),
+    )
+
+
+def _sanitizer_row(
+    variant: str, tools: tuple[str, ...], runs: dict[str, Sanitized]
+) -> SanitizerRow:
+    words: dict[str, None] = {}
+    for run in runs.values():
+        for text in (*run.messages, *([run.detail] if run.detail else [])):
+            words[f"{run.tool}: {text}" if not _good(run) else text] = None
+    return SanitizerRow(
+        variant=variant,
+        cells=tuple(
+            (_finding(runs[tool]), _good(runs[tool])) if tool in runs else (fmt.NOTHING, False)
+            for tool in tools
+        ),
+        shapes=", ".join(dict.fromkeys(shape for run in runs.values() for shape in run.shapes)),
+        words=tuple(words),
+    )

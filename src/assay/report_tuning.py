@@ -1,0 +1,126 @@
+"""The report on tuning: which configurations were chosen, and what their sweeps say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay import report_format as fmt
+from assay import sweeps
+from assay.config import Catalog
+from assay.evidence import Evidence
+from assay.figure_sweeps import Configuration, Panel, sweep_panels
+from assay.records.tuning import Choice, ShapeClass
+from assay.report_claims import Link, link
+from assay.report_measurements import Picture
+
+CAPTION = (
+    "{target}: rates of stored blocks with their confidence intervals; axes do not start at zero. "
+    "A filled diamond and bold letters mark the configuration in use, a dashed line a library that "
+    "ran beside the sweep. At the right: of the first row the constants that the sweep varies, of "
+    "others those that differ from it. Arms of a sweep share its clock, so their order is fair and "
+    "their rates are not those of other tables."
+)
+
+
+@dataclass(frozen=True)
+class ChoiceRow:
+    """One choice and what its sweep says of it."""
+
+    target: str
+    what: str
+    shapes: str
+    variant: str
+    settings: str
+    standing: str
+    confirmed: bool
+    ratio: str
+    interval: str | None
+    rival: str
+    sentence: str
+    why: str
+    comparison: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class TuningSection:
+    """Choices, and a picture of each target's sweeps."""
+
+    rows: tuple[ChoiceRow, ...]
+    pictures: tuple[Picture, ...]
+
+
+def tuning_section(catalog: Catalog, evidence: Evidence) -> TuningSection | None:
+    """The section, or None where no sweep is among the evidence."""
+    rows = tuple(_row(catalog, outcome) for outcome in sweeps.outcomes(catalog, evidence))
+    if not rows:
+        return None
+    return TuningSection(rows=rows, pictures=_pictures(sweeps.sweeps(catalog, evidence)))
+
+
+def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:
+    choice, ratio = outcome.choice, outcome.ratio
+    return ChoiceRow(
+        target=choice.target,
+        what=f"{choice.operation.value}, {choice.dtype}, {choice.block_rows}x{choice.block_cols}",
+        shapes=shapes_in_words(choice.shapes),
+        variant=choice.variant,
+        settings=sweeps.settings(catalog.variants[choice.variant].defines),
+        standing=fmt.words(outcome.standing.value),
+        confirmed=outcome.standing is sweeps.Standing.CONFIRMED,
+        ratio=fmt.quantity(ratio.value(), "ratio") if ratio else fmt.NOTHING,
+        interval=fmt.interval(ratio.interval()) if ratio else None,
+        rival=outcome.rival_variant or fmt.NOTHING,
+        sentence=outcome.sentence,
+        why=choice.why,
+        comparison=_anchor(choice),
+        links=tuple(link(f"evidence/{path}") for path in outcome.evidence),
+    )
+
+
+def _anchor(choice: Choice) -> str:
+    """Where the report shows the sweep's arms one by one."""
+    return f"comparison-{choice.target}-{choice.evidence.comparison}"
+
+
+def shapes_in_words(shapes: ShapeClass) -> str:
+    """A shape class as a reader says it."""
+    n, blocks = (_range_in_words(*bounds) for bounds in shapes.ranges())
+    rows = {None: "", True: "ragged rows", False: "rows of one length"}[shapes.ragged]
+    parts = (n and f"n {n}", blocks and f"{blocks} blocks a row", rows)
+    return ", ".join(part for part in parts if part) or "every shape"
+
+
+def _range_in_words(least: float, most: float | None) -> str:
+    """Empty where every value is inside: counts start at 0 or 1."""
+    if most is None:
+        return f"from {least:g}" if least > 1 else ""
+    return f"{least:g} to {most:g}" if least > 1 else f"up to {most:g}"
+
+
+def _pictures(found: Sequence[sweeps.Sweep]) -> tuple[Picture, ...]:
+    """One picture a target."""
+    pictures = []
+    for target in dict.fromkeys(sweep.target for sweep in found):
+        panels = [_panel(sweep) for sweep in found if sweep.target == target]
+        svg = sweep_panels(panels, f"tuning-{target}")
+        if svg:
+            pictures.append(Picture(svg, CAPTION.format(target=target)))
+    return tuple(pictures)
+
+
+def _panel(sweep: sweeps.Sweep) -> Panel:
+    return Panel(
+        title=sweep.title,
+        rows=tuple(
+            Configuration(
+                label=row.arm,
+                rate=row.rate.value(),
+                low=row.rate.interval()[0],
+                high=row.rate.interval()[1],
+                chosen=row.chosen,
+                kernel=row.kernel,
+                note=f"{fmt.quantity(row.rate.value(), 'tflop_per_s')}: {row.settings}",
+            )
+            for row in sweep.rows
+        ),
+    )

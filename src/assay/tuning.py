@@ -1,0 +1,73 @@
+"""Which configuration of a kernel runs a problem. Pure, and nothing but the standard library.
+
+Host and device share it: a choice is a mapping with the fields of
+``assay.records.tuning.Choice``, as ``table`` lists them and as JSON carries them to a Python
+without pydantic or PyYAML.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class _Record(Protocol):
+    """What ``table`` asks of a choice's record."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
+def table(choices: Iterable[_Record]) -> list[dict[str, Any]]:
+    """Records as plain mappings, ready for JSON and for ``choose``."""
+    return [choice.model_dump(mode="json") for choice in choices]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a choice depends on, as far as the caller knows it."""
+
+    target: str
+    operation: str
+    dtype: str
+    block_rows: int
+    block_cols: int
+    """Shape of a stored block of A."""
+    n: int
+    """Columns of C."""
+    blocks_per_row: float | None = None
+    """Mean stored blocks a block row; None where nobody counted: then it decides nothing."""
+    ragged: bool = False
+    """Whether block rows differ in length; to find out, ``row_ptr`` must be read."""
+
+
+def choose(choices: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:
+    """The variant chosen for ``problem``, or None where no choice fits.
+
+    At most one choice fits a problem that is known in full (the catalog sees to it); of several
+    that fit one of unknown ``blocks_per_row``, the first.
+    """
+    return next((str(choice["variant"]) for choice in choices if fits(choice, problem)), None)
+
+
+def fits(choice: Mapping[str, Any], problem: Problem) -> bool:
+    """Whether a choice was made for problems like this one."""
+    same = all(
+        choice[name] == getattr(problem, name)
+        for name in ("target", "operation", "dtype", "block_rows", "block_cols")
+    )
+    return same and _in_class(choice["shapes"], problem)
+
+
+def _in_class(shapes: Mapping[str, Any], problem: Problem) -> bool:
+    ragged = shapes["ragged"]
+    return (
+        ragged in (None, problem.ragged)
+        and _between(shapes["n_least"], problem.n, shapes["n_most"])
+        and (
+            problem.blocks_per_row is None
+            or _between(shapes["blocks_least"], problem.blocks_per_row, shapes["blocks_most"])
+        )
+    )
+
+
+def _between(least: float, value: float, most: float | None) -> bool:
+    return least <= value and (most is None or value <= most)

@@ -1,0 +1,30 @@
+"""docs/pytorch.md: its example works as written, and its command exists."""
+
+import re
+from pathlib import Path
+
+import torch
+
+from tests.ops.helpers import write_set
+
+PAGE = (Path(__file__).parents[2] / "docs" / "pytorch.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs_as_written(tmp_path, monkeypatch):
+    (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (folder,) = re.findall(r"^\./assay kernels .*--output (\S+)$", PAGE, re.MULTILINE)
+    (tmp_path / folder).mkdir(parents=True)
+    write_set(tmp_path / folder, {"variant": "bsr_gemm_wgmma"})
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(example, "docs/pytorch.md", "exec"), names)
+    assert torch.equal(names["c"], names["b"])  # a is the identity
+    assert len(example.splitlines()) == 5
+
+
+def test_every_operator_is_described():
+    from assay.ops import OPERATORS
+
+    for name, operator in OPERATORS.items():
+        arguments = ", ".join(argument.name for argument in operator._schema.arguments)
+        assert f"| `{name}` | `{arguments}` |" in PAGE

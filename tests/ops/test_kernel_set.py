@@ -1,0 +1,118 @@
+"""assay.ops.kernel_set: what a folder offers, and which kernel of it answers a call."""
+
+import json
+
+import pytest
+
+from assay.ops import kernel_set
+from assay.ops.kernel_set import Call, find, load, missing, only
+from tests.ops.helpers import write_set
+
+HOPPER, ADA = (9, 0), (8, 9)
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded(monkeypatch):
+    monkeypatch.setattr(kernel_set, "_loaded", [])
+
+
+def call(**changes):
+    values = {
+        "operation": "bsr_gemm",
+        "dtype": "float16",
+        "block": (128, 128),
+        "block_b": None,
+        "n": 8192,
+        "blocks_per_row": 16.0,
+        "capability": HOPPER,
+    }
+    return Call(**{**values, **changes})
+
+
+def choice(variant, n_least, n_most):
+    return {
+        "target": "h100", "operation": "bsr_gemm", "dtype": "float16",
+        "block_rows": 128, "block_cols": 128, "variant": variant,
+        "shapes": {
+            "n_least": n_least, "n_most": n_most, "ragged": False,
+            "blocks_least": 0.0, "blocks_most": None,
+        },
+    }  # fmt: skip
+
+
+class TestLoading:
+    """A folder with an index."""
+
+    def test_a_folder_without_one_names_the_command(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"\./assay kernels --output .* compiles"):
+            load(tmp_path)
+
+    def test_another_document_is_refused(self, tmp_path):
+        (tmp_path / "kernels.json").write_text("{}")
+        with pytest.raises(ValueError, match="is not a assay/kernel_set/1 document"):
+            load(tmp_path)
+
+    def test_an_entry_that_lacks_something(self, tmp_path):
+        write_set(tmp_path, {"variant": "one"})
+        document = json.loads((tmp_path / "kernels.json").read_text())
+        del document["kernels"][0]["sha256"]
+        (tmp_path / "kernels.json").write_text(json.dumps(document))
+        with pytest.raises(ValueError, match="lacks or misstates something: KeyError"):
+            load(tmp_path)
+
+    def test_paths_lie_in_the_folder(self, tmp_path):
+        loaded = load(write_set(tmp_path, {"variant": "one"}))
+        assert loaded.kernels[0].path == (tmp_path / "sm_90a" / "one.so").resolve()
+
+    def test_the_last_folder_comes_first_and_none_twice(self, tmp_path):
+        for name in ("a", "b", "a"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            load(write_set(tmp_path / name, {"variant": name}))
+            found = find(call())
+            assert found is not None and found.id == name
+        assert len(kernel_set._loaded) == 2
+
+
+class TestChoice:
+    """By operation, type, blocks and GPU; by config/tuning.yaml's choices where there are some."""
+
+    def test_each_part_of_a_case_counts(self, tmp_path):
+        load(write_set(tmp_path, {"variant": "one"}))
+        assert find(call()) is not None
+        for changes in (
+            {"operation": "bsr_bsr_gemm"},
+            {"dtype": "bfloat16"},
+            {"block": (64, 64)},
+            {"block_b": (128, 128)},
+            {"capability": ADA},
+        ):
+            assert find(call(**changes)) is None
+
+    def test_the_first_unless_one_was_chosen(self, tmp_path):
+        load(
+            write_set(
+                tmp_path,
+                {"variant": "first"},
+                {"variant": "narrow"},
+                choices=[choice("narrow", 1, 2048), choice("not_compiled", 2049, 4096)],
+            )
+        )
+        assert [find(call(n=n)).id for n in (1024, 4096, 8192)] == ["narrow", "first", "first"]
+
+    def test_a_refusal_says_what_there_is(self, tmp_path):
+        assert "no kernels are loaded: call assay.ops.load" in missing(call())
+        load(write_set(tmp_path, {"variant": "one"}))
+        said = missing(call(dtype="bfloat16", block_b=(128, 64), capability=ADA))
+        assert said == (
+            "no loaded kernel computes bsr_gemm in bfloat16 with blocks of 128 x 128 and 128 x 64 "
+            "on a GPU of compute capability 8.9; loaded: bsr_gemm float16 128 x 128 sm_90a"
+        )
+
+    def test_only_hides_the_others_for_a_while(self, tmp_path):
+        (tmp_path / "a").mkdir()
+        (tmp_path / "b").mkdir()
+        first = load(write_set(tmp_path / "a", {"variant": "a"}))
+        load(write_set(tmp_path / "b", {"variant": "b"}))
+        with only(first):
+            assert find(call()).id == "a"
+        assert find(call()).id == "b"

@@ -1,0 +1,47 @@
+"""Rooflines of the report: one for each tensor peak that something was measured against."""
+
+from assay.records.measurements import BenchmarkRecord
+from assay.records.workloads import Arm, Comparison
+from assay.report_measurements import rooflines
+from tests import builders as b
+
+
+def measured(*dtypes: str) -> tuple[str, ...]:
+    """Captions for a comparison with one dense arm of each type."""
+    dense = b.workloads()["dense"]
+    workloads = {name: dense.model_copy(update={"id": name, "dtype": name}) for name in dtypes}
+    comparison = Comparison(
+        id="types",
+        title="Types",
+        protocol="standard",
+        arms=tuple(Arm(id=name, variant="cublas", workload=name) for name in dtypes),
+        control=dtypes[0],
+    )
+    facts = {
+        name: b.facts("rival").model_copy(update={"arm": name, "workload": name}) for name in dtypes
+    }
+    record: BenchmarkRecord = b.benchmark(
+        dict.fromkeys(dtypes, 0.2), comparison="types", control=dtypes[0], arm_facts=facts
+    )
+    catalog = b.catalog(comparisons={"types": comparison}, workloads=workloads)
+    pictures = rooflines(catalog, b.evidence([], benchmarks=[record]))
+    for picture in pictures:
+        assert "TFLOP/s" in picture.svg
+    return tuple(picture.caption for picture in pictures)
+
+
+def test_sixteen_bit_types_share_one() -> None:
+    captions = measured("float16", "bfloat16")
+    assert len(captions) == 1
+    assert captions[0].startswith("h100: the fastest arm of every variant")
+
+
+def test_fp8_has_its_own_below_its_own_peak() -> None:
+    captions = measured("float16", "float8_e4m3")
+    assert len(captions) == 2
+    assert captions[1].startswith("h100: the fastest arm of every FP8 variant")
+
+
+def test_nothing_measured_gives_none() -> None:
+    catalog = b.catalog()
+    assert rooflines(catalog, b.evidence([])) == ()

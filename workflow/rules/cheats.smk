@@ -1,0 +1,23 @@
+rule cheats:
+    input:
+        platform=f"{RUN}/{{target}}/platform.json",
+    output:
+        f"{RUN}/{{target}}/cheats.json",
+    log:
+        f"{LOGS}/{{target}}/cheats.log",
+    conda:
+        "../envs/host.yaml"
+    resources:
+        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
+            "slurm_partition"
+        ],
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+    message:
+        "cheats: kernels that cheat, on {wildcards.target}"
+    script:
+        "../scripts/step.py"

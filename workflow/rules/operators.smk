@@ -1,0 +1,24 @@
+rule operators:
+    input:
+        platform=f"{RUN}/{{target}}/platform.json",
+        binaries=lambda wildcards: ASSAY.operator_binaries(wildcards.target),
+    output:
+        f"{RUN}/{{target}}/operators.json",
+    log:
+        f"{LOGS}/{{target}}/operators.log",
+    conda:
+        "../envs/host.yaml"
+    resources:
+        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
+        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
+        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
+            "slurm_partition"
+        ],
+    params:
+        request=ASSAY.request_path,
+        run=ASSAY.request.run,
+        definition=lambda wildcards: ASSAY.operators_definition(wildcards.target),
+    message:
+        "operators: PyTorch's, on {wildcards.target}"
+    script:
+        "../scripts/step.py"
