@@ -94,8 +94,8 @@ def _block(order: list[str], times: np.ndarray) -> Block:  # type: ignore[type-a
             times_ms=tuple(values),
             started_s=0.0,
             ended_s=0.01,
-            checked=False,
-            relative_error=None,
+            checked=True,
+            relative_error=4e-4,
         )
         for arm, values in (*first, *second)
     )

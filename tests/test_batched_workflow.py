@@ -13,7 +13,9 @@ import pytest
 
 from assay.errors import AssayError, CheckFailed
 from assay.io import dump_record, read_record, write_bytes, write_record
+from assay.records.measurements import CheatsRecord, StopwatchRecord
 from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
 from assay.records.timings import StepTiming
 from assay.run import run_workflow
 from tests.report_fixtures import JUDGING, PROTOCOLS, make_request, provision, write_run
@@ -23,7 +25,7 @@ CODE = ("Snakefile", "workflow", "profiles", "src", "requirements")
 RUN = "batches"
 NAMES = ("duel_a", "duel_b", "duel_c")
 STAND_IN = """#!{python}
-import json, shutil, sys
+import json, os, shutil, sys
 from pathlib import Path
 
 folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
@@ -40,6 +42,8 @@ for job, name in zip(jobs, names):
         output.with_name(output.name + ".failure.json").write_text('{{"message": "it is bad"}}')
         code = 1
     else:
+        if job["task"] in ("cheats", "sanitize", "operators"):
+            os.kill(os.getpid(), 11)
         source = next((folder / "records" / job["task"]).glob(f"{{name}}.json*")).read_bytes()
         if source[:2] != b"\\x1f\\x8b":
             import gzip
@@ -202,6 +206,23 @@ def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: 
     checkout.measure("profile")
     assert checkout.files("profile") == [f"{name}.first.json.gz" for name in NAMES]
     assert checkout.starts() == []
+
+    # What stands beside the figures fails into its record, and never the step.
+    (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
+    checkout.measure("stopwatch")
+    folder = checkout.root / "results" / RUN / "h100"
+    for name in NAMES:
+        found = read_record(StopwatchRecord, folder / "stopwatch" / f"{name}.json")
+        assert [(arm.status, arm.detail) for arm in found.arms] == [
+            ("failed", "device job 'stopwatch' failed: it is bad")
+        ]
+    for stage, record in (("cheats", CheatsRecord), ("sanitizer", SanitizerRecord)):
+        checkout.measure(f"{stage}.json")
+        told = read_record(record, folder / f"{stage}.json")
+        assert told.status == "failed"
+        assert "ended with code -11" in told.detail
+    (checkout.folder / "bad").unlink()
+    checkout.starts()
 
     # One definition changed: the plan does too, and what depends on it is found in the same run.
     comparisons = checkout.root / "config" / "comparisons" / "fixture.yaml"

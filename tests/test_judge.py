@@ -273,6 +273,35 @@ class TestCorrectnessGate:
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
         assert "baseline" in verdict.explanation
 
+    def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
+        record = b.benchmark()
+        processes = [
+            process.model_copy(
+                update={
+                    "blocks": tuple(
+                        block.model_copy(
+                            update={
+                                "turns": tuple(
+                                    turn.model_copy(
+                                        update={"checked": False, "relative_error": None}
+                                    )
+                                    if turn.arm == "ours"
+                                    else turn
+                                    for turn in block.turns
+                                )
+                            }
+                        )
+                        for block in process.blocks
+                    )
+                }
+            )
+            for process in record.processes
+        ]
+        unchecked = record.model_copy(update={"processes": tuple(processes)})
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[unchecked])
+        assert verdict.status is Status.NOT_RUN
+        assert "was checked while it was timed" in verdict.explanation
+
     def test_a_wrong_output_while_timing_is_caught(self) -> None:
         record = b.benchmark(relative_error=0.5)
         verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[record])

@@ -1,8 +1,9 @@
 """The host and PyTorch's operators: what is offered, planned, compiled, recorded and reported."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -17,8 +18,10 @@ from assay.kernel_set import make_kernel_set
 from assay.operator_kernels import kernel_entries, offered, operators_job
 from assay.plan import make_plan
 from assay.records.builds import FileDigest
-from assay.records.operators import KernelSet, OperatorOutcome, OperatorsRecord
+from assay.records.kernels import OperatorKernel
+from assay.records.operators import CheckName, KernelSet, OperatorOutcome, OperatorsRecord
 from assay.records.plan import Plan
+from assay.records.tuning import Choice
 from assay.report_operators import operator_sections
 from tests import builders
 from tests.report_fixtures import make_request, provision
@@ -54,6 +57,16 @@ def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any
     return found
 
 
+def checks(*without: str) -> list[dict[str, Any]]:
+    """Every check passed, but for those left out."""
+    said = {"oracle": "relative error: regular 2e-04"}
+    return [
+        {"name": name, "passed": True, "detail": said.get(name, "")}
+        for name in get_args(CheckName)
+        if name not in without
+    ]
+
+
 def outcome(**changes: Any) -> dict[str, Any]:
     return {
         "operator": "bsr_gemm",
@@ -62,7 +75,7 @@ def outcome(**changes: Any) -> dict[str, Any]:
         "binary_sha256": "0" * 64,
         "status": "passed",
         "detail": "",
-        "checks": [{"name": "oracle", "passed": True, "detail": "relative error: regular 2e-04"}],
+        "checks": checks(),
         "seconds": 1.5,
         **changes,
     }
@@ -92,10 +105,14 @@ class TestOffer:
     def test_a_chosen_configuration_need_not_be_listed(self, catalog: Catalog) -> None:
         (first, *_) = catalog.tuning.of("h100")
         chosen = first.model_copy(update={"variant": "bsr_gemm_wgmma_g64"})
-        tuning = catalog.tuning.model_copy(update={"choices": (chosen,)})
-        changed = Catalog(**{**vars(catalog), "tuning": tuning})
-        assert offered(changed, "h100")[-1].variant == "bsr_gemm_wgmma_g64"
-        assert len(offered(changed, "h100")) == len(offered(catalog, "h100")) + 1
+
+        def offer(*choices: Choice) -> tuple[OperatorKernel, ...]:
+            tuning = catalog.tuning.model_copy(update={"choices": choices})
+            return offered(replace(catalog, tuning=tuning), "h100")
+
+        *listed, added = offer(chosen)
+        assert tuple(listed) == offer()
+        assert added.variant == "bsr_gemm_wgmma_g64"
 
     def test_an_operator_of_a_library_is_bad_input(self, tmp_path: Path) -> None:
         for name in ("config", "kernels"):
@@ -177,6 +194,12 @@ class TestKernelSets:
         for kernel in made.kernels:
             assert (tmp_path / "set" / kernel.path).is_file()
 
+    def test_a_folder_that_cannot_be_made_is_bad_input(self, compiler: Any, tmp_path: Path) -> None:
+        compiler()
+        (tmp_path / "file").write_text("")
+        with pytest.raises(BadInput, match="no folder can be made there"):
+            make_kernel_set(ROOT, "h100", tmp_path / "file" / "set", "host")
+
     def test_nothing_compiled_is_said(self, compiler: Any, tmp_path: Path) -> None:
         compiler(nothing=True)
         with pytest.raises(CheckFailed, match="none of PyTorch's operators has a kernel for h100"):
@@ -190,7 +213,6 @@ class TestRecord:
         "changes",
         [
             {"status": "wrong"},
-            {"checks": []},
             {"checks": [{"name": "oracle", "passed": False, "detail": "no"}]},
         ],
     )
@@ -198,14 +220,49 @@ class TestRecord:
         with pytest.raises(ValidationError, match="its checks say otherwise"):
             OperatorOutcome.model_validate_json(json.dumps(outcome(**changes)))
 
+    @pytest.mark.parametrize(
+        "given", [[], checks("opcheck"), checks("gradient"), [*checks(), *checks("oracle")]]
+    )
+    def test_a_check_that_was_left_out_is_none_that_passed(self, given: Any) -> None:
+        with pytest.raises(ValidationError, match="not every check was made, and once"):
+            OperatorOutcome.model_validate_json(json.dumps(outcome(checks=given)))
+
+    def test_fp8_has_no_gradient_to_check(self) -> None:
+        document = outcome(dtype="float8_e4m3", checks=checks("gradient"))
+        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
+
+    def test_what_was_not_tried_is_told(self, catalog: Catalog, tmp_path: Path) -> None:
+        """The report holds the record against the plan and against the builds."""
+        write_record(planned(catalog), tmp_path / "plan.json")
+        build = builders.build("bsr_gemm_wgmma")
+        assert build.artifact is not None
+        made = record(outcome(), outcome(variant="bsr_gemm_mma"))
+        builds = {("bsr_gemm_wgmma", "sm_90a"): build, ("bsr_bsr_wgmma", "sm_90a"): build}
+        found = replace(load_evidence(tmp_path), operators={"h100": made}, builds=builds)
+        (section,) = operator_sections(found)
+        rows = {row.variant: row for row in section.rows}
+        assert set(rows) == {*planned(catalog).targets[0].operators}
+        assert rows["bsr_gemm_wgmma"].status == "passed, by another binary than this run's"
+        assert rows["bsr_bsr_wgmma"].checks == "The record says nothing of it."
+        assert rows["bsr_gemm_wgmma_fp8"].checks == "It did not compile."
+        assert not any(row.passed for row in section.rows)
+        same = record(outcome(binary_sha256=build.artifact.sha256))
+        (section,) = operator_sections(replace(found, operators={"h100": same}))
+        assert section.rows[0].passed
+
     def test_evidence_and_section(self, catalog: Catalog, tmp_path: Path) -> None:
         write_record(planned(catalog), tmp_path / "plan.json")
         assert operator_sections(load_evidence(tmp_path)) == ()
         failed = [{"name": "torch_compile", "passed": False, "detail": "Unsupported: a break"}]
-        made = record(outcome(), outcome(status="wrong", detail="failed", checks=failed))
+        build = builders.build("bsr_gemm_wgmma")
+        assert build.artifact is not None
+        sha256 = build.artifact.sha256
+        wrong = outcome(status="wrong", detail="failed", checks=failed, binary_sha256=sha256)
+        made = record(outcome(binary_sha256=sha256), wrong)
         write_record(made, tmp_path / operators_path("h100"))
-        (section,) = operator_sections(load_evidence(tmp_path))
-        assert [row.passed for row in section.rows] == [True, False]
-        assert section.rows[0].checks == "oracle: relative error: regular 2e-04"
+        builds = {("bsr_gemm_wgmma", "sm_90a"): build}
+        (section,) = operator_sections(replace(load_evidence(tmp_path), builds=builds))
+        assert [row.passed for row in section.rows[:2]] == [True, False]
+        assert section.rows[0].checks.startswith("oracle: relative error: regular 2e-04; ")
         assert "torch compile FAILED: Unsupported: a break" in section.rows[1].checks
         assert section.link.href == "evidence/h100/operators.json"

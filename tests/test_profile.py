@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.errors import CheckFailed
 from assay.profile import METRICS, parse_raw_page, profile_arms, split_raw_page
 from assay.records.measurements import ProfileRecord
 from assay.runtimes.base import Place
@@ -13,7 +14,7 @@ from assay.runtimes.host import HostRuntime
 
 DURATION = METRICS[0]
 DEVICE = """#!{python}
-import json, sys
+import json, sys, time
 from pathlib import Path
 
 code = 0
@@ -25,6 +26,8 @@ for argument in sys.argv[3:]:
         output.with_name(output.name + ".failure.json").write_text('{{"message": "no such shape"}}')
         code = 1
         continue
+    if arm == "hangs":
+        time.sleep(60)
     with rows.open("a") as file:
         if not (arm == "unmarked" and len(sys.argv) > 4):
             file.write("spin_kernel 1\\n")
@@ -131,6 +134,28 @@ def test_a_driver_that_refuses_is_asked_once(place: Place, tmp_path: Path):
     records = profiled(place, "first", "second")
     assert {record.status for record in records} == {"permission_denied"}
     assert starts(tmp_path) == 1
+
+
+def test_an_arm_that_hangs_is_a_status_and_the_others_are_profiled(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.profile.TOGETHER_S", 2.0)
+    monkeypatch.setattr("assay.profile.ALONE_S", 2.0)
+    jobs = [job(arm) for arm in ("first", "hangs", "last")]
+    first, hung, last = profile_arms(place, jobs, "GPU-0")
+    assert isinstance(hung, CheckFailed)
+    assert str(hung) == "stopped after 2 s"
+    assert [r.status for r in (first, last) if isinstance(r, ProfileRecord)] == ["collected"] * 2
+    assert starts(tmp_path) == 4
+
+
+def test_when_the_time_of_all_is_up_no_arm_is_begun(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.profile.PATIENCE_S", -1.0)
+    (result,) = profile_arms(place, [job("first")], "GPU-0")
+    assert str(result) == "no time was left for it"
+    assert not (tmp_path / "starts").exists()
 
 
 def test_without_a_profiler(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,8 @@
 """The report's part on what guards the figures: shown where there is evidence, alarming on top."""
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,18 @@ from assay.evidence import (
     stopwatch_path,
 )
 from assay.io import read_record, write_record
-from assay.records.measurements import BenchmarkRecord, StopwatchArm, StopwatchRecord
+from assay.records.measurements import (
+    BenchmarkRecord,
+    CheatOutcome,
+    CheatsRecord,
+    StopwatchArm,
+    StopwatchRecord,
+)
+from assay.records.sanitizer import SanitizerRecord
 from assay.report import render
 from assay.report_checks import agreement_section, alarms, cheats_sections, sanitizer_sections
+from assay.report_operators import operator_sections
+from assay.side_evidence import failed_cheats, failed_operators, failed_sanitizer
 from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
@@ -241,3 +253,49 @@ def test_the_fixture_is_what_the_device_side_writes(run: tuple[Path, Path]) -> N
     assert read_record(StopwatchRecord, path) == stopwatch(
         load_catalog(run[0]), "demo_sweep", "h100"
     )
+
+
+def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
+    run: tuple[Path, Path], tmp_path: Path
+) -> None:
+    job = {"target": {"id": "h100"}}
+    told = [make(job, "GPU-1", "it hung") for make in (failed_cheats, failed_sanitizer)]
+    copy = tmp_path / "results" / "copy"
+    shutil.copytree(run[1], copy)
+    write_record(told[0], copy / "h100" / "cheats.json")
+    write_record(told[1], copy / "h100" / "sanitizer.json")
+    evidence = load_evidence(copy)
+    said = " ".join(alarms(evidence))
+    assert "On h100 kernels that cheat could not be tried: it hung." in said
+    assert "On h100 compute-sanitizer came to no result: it hung." in said
+    html, markdown = rendered(run[0], copy, tmp_path / "out")
+    for text in (html, markdown):
+        assert "None was tried to its end: it hung." in text
+        assert "are caught on this GPU" not in text
+        assert "are clean under every tool" not in text
+    operators = failed_operators(job, "GPU-1", "it hung")
+    (section,) = operator_sections(replace(evidence, operators={"h100": operators}))
+    assert (section.failure, section.rows) == ("it hung", ())
+
+
+class TestRecordsThatContradictThemselves:
+    """What no device side of ours writes is not read."""
+
+    def test_a_tool_that_was_shown_no_control(self) -> None:
+        document = sanitizer("h100", "sm_90a", KERNELS).model_dump(mode="json", by_alias=True)
+        document["controls"] = document["controls"][1:]
+        with pytest.raises(ValueError, match="no control for memcheck"):
+            SanitizerRecord.model_validate_json(json.dumps(document))
+
+    def test_a_cheat_that_nothing_caught_is_not_caught_as_meant(self) -> None:
+        with pytest.raises(ValueError, match="what caught it says otherwise"):
+            CheatOutcome(
+                name="zeros", what="x", meant="timed_shape", caught_by=(), as_meant=True,
+                timed_run="passed",
+            )  # fmt: skip
+
+    def test_cheats_without_an_honest_kernel_beside_them(self) -> None:
+        document = cheats("h100").model_dump(mode="json", by_alias=True)
+        document["cheats"] = [one for one in document["cheats"] if one["meant"]]
+        with pytest.raises(ValueError, match="without the honest kernel"):
+            CheatsRecord.model_validate_json(json.dumps(document))

@@ -159,6 +159,19 @@ class TestOutcomes:
         (sweep,) = sweeps(with_choices(catalog, chosen(64)), evidence)
         assert [row.arm for row in sweep.rows] == ["bk32", "bk64"]
 
+    def test_a_rival_that_is_right_and_was_not_timed_may_be_the_fastest(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        """bk64 beats bk32, but nobody knows whether it beats bk96; a loser is one all the same."""
+        catalog, evidence = measured
+        record = evidence.benchmarks[KEY].model_copy(update={"not_timed": {"bk96": "it hung"}})
+        evidence = with_record(evidence, record)
+        outcome = self.only(with_choices(catalog, chosen(64)), evidence)
+        assert outcome.standing is Standing.CANNOT_TELL
+        assert "bk96 gave the right output and has no usable time" in outcome.sentence
+        beaten = self.only(with_choices(catalog, chosen(32)), evidence)
+        assert (beaten.standing, beaten.rival) == (Standing.ANOTHER_IS_FASTER, "bk64")
+
     def test_a_wrong_choice_is_not_measured(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured
         gate = evidence.correctness[KEY]

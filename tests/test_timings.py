@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import report_format as fmt
 from assay import steps as steps_module
 from assay.errors import BadInput
 from assay.evidence import load_evidence, target_paths
@@ -18,6 +19,7 @@ from assay.records.timings import Stage, StepTiming, TimingsRecord
 from assay.report import render
 from assay.timings import (
     GpuWork,
+    benchmarks_of,
     collect_timings,
     gpu_seconds,
     gpu_work,
@@ -287,6 +289,20 @@ class TestReport:
         assert "timings" not in page.ids
         assert not (tmp_path / "out" / "evidence" / "timings.json").exists()
         assert load_evidence(tmp_path / "out" / "evidence").timings is None
+
+    def test_what_an_interrupted_start_took_is_not_passed_over(
+        self, run_dir: Path, tmp_path: Path
+    ) -> None:
+        whole = self.rendered(run_dir, tmp_path / "whole").text
+        assert "finished by an earlier start" not in whole
+        write_timing(run_dir, "benchmark", {"target": "h100"}, ZERO + timedelta(hours=1), 3.0)
+        (record,) = benchmarks_of(load_evidence(run_dir), "h100")
+        text = self.rendered(run_dir, tmp_path / "out").text
+        assert "1 of the benchmarks was finished by an earlier start of this run" in text
+        assert (
+            f"by their own records, {fmt.duration(record.seconds)}; the".split()
+            == (text[text.index("by their own records") :].split()[:7])
+        )
 
     def test_figures_taken_over_say_what_they_once_took(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path / "repo")

@@ -1,6 +1,6 @@
 """Tuning as data: what a choice may say, which one runs a problem, when its sweep is planned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from assay.errors import BadInput
 from assay.plan import make_plan
 from assay.records.plan import Plan, Request
 from assay.records.tuning import Choice, ShapeClass, TuningFile
-from assay.tuning import Problem, choose, table
+from assay.tuning import Problem, choose
 from tests.report_fixtures import (
     choice,
     make_request,
@@ -22,6 +22,11 @@ from tests.report_fixtures import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def table(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+    """Choices as an index of kernels carries them."""
+    return [made.model_dump(mode="json") for made in choices]
 
 
 def file_of(*choices: Choice) -> TuningFile:

@@ -124,6 +124,7 @@ class TestDecision:
         failing = verdict(claim(0.85, *terms))
         assert failing.status is Status.NOT_REPRODUCED
         assert "middle over rival of other not run" in failing.explanation
+        assert failing.explanation.startswith("The worst of the 1 of 2 terms that have a figure is")
 
     def test_earlier_evidence_is_judged_by_its_own_rule(self) -> None:
         found = verdict(claim(0.85), judging=b.judging())

@@ -24,8 +24,14 @@
 // Shared memory: a ring of STAGES slots of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
 // consumer through which its tile leaves; the pattern's tables; a queue of tiles; mbarriers.
 //
+// Each slot has a full barrier for each consumer. A consumer meets only its own tiles' steps: it may come to a slot
+// whose last copy, for the other's tile, has not landed yet. A parity tells a phase only from the one before it; on a
+// barrier that both used, it would take an earlier phase's end for its own and read too soon. On its own barrier, it
+// has seen every phase.
+//
 // Tiles come from a counter in the workspace, set to zero before the launch: their lengths vary by chance, and a fixed
-// share would leave the unlucky CTA a fifth behind. Tiles run down a group of GROUP_M block rows, then to the next column.
+// share would leave the unlucky CTA a fifth behind. Tiles run down a group of GROUP_M block rows, then to the next
+// column.
 //
 // Requires: m, n % 128 == 0, k % BLOCK_K == 0, 16-byte aligned pointers, a workspace of 4 bytes, sm_90a, and
 // patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
@@ -81,7 +87,7 @@ struct Config {
   static constexpr int kOffsetTables = kOffsetOut + kConsumers * kOutBytes;
   static constexpr int kOffsetQueue = kOffsetTables + kTableBytes;
   static constexpr int kOffsetBarriers = kOffsetQueue + kQueue * 16;
-  static constexpr int kSharedBytes = kOffsetBarriers + 8 * (2 * kStages + 2 * kQueue);
+  static constexpr int kSharedBytes = kOffsetBarriers + 8 * ((kConsumers + 1) * kStages + 2 * kQueue);
 
   static_assert(kOffsetQueue % 16 == 0, "a place of the queue is one 16-byte word");
   static_assert(kBlockK % kTileK == 0, "a block of A must be whole steps of 64 columns");
@@ -124,9 +130,11 @@ struct Shared {
   __device__ __forceinline__ uint32_t out(int consumer) const {
     return base + Config::kOffsetOut + consumer * Config::kOutBytes;
   }
-  __device__ __forceinline__ uint32_t full(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
-  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
-  __device__ __forceinline__ uint32_t queue_full(int place) const { return full(2 * Config::kStages + place); }
+  __device__ __forceinline__ uint32_t full(int consumer, int slot) const {
+    return base + Config::kOffsetBarriers + (consumer * Config::kStages + slot) * 8;
+  }
+  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kConsumers, slot); }
+  __device__ __forceinline__ uint32_t queue_full(int place) const { return empty(Config::kStages + place); }
   __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
   __device__ __forceinline__ Published* queue() const {
     return reinterpret_cast<Published*>(memory + Config::kOffsetQueue);
@@ -242,9 +250,9 @@ __device__ __forceinline__ Tile tile_at(const Problem& p, const Shared& shared, 
 }
 
 // One thread.
-__device__ __forceinline__ void copy_step(const Shared& shared, int slot, const CUtensorMap* map_a,
+__device__ __forceinline__ void copy_step(const Shared& shared, int consumer, int slot, const CUtensorMap* map_a,
                                           const CUtensorMap* map_b, int block_a, int block_b, int step) {
-  const uint32_t full = shared.full(slot);
+  const uint32_t full = shared.full(consumer, slot);
   sm90::barrier_expect(full, Config::kStageBytes);
   sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, block_a * Config::kTileM, full, sm90::kEvictNormal);
 #pragma unroll
@@ -282,6 +290,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   Tile tile = tile_at(p, shared, index);
   int inner = inner_of(tile, 0);
   int first_step = 0;
+  int consumer = 0;  // whose tile this is: they take turns
   while (index < p.tiles) {
     const int next_index = __shfl_sync(kAll, pending, 0);
     pending = ticket();
@@ -306,17 +315,18 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         for (int step = 0; step < Config::kStepsPerBlock; ++step) {
           sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
           if (lane == 0) {
-            copy_step(shared, ring.slot, map_a, map_b, block_a_here, block_b_here, step);
+            copy_step(shared, consumer, ring.slot, map_a, map_b, block_a_here, block_b_here, step);
           }
           ring.advance();
         }
       }
     }
+    consumer = (consumer + 1) % Config::kConsumers;
     index = next_index;
     tile = next;
     inner = next_inner;
   }
-  for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+  for (int i = 0; i < Config::kConsumers; ++i) {
     publish(tile, first_step, -1);
   }
 }
@@ -396,14 +406,13 @@ __device__ __forceinline__ Published take(const Shared& shared, int place, uint3
 
 // One warpgroup: every other tile of the queue.
 __device__ __forceinline__ void consume(const Shared& shared, int consumer, const CUtensorMap* map_c) {
+  uint32_t parities = 0;  // a bit a slot: of the next phase of this consumer's barrier there
   for (int number = consumer;; number += Config::kConsumers) {
     const Published tile = take(shared, number % Config::kQueue, number / Config::kQueue & 1);
     if (tile.steps < 0) {
       break;
     }
-    Ring ring;
-    ring.slot = tile.first_step % Config::kStages;
-    ring.parity = tile.first_step / Config::kStages & 1;
+    int slot = tile.first_step % Config::kStages;
     Sums sums;
 #pragma unroll
     for (int half = 0; half < Config::kHalves; ++half) {
@@ -417,16 +426,17 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
     sm90::pin(sums[1]);
 #pragma unroll 1
     for (int step = 0; step < tile.steps; ++step) {
-      sm90::barrier_wait(shared.full(ring.slot), ring.parity);
+      sm90::barrier_wait(shared.full(consumer, slot), parities >> slot & 1);
+      parities ^= 1u << slot;
       sm90::products_begin();
-      multiply_step(sums, shared.a(ring.slot), shared.b(ring.slot));
+      multiply_step(sums, shared.a(slot), shared.b(slot));
       sm90::products_commit();
       if (step > 0) {
         sm90::products_wait<1>();  // the step before: its slot is free
         release(shared.empty(last_slot));
       }
-      last_slot = ring.slot;
-      ring.advance();
+      last_slot = slot;
+      slot = slot + 1 == Config::kStages ? 0 : slot + 1;
     }
     sm90::products_wait<0>();
     sm90::pin(sums[0]);
@@ -450,7 +460,9 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     sm90::prefetch_map(&map_b);
     sm90::prefetch_map(&map_c);
     for (int slot = 0; slot < Config::kStages; ++slot) {
-      sm90::barrier_init(shared.full(slot), 1);
+      for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+        sm90::barrier_init(shared.full(consumer, slot), 1);
+      }
       sm90::barrier_init(shared.empty(slot), 4);  // the warps of the one consumer that reads it
     }
     for (int place = 0; place < Config::kQueue; ++place) {

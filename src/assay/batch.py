@@ -115,5 +115,5 @@ def _forget_others(items: Sequence[Item], folder: Path) -> None:
     """Remove what no measurement of the finished batch rests on any more."""
     wanted = {item.kept(folder) for item in items}
     for path in folder.iterdir():
-        if path not in wanted:
+        if path not in wanted and not path.is_dir():  # a folder is no record of ours
             path.unlink()

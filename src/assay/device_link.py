@@ -41,6 +41,10 @@ class DeviceJobFailed(CheckFailed):
     """The device side ended with an error; the message ends with its last words."""
 
 
+class NoMemory(MissingEnvironment):
+    """A container's limit on memory ended the only job of a row."""
+
+
 def source_root() -> Path:
     """The directory that holds the ``assay`` package."""
     return Path(__file__).resolve().parents[1]
@@ -126,7 +130,7 @@ def run_device_row(
             results |= {number: result for number, result in found.items() if result is not None}
             if silent := [file for file in left if file.number not in results]:
                 if ended.outcome.out_of_memory and len(row) == 1:
-                    raise MissingEnvironment(ended.sentence(silent[0]))
+                    raise NoMemory(ended.sentence(silent[0]))
                 # The first without a word is the one that it died of.
                 again = not under and ended.outcome.exit_code != MALFORMED
                 lost = silent[:1] if again else silent

@@ -5,7 +5,7 @@ from pathlib import Path
 from assay import build as building
 from assay.compiling import compiler_place
 from assay.config import load_catalog
-from assay.errors import CheckFailed
+from assay.errors import BadInput, CheckFailed
 from assay.io import write_record
 from assay.operator_kernels import kernel_entries, offered
 from assay.progress import say
@@ -19,12 +19,16 @@ INDEX = "kernels.json"
 def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> KernelSet:
     """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
 
-    A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
-    MissingEnvironment (no compiler), CheckFailed (nothing compiled).
+    A kernel that does not compile is left out, and named. Raises BadInput (unknown target, or no
+    folder can be made), MissingEnvironment (no compiler), CheckFailed (nothing compiled).
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
     arch = catalog.targets[target].arch
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{output}: no folder can be made there: {error.strerror}") from error
     place = compiler_place(root, runtime)
     builds: dict[str, tuple[BuildRecord, Path]] = {}
     for named in offered(catalog, target):

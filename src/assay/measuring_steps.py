@@ -5,7 +5,7 @@ start of the device side, and writes a folder. To add one: paths, items, ``_batc
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,9 +35,22 @@ from assay.records.sanitizer import SanitizerRecord
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
+from assay.side_evidence import (
+    PATIENCE_S,
+    failed_cheats,
+    failed_operators,
+    failed_profile,
+    failed_sanitizer,
+    failed_stopwatch,
+    told,
+    told_of_all,
+)
 
 M = TypeVar("M", CorrectnessRecord, BenchmarkRecord, ProfileRecord, ProgramRecord, StopwatchRecord)
 """Records that are measured in batches; each names its GPU."""
+S = TypeVar("S", ProfileRecord, StopwatchRecord)
+T = TypeVar("T", CheatsRecord, SanitizerRecord, OperatorsRecord)
+"""Records beside the figures, in batches and alone."""
 
 
 class MeasuringSteps:
@@ -122,7 +135,8 @@ class MeasuringSteps:
         def profile(jobs: Sequence[Job], into: Sequence[Path]) -> Results[ProfileRecord]:
             return profile_arms(place, jobs, uuid)
 
-        self._batch(target, "profile", items, ProfileRecord, profile)
+        told = self._told_of_all(target, profile, ProfileRecord, failed_profile, patience_s=None)
+        self._batch(target, "profile", items, ProfileRecord, told)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
@@ -138,16 +152,16 @@ class MeasuringSteps:
             binaries = self._binaries(target, comparison)
             job = measure.stopwatch_job(catalog, target, comparison, binaries, gate)
             items.append(self._item(target, comparison, job, path, sha256_file(gate_path)))
-        self._batch(target, "stopwatch", items, StopwatchRecord)
+        row = row_at(self._runner(target), StopwatchRecord)
+        told = self._told_of_all(target, row, StopwatchRecord, failed_stopwatch)
+        self._batch(target, "stopwatch", items, StopwatchRecord, told)
 
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
         path = evidence.cheats_path(target)
         if not self._take_over(target, path):
             job = measure.cheats_job(self.dag.catalog, target)
-            record = run_device_job(self._runner(target), job, CheatsRecord)
-            self._same_gpu(target, record.gpu_uuid)
-            write_record(record, self.run_dir / path)
+            self._tell(target, path, job, CheatsRecord, failed_cheats)
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
@@ -157,9 +171,7 @@ class MeasuringSteps:
             builds = {job.id: self._binary(job.id, job.arch) for job in jobs}
             names = self._comparisons(target)
             job = measure.sanitizer_job(self.dag.catalog, target, names, builds)
-            record = run_device_job(self._runner(target), job, SanitizerRecord)
-            self._same_gpu(target, record.gpu_uuid)
-            write_record(record, self.run_dir / path)
+            self._tell(target, path, job, SanitizerRecord, failed_sanitizer)
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
@@ -168,9 +180,7 @@ class MeasuringSteps:
             jobs = self.dag.operator_builds(target)
             builds = {job.id: self._binary(job.id, job.arch) for job in jobs}
             job = operators_job(self.dag.catalog, target, builds)
-            record = run_device_job(self._runner(target), job, OperatorsRecord)
-            self._same_gpu(target, record.gpu_uuid)
-            write_record(record, self.run_dir / path)
+            self._tell(target, path, job, OperatorsRecord, failed_operators)
 
     def _runner(self, target: str) -> Place:
         """Where GPU jobs run."""
@@ -247,6 +257,52 @@ class MeasuringSteps:
         )
         # Of a batch without a single item, too, the workflow expects the folder.
         (self.run_dir / target / stage).mkdir(parents=True, exist_ok=True)
+
+    def _told_of_all(
+        self,
+        target: str,
+        measure: Measure[S],
+        record: type[S],
+        failed: Callable[[Job, str, str], S],
+        patience_s: float | None = PATIENCE_S,
+    ) -> Measure[S]:
+        """A batch of which nothing fails the step; ``failed``: of job, GPU and sentence."""
+        uuid = self._platform(target).device.gpu.uuid
+        return told_of_all(
+            measure,
+            record,
+            lambda found: self._same_gpu(target, found.gpu_uuid),
+            lambda job, sentence: failed(job, uuid, sentence),
+            measured=self._is_measured(target),
+            patience_s=patience_s,
+        )
+
+    def _tell(
+        self,
+        target: str,
+        path: str,
+        job: Job,
+        record: type[T],
+        failed: Callable[[Job, str, str], T],
+    ) -> None:
+        """A lone measurement that does not fail the step; ``failed`` as for _told_of_all."""
+        uuid = self._platform(target).device.gpu.uuid
+
+        def attempt() -> T:
+            found = run_device_job(self._runner(target), job, record)
+            self._same_gpu(target, found.gpu_uuid)
+            return found
+
+        found = told(
+            attempt,
+            lambda sentence: failed(job, uuid, sentence),
+            measured=self._is_measured(target),
+        )
+        write_record(found, self.run_dir / path)
+
+    def _is_measured(self, target: str) -> bool:
+        """Whether the figures of a target are there."""
+        return (self.run_dir / target / "benchmark").is_dir()
 
     def _binary(self, artifact: str, arch: str) -> tuple[BuildRecord, Path]:
         record = read_record(BuildRecord, self.run_dir / evidence.build_path(artifact, arch))

@@ -9,11 +9,13 @@ of its own.
 import csv
 import io
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.deadline import deadline, left_until
 from assay.device_link import DeviceJobFailed, device_environment, run_device_row
 from assay.errors import CheckFailed, MissingEnvironment
 from assay.progress import say
@@ -21,6 +23,10 @@ from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
 
+PATIENCE_S = 360.0
+"""Most seconds of all arms: each that hangs in a start of its own takes from the others behind."""
+TOGETHER_S = 240.0
+ALONE_S = 60.0
 PERMISSION_ERROR = "ERR_NVGPUCTRPERM"
 SECTIONS = (
     "SpeedOfLight",
@@ -76,8 +82,10 @@ def profile_arms(
 ) -> list[ProfileRecord | CheckFailed]:
     """Profile the arm that each job names; a refusal by the driver is a status, not an error.
 
-    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read.
+    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read, and for one
+    that hung or that no time was left for.
     """
+    end = time.monotonic() + PATIENCE_S
     ncu = place.ncu()
     if ncu is None:
         detail = f"Nsight Compute (ncu) is not installed on {place.runtime.describe()}"
@@ -87,7 +95,7 @@ def profile_arms(
     if together and left:
         say(f"profile: {left} of {len(jobs)} arms get a start of their own")
     return [
-        together[number] if number in together else _alone(place, ncu, job, gpu_uuid)
+        together[number] if number in together else _alone(place, ncu, job, gpu_uuid, end)
         for number, job in enumerate(jobs)
     ]
 
@@ -97,7 +105,8 @@ def _together(
 ) -> dict[int, ProfileRecord]:
     """The arms, by number, that one start profiled beyond doubt; all, when the driver refuses."""
     try:
-        profiled = _under_ncu(place, ncu, jobs)
+        with deadline(TOGETHER_S):
+            profiled = _under_ncu(place, ncu, jobs)
     except (CheckFailed, MissingEnvironment) as error:
         say(f"profile: not in one start: {error}")
         return {}
@@ -122,11 +131,12 @@ def _together(
 
 
 def _alone(
-    place: Place, ncu: str, job: dict[str, Any], gpu_uuid: str
+    place: Place, ncu: str, job: dict[str, Any], gpu_uuid: str, end: float
 ) -> ProfileRecord | CheckFailed:
-    """One arm under a start of its own."""
+    """One arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
     try:
-        profiled = _under_ncu(place, ncu, [job])
+        with deadline(min(ALONE_S, left_until(end))):
+            profiled = _under_ncu(place, ncu, [job])
     except MissingEnvironment as error:
         return _record(job, gpu_uuid, "unsupported", _tail(str(error)))
     except CheckFailed as error:

@@ -98,6 +98,8 @@ class SanitizerSection:
 def alarms(evidence: Evidence) -> Iterator[str]:
     """What must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
     for target, record in evidence.cheats.items():
+        if record.status == "failed":
+            yield f"On {target} kernels that cheat could not be tried: {record.detail}."
         free = [c for c in record.cheats if c.meant is not None and not c.caught_by]
         if holes := [fmt.words(c.name) for c in free if not _failed(c)]:
             yield f"On {target} the checks let kernels that cheat through: {', '.join(holes)}."
@@ -109,6 +111,8 @@ def alarms(evidence: Evidence) -> Iterator[str]:
                 "they catch proves nothing."
             )
     for target, watched in evidence.sanitizers.items():
+        if watched.status == "failed":
+            yield f"On {target} compute-sanitizer came to no result: {watched.detail}."
         for control in watched.controls:
             if not control.caught:
                 yield (
@@ -212,7 +216,9 @@ def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:
         sections.append(
             CheatsSection(
                 target=target,
-                summary=(
+                summary=f"None was tried to its end: {record.detail}."
+                if record.status == "failed"
+                else (
                     f"Of {len(cheats)} kernels that cheat, {caught} are caught on this GPU, "
                     f"{meant} of them by the check that is meant for them{honest}."
                 ),

@@ -1,10 +1,11 @@
 """The report's account of PyTorch's operators: what was tried of each, and how it went."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import report_format as fmt
 from assay.evidence import Evidence, operators_path
-from assay.records.operators import OperatorOutcome
+from assay.records.operators import OperatorOutcome, OperatorsRecord
 from assay.report_claims import Link, link
 
 
@@ -28,6 +29,8 @@ class OperatorsSection:
 
     target: str
     torch: str
+    failure: str
+    """Why none was tried to its end, or nothing."""
     seconds: str
     rows: tuple[OperatorRow, ...]
     link: Link
@@ -38,26 +41,48 @@ def operator_sections(evidence: Evidence) -> tuple[OperatorsSection, ...]:
     return tuple(
         OperatorsSection(
             target=target,
-            torch=record.torch,
+            torch=record.torch or "",
+            failure=record.detail if record.status == "failed" else "",
             seconds=fmt.duration(record.seconds),
-            rows=tuple(_row(outcome) for outcome in record.operators),
+            rows=(*(_row(evidence, o) for o in record.operators), *_untold(evidence, record)),
             link=link(f"evidence/{operators_path(target)}"),
         )
         for target, record in evidence.operators.items()
     )
 
 
-def _row(outcome: OperatorOutcome) -> OperatorRow:
+def _untold(evidence: Evidence, record: OperatorsRecord) -> Iterator[OperatorRow]:
+    """A row for each kernel that was to be tried and of which the record says nothing."""
+    if record.status == "failed":
+        return
+    told = {outcome.variant for outcome in record.operators}
+    planned = {plan.target: plan.operators for plan in evidence.plan.targets}
+    for variant in planned.get(record.target, ()):
+        if variant not in told:
+            why = "The record says nothing of it."
+            if not _binaries(evidence, variant):
+                why = "It did not compile."
+            yield OperatorRow(fmt.NOTHING, variant, fmt.NOTHING, False, "not tried", why, "")
+
+
+def _binaries(evidence: Evidence, variant: str) -> set[str]:
+    """SHA-256 of what was compiled of a variant."""
+    found = (build for (name, _), build in evidence.builds.items() if name == variant)
+    return {build.artifact.sha256 for build in found if build.artifact is not None}
+
+
+def _row(evidence: Evidence, outcome: OperatorOutcome) -> OperatorRow:
     checks = "; ".join(
         f"{fmt.words(check.name)}{'' if check.passed else ' FAILED'}: {check.detail}"
         for check in outcome.checks
     )
+    same = outcome.binary_sha256 in _binaries(evidence, outcome.variant)
     return OperatorRow(
         operator=f"torch.ops.assay.{outcome.operator}",
         variant=outcome.variant,
         dtype=outcome.dtype,
-        passed=outcome.status == "passed",
-        status=outcome.status,
+        passed=outcome.status == "passed" and same,
+        status=outcome.status if same else f"{outcome.status}, by another binary than this run's",
         checks=checks or outcome.detail,
         sha256=outcome.binary_sha256,
     )

@@ -108,6 +108,13 @@ def _lines(
             if overall
             else ""
         )
+    if taken := timings.taken_up(evidence, steps):
+        least = fmt.duration(sum(record.seconds for record in taken))
+        yield (
+            f"{len(taken)} of the benchmarks {'was' if len(taken) == 1 else 'were'} finished by an "
+            "earlier start of this run, which was interrupted. What that took (by their own "
+            f"records, {least}; the start did more) stands in none of these sums."
+        )
     for planned in evidence.plan.targets:
         earlier = timings.earlier_work(evidence, planned.target)
         if planned.provision.kind == "recorded" and earlier:

@@ -34,7 +34,6 @@ class ChoiceRow:
     confirmed: bool
     ratio: str
     interval: str | None
-    rival: str
     sentence: str
     why: str
     comparison: str
@@ -69,7 +68,6 @@ def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:
         confirmed=outcome.standing is sweeps.Standing.CONFIRMED,
         ratio=fmt.quantity(ratio.value(), "ratio") if ratio else fmt.NOTHING,
         interval=fmt.interval(ratio.interval()) if ratio else None,
-        rival=outcome.rival_variant or fmt.NOTHING,
         sentence=outcome.sentence,
         why=choice.why,
         comparison=_anchor(choice),

@@ -165,6 +165,9 @@ def _outcome(case: Case, choice: Choice) -> Outcome:
     summaries = {rival: measured.summary for rival, measured in ratios.items()}
     objection = _objection(own, margin)
     standing, rival = decide(summaries, margin)
+    untimed = [arm for arm in lacking if _is_right(case, target, name, arm)]
+    if objection is None and standing is Standing.CONFIRMED and untimed:
+        objection = f"{', '.join(untimed)} gave the right output and has no usable time"
     if objection is not None:
         standing = Standing.CANNOT_TELL
     told = [_sentence(standing, rivals[rival], summaries[rival], margin, objection)]
@@ -194,6 +197,12 @@ def _rivals(case: Case, choice: Choice) -> Iterator[Arm]:
         same = arm.workload == own.workload and arm.variant != own.variant
         if same and arch in case.catalog.variants[arm.variant].archs:
             yield arm
+
+
+def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:
+    """Whether an arm passed the gate, so that only its time is missing: it may be the fastest."""
+    gate = case.evidence.correctness.get((target, comparison))
+    return gate is not None and any(a.arm == arm and a.status == "correct" for a in gate.arms)
 
 
 def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[Standing, str]:

@@ -223,6 +223,18 @@ def gpu_work(evidence: Evidence, steps: Iterable[StepTiming]) -> dict[str, GpuWo
     return {target: total for target, parts in work.items() if (total := total_work(parts))}
 
 
+def taken_up(evidence: Evidence, steps: Iterable[StepTiming]) -> list[BenchmarkRecord]:
+    """Benchmarks that this run measured in a start of which no timing was kept."""
+    steps = [step for step in steps if step.stage is Stage.BENCHMARK]
+    left = []
+    for target in sorted(measured_here(evidence.plan)):
+        records = benchmarks_of(evidence, target)
+        mine = [step for step in steps if step.arguments.get("target") == target]
+        made = {id(record) for step in mine for record in _made_by(step, records)}
+        left += [record for record in records if mine and id(record) not in made]
+    return left
+
+
 def own_work(record: BenchmarkRecord) -> GpuWork | None:
     """What was GPU work of one benchmark by its own clock, which starts behind the imports."""
     return _work([record], record.seconds) if record.seconds > 0 else None

@@ -1,24 +1,12 @@
 """Which configuration of a kernel runs a problem. Pure, and nothing but the standard library.
 
 Host and device share it: a choice is a mapping with the fields of
-``assay.records.tuning.Choice``, as ``table`` lists them and as JSON carries them to a Python
-without pydantic or PyYAML.
+``assay.records.tuning.Choice``, as JSON carries them to a Python without pydantic or PyYAML.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-
-class _Record(Protocol):
-    """What ``table`` asks of a choice's record."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
-
-
-def table(choices: Iterable[_Record]) -> list[dict[str, Any]]:
-    """Records as plain mappings, ready for JSON and for ``choose``."""
-    return [choice.model_dump(mode="json") for choice in choices]
+from typing import Any
 
 
 @dataclass(frozen=True)

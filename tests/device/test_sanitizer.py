@@ -293,3 +293,35 @@ class TestLaunch:
         outcome, calls = self.launched(monkeypatch, spec, FakeDriver(fails_at=2))
         assert "CUresult 700" in outcome["error"]
         assert len(calls) == 2
+
+
+def test_when_the_time_of_all_is_up_no_start_is_begun(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitizer, "BUDGET_S", -1.0)
+    record = run({})
+    assert not (tmp_path / "calls").exists()
+    assert {run.status for run in record.runs} == {"failed"}
+    assert all("not begun" in run.detail for run in record.runs)
+    assert not any(control.caught for control in record.controls)
+
+
+def test_a_start_gets_no_more_than_what_is_left_for_all(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitizer, "BUDGET_S", 0.5)
+    (tmp_path / "compute-sanitizer").write_text(
+        FAKE.format(python=sys.executable).replace(
+            'tool = arguments[arguments.index("--tool") + 1]', "import time; time.sleep(30)"
+        )
+    )
+    record = run({})
+    assert {run.status for run in record.runs} == {"failed"}
+    assert any("stopped after" in run.detail for run in record.runs)
+
+
+def test_a_result_that_was_cut_off_is_no_result(run, monkeypatch):
+    monkeypatch.setattr(sanitizer.json, "loads", _cut_off)
+    record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": clean(),
+                  "theirs": clean()})  # fmt: skip
+    assert {run.status for run in record.runs} == {"failed"}
+
+
+def _cut_off(text):
+    raise ValueError("cut off")

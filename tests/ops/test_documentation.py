@@ -20,6 +20,8 @@ def test_the_example_runs_as_written(tmp_path, monkeypatch):
     exec(compile(example, "docs/pytorch.md", "exec"), names)
     assert torch.equal(names["c"], names["b"])  # a is the identity
     assert len(example.splitlines()) == 5
+    compiled = torch.compile(torch.ops.assay.bsr_gemm, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(*names["parts"], names["b"]), names["c"])
 
 
 def test_every_operator_is_described():

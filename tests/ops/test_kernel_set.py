@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.ops import kernel_set
-from assay.ops.kernel_set import Call, find, load, missing, only
+from assay.ops.kernel_set import INDEX, Call, find, load, missing, only
 from tests.ops.helpers import write_set
 
 HOPPER, ADA = (9, 0), (8, 9)
@@ -58,6 +58,26 @@ class TestLoading:
         del document["kernels"][0]["sha256"]
         (tmp_path / "kernels.json").write_text(json.dumps(document))
         with pytest.raises(ValueError, match="lacks or misstates something: KeyError"):
+            load(tmp_path)
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda index: index.pop("target"),
+            lambda index: index.pop("choices"),
+            lambda index: index.update(kernels=None),
+            lambda index: index["choices"][0].pop("variant"),
+            lambda index: index["choices"][0]["shapes"].pop("n_most"),
+            lambda index: index["choices"][0]["shapes"].update(n_least=None),
+        ],
+    )
+    def test_an_index_that_lacks_something(self, tmp_path, spoil):
+        """Said by load, not by the first call on a GPU."""
+        path = write_set(tmp_path, {"variant": "one"}, choices=[choice("one", 1, 9)]) / INDEX
+        index = json.loads(path.read_text())
+        spoil(index)
+        path.write_text(json.dumps(index))
+        with pytest.raises(ValueError, match=r"kernels\.json: lacks or misstates something"):
             load(tmp_path)
 
     def test_paths_lie_in_the_folder(self, tmp_path):

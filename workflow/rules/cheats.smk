@@ -5,6 +5,8 @@ rule cheats:
         f"{RUN}/{{target}}/cheats.json",
     log:
         f"{LOGS}/{{target}}/cheats.log",
+    # Short, and a machine unfit to measure shows here: before the stages that take minutes.
+    priority: 1
     conda:
         "../envs/host.yaml"
     resources:

@@ -6,6 +6,8 @@ rule operators:
         f"{RUN}/{{target}}/operators.json",
     log:
         f"{LOGS}/{{target}}/operators.log",
+    # Short, and a machine unfit to measure shows here: before the stages that take minutes.
+    priority: 1
     conda:
         "../envs/host.yaml"
     resources:

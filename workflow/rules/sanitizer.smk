@@ -6,6 +6,8 @@ rule sanitizer:
         f"{RUN}/{{target}}/sanitizer.json",
     log:
         f"{LOGS}/{{target}}/sanitizer.log",
+    # Short, and a machine unfit to measure shows here: before the stages that take minutes.
+    priority: 1
     conda:
         "../envs/host.yaml"
     resources:

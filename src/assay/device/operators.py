@@ -15,6 +15,8 @@ from assay.device.zygote import Note, run_child
 from assay.ops import Kernel, KernelSet, only
 from assay.ops.kernel_set import kernel_of
 
+BUDGET_S = 270.0
+"""Of all processes together."""
 DEADLINE_S = 120.0
 """A child that is not done by then hangs: Inductor's first compilation takes some seconds."""
 INDUCTOR, TRACED = "inductor", "aot_eager"
@@ -68,15 +70,18 @@ def _together(chosen: Sequence[Case], target: str, note: Note) -> list[Json]:
     return outcomes
 
 
-def _in_child(chosen: Sequence[Case], target: str, choice: Choice) -> list[Json] | Json:
-    """Outcomes of cases from one fresh process; the one outcome of all where it died."""
+def _in_child(chosen: Sequence[Case], target: str, choice: Choice, end: float) -> list[Json] | Json:
+    """Outcomes of cases from one fresh process; the one outcome of all where it died.
+
+    ``end``: the monotonic time by which it is stopped.
+    """
 
     def work(note: Note) -> Json:
         if chosen[0].device != "cpu":
             open_cuda(choice)
         return {"outcomes": _together(chosen, target, note)}
 
-    child = run_child(work, DEADLINE_S)
+    child = run_child(work, max(0.0, min(DEADLINE_S, end - time.monotonic())))
     if child.value is not None:
         outcomes: list[Json] = child.value["outcomes"]
         return outcomes
@@ -88,9 +93,10 @@ def run_operators(job: Job, choice: Choice, device: str = DEVICE) -> Json:
     """The OperatorsRecord. Kernels share a process; where it dies, each gets one of its own."""
     began = time.monotonic()
     chosen = cases(kernels_of(job), device)
-    outcomes = _in_child(chosen, job.target.id, choice) if chosen else []
+    end = began + BUDGET_S
+    outcomes = _in_child(chosen, job.target.id, choice, end) if chosen else []
     if not isinstance(outcomes, list):
-        alone = [_in_child([case], job.target.id, choice) for case in chosen]
+        alone = [_in_child([case], job.target.id, choice, end) for case in chosen]
         outcomes = [found[0] if isinstance(found, list) else found for found in alone]
     return {
         "schema": "assay/operators/1",

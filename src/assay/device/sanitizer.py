@@ -5,6 +5,7 @@ nobody else's. Several starts run at a time: nothing here is timed. A tool that 
 a status; a tool whose control kernel it does not catch is named, for it would catch nothing else.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -47,6 +48,8 @@ SEED = 1
 SMALL = 512
 """Largest extent of a problem whose operation has no small shapes of its own."""
 DEADLINE_S = LAUNCH_DEADLINE_S + 60.0
+BUDGET_S = 240.0
+"""Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
 ERROR_EXIT = 99
 MESSAGES = 5
 """First messages of a tool that are kept; the counts are of all."""
@@ -190,6 +193,7 @@ class Sanitizer:
 
     def __init__(self, tools: Tools, folder: Path) -> None:
         self._tools, self._folder = tools, folder
+        self._end = time.monotonic() + BUDGET_S
         self._slots: SimpleQueue[int] = SimpleQueue()
         for slot in range(WORKERS):
             self._slots.put(slot)
@@ -201,11 +205,16 @@ class Sanitizer:
         path.write_text(json.dumps({**spec, "result": str(result)}), encoding="utf-8")
         slot = self._slots.get()
         try:
-            words = _run(command_line(self._tools, tool, log, slot, path))
+            left = self._end - time.monotonic()
+            if left <= 0:
+                late = f"not begun: all starts together had {BUDGET_S:.0f} s"
+                return Found(None, 0, ()), {"error": late, "launches": []}
+            command = command_line(self._tools, tool, log, slot, path)
+            words = _run(command, min(DEADLINE_S, left))
         finally:
             self._slots.put(slot)
         found = parse_log(log.read_text(errors="replace") if log.is_file() else "")
-        if result.is_file():
+        with contextlib.suppress(OSError, ValueError):  # none, or cut off where it was stopped
             return found, dict(json.loads(result.read_text(encoding="utf-8")))
         return found, {"error": words or "ended without a result", "launches": []}
 
@@ -235,18 +244,18 @@ class Sanitizer:
         }
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(command: Sequence[str], deadline_s: float = DEADLINE_S) -> str:
     """Run to the end, or to the deadline; the last words of its output."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
     try:
-        output = process.communicate(timeout=DEADLINE_S)[0]
+        output = process.communicate(timeout=deadline_s)[0]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return f"stopped after {DEADLINE_S:.0f} s"
+        return f"stopped after {deadline_s:.0f} s"
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

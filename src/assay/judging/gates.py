@@ -1,5 +1,7 @@
 """Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
 
+from collections.abc import Iterator
+
 from assay.judging.base import Case, Failure, not_run, show
 from assay.records.claims import NotRun, Term
 from assay.records.measurements import (
@@ -7,6 +9,7 @@ from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
     CorrectnessRecord,
+    Turn,
 )
 from assay.records.verdicts import Status
 from assay.records.workloads import Comparison, Workload
@@ -112,6 +115,9 @@ def gate_record(
     if problem is not None:
         return not_run(NotRun.RUN_FAILED, problem, paths)
     workload = case.catalog.workloads[facts[0].workload]
+    if not any(turn.checked for turn in _turns(record, arm)):
+        text = f"No output of {facts[0].variant} (arm {arm}) was checked while it was timed."
+        return not_run(NotRun.RUN_FAILED, text, paths)
     error = _worst_timed_error(record, arm, workload)
     if error is not None:
         text = f"The output of {facts[0].variant} (arm {arm}) was wrong while it was timed: {error}"
@@ -159,19 +165,23 @@ def _mismatch(
 
 def _worst_timed_error(record: BenchmarkRecord, arm: str, workload: Workload) -> str | None:
     """What is wrong with the outputs checked among the timed launches, or None."""
-    errors = [
-        turn.relative_error
-        for process in record.processes
-        for block in process.blocks
-        for turn in block.turns
-        if turn.checked and turn.arm == arm
-    ]
+    errors = [turn.relative_error for turn in _turns(record, arm) if turn.checked]
     if any(error is None for error in errors):
         return "a checked output has no finite error"
     worst = max((error for error in errors if error is not None), default=0.0)
     if worst <= workload.relative_tolerance:
         return None
     return f"relative error {show(worst)}, tolerated {show(workload.relative_tolerance)}"
+
+
+def _turns(record: BenchmarkRecord, arm: str) -> Iterator[Turn]:
+    return (
+        turn
+        for process in record.processes
+        for block in process.blocks
+        for turn in block.turns
+        if turn.arm == arm
+    )
 
 
 def _facts(arms: tuple[ArmFacts, ...], arm: str) -> ArmFacts | None:

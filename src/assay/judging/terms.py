@@ -110,7 +110,10 @@ def _judge_bounds(
         worst = worst_of(figures, lowest)
         result = decided(case, answer, claim, worst, first.decision)
         name = _name_of(terms, worst)
-        begin = f"The worst of {len(terms)} terms is {name}."
+        given = f"{len(terms)} terms"
+        if len(figures) < len(terms):
+            given = f"the {len(figures)} of {len(terms)} terms that have a figure"
+        begin = f"The worst of {given} is {name}."
         if name != first.name:
             begin = f"{begin} What decides is {first.name}."
     text = f"{begin} {result.explanation} All terms: {named}."

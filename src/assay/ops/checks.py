@@ -42,17 +42,10 @@ def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> No
             f"{name}_col_idx vectors; they have {values.dim()}, {row_ptr.dim()} and "
             f"{col_idx.dim()} dimensions"
         )
-    for part, tensor in (("row_ptr", row_ptr), ("col_idx", col_idx)):
-        if tensor.dtype != torch.int32:
-            raise TypeError(
-                f"{name}_{part} is {tensor.dtype}; the kernels read torch.int32, which .int() gives"
-            )
-        _contiguous(f"{name}_{part}", tensor)
+    _check_pattern_arrays(f"{name}_", row_ptr, col_idx)
     _contiguous(f"{name}_values", values)
     if values.dtype not in NAMES and values.dtype not in REFERENCE_ONLY:
         raise TypeError(f"{name}_values is {values.dtype}, which no kernel multiplies")
-    if row_ptr.shape[0] < 1:
-        raise ValueError(f"{name}_row_ptr is empty; it holds one entry more than block rows")
     if values.shape[1] < 1 or values.shape[2] < 1:
         raise ValueError(f"{name}_values has blocks of {values.shape[1]} x {values.shape[2]}")
     if values.shape[0] != col_idx.shape[0]:
@@ -61,8 +54,73 @@ def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> No
         )
 
 
+def _check_pattern_arrays(prefix: str, row_ptr: Tensor, col_idx: Tensor) -> None:
+    """The index arrays, but for what stands in them."""
+    for part, tensor in (("row_ptr", row_ptr), ("col_idx", col_idx)):
+        if tensor.dim() != 1:
+            raise ValueError(f"{prefix}{part} must be a vector; it has {tensor.dim()} dimensions")
+        if tensor.dtype != torch.int32:
+            raise TypeError(
+                f"{prefix}{part} is {tensor.dtype}; the kernels read torch.int32, which .int() "
+                "gives"
+            )
+        _contiguous(f"{prefix}{part}", tensor)
+    if row_ptr.shape[0] < 1:
+        raise ValueError(f"{prefix}row_ptr is empty; it holds one entry more than block rows")
+
+
 def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Shape:
     """The arguments of bsr_gemm. Raises ValueError or TypeError with one sentence."""
+    _check_operands(a_values, a_row_ptr, a_col_idx, b)
+    k, block = b.shape[0], a_values.shape[2]
+    if k % block != 0:
+        raise ValueError(f"b has {k} rows, which is no whole number of blocks {block} wide")
+    m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
+    return Shape(m, b.shape[1], k, output_dtype(b.dtype))
+
+
+def check_transposed(
+    a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
+) -> Shape:
+    """The arguments of bsr_gemm_transposed. Raises ValueError or TypeError with one sentence."""
+    _check_operands(a_values, a_row_ptr, a_col_idx, b)
+    rows, block = (a_row_ptr.shape[0] - 1) * a_values.shape[1], a_values.shape[2]
+    if b.shape[0] != rows:
+        raise ValueError(f"b has {b.shape[0]} rows, a {rows}: A^T B needs as many of both")
+    if k < 0 or k % block != 0:
+        raise ValueError(f"k is {k}, which is no whole number of blocks {block} wide")
+    return Shape(k, b.shape[1], rows, output_dtype(b.dtype))
+
+
+def check_sampled(
+    left: Tensor, right: Tensor, row_ptr: Tensor, col_idx: Tensor, block_rows: Any, block_cols: Any
+) -> None:
+    """The arguments of bsr_sampled. Raises ValueError or TypeError with one sentence."""
+    _check_pattern_arrays("", row_ptr, col_idx)
+    _together({"left": left, "right": right, "row_ptr": row_ptr, "col_idx": col_idx})
+    if left.dim() != 2 or right.dim() != 2:
+        raise ValueError(
+            f"left and right must be matrices; they have {left.dim()} and {right.dim()} dimensions"
+        )
+    if left.dtype != right.dtype:
+        raise TypeError(f"left is {left.dtype}, right {right.dtype}: they must be alike")
+    if left.dtype == FP8 or (left.dtype not in NAMES and left.dtype not in REFERENCE_ONLY):
+        raise TypeError(f"left is {left.dtype}, which has no gradient here")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"left has {left.shape[1]} columns, right {right.shape[1]}")
+    if block_rows < 1 or block_cols < 1:
+        raise ValueError(f"blocks are {block_rows} x {block_cols}")
+    rows = (row_ptr.shape[0] - 1) * block_rows
+    if left.shape[0] != rows:
+        raise ValueError(f"left has {left.shape[0]} rows, the pattern {rows}")
+    if right.shape[0] % block_cols != 0:
+        raise ValueError(
+            f"right has {right.shape[0]} rows, which is no whole number of blocks {block_cols} wide"
+        )
+
+
+def _check_operands(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> None:
+    """A in BSR beside a dense B, but for their extents."""
     check_bsr("a", a_values, a_row_ptr, a_col_idx)
     _together({"a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx, "b": b})
     if b.dim() != 2:
@@ -77,11 +135,6 @@ def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
             )
     else:
         _contiguous("b", b)
-    k, block = b.shape[0], a_values.shape[2]
-    if k % block != 0:
-        raise ValueError(f"b has {k} rows, which is no whole number of blocks {block} wide")
-    m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
-    return Shape(m, b.shape[1], k, output_dtype(b.dtype))
 
 
 def check_bsr_bsr(

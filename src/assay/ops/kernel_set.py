@@ -99,13 +99,30 @@ def load(folder: str | Path) -> KernelSet:
         raise ValueError(f"{index}: cannot be read: {error}") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError(f"{index}: is not a {SCHEMA} document")
-    loaded = KernelSet(
-        target=document["target"],
-        kernels=tuple(kernel_of(entry, Path(folder)) for entry in document["kernels"]),
-        choices=tuple(document["choices"]),
-    )
+    try:
+        loaded = KernelSet(
+            target=document["target"],
+            kernels=tuple(kernel_of(entry, Path(folder)) for entry in document["kernels"]),
+            choices=tuple(document["choices"]),
+        )
+        for choice in loaded.choices:  # now rather than in the first call that asks for it
+            choose([choice], _example(choice))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{index}: lacks or misstates something: {error!r}") from error
     _loaded[:] = [loaded, *(earlier for earlier in _loaded if earlier != loaded)]
     return loaded
+
+
+def _example(choice: dict[str, Any]) -> Problem:
+    """A problem that a choice is for, so that choosing looks at each of its fields."""
+    names = ("target", "operation", "dtype", "block_rows", "block_cols")
+    shapes = choice["shapes"]
+    return Problem(
+        **{name: choice[name] for name in names},
+        n=shapes["n_least"],
+        blocks_per_row=shapes["blocks_least"],
+        ragged=bool(shapes["ragged"]),
+    )
 
 
 def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:

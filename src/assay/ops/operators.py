@@ -14,7 +14,15 @@ from typing import Any
 import torch
 
 from assay.ops import reference
-from assay.ops.checks import FP8, Shape, Tensor, check_bsr_bsr, check_gemm
+from assay.ops.checks import (
+    FP8,
+    Shape,
+    Tensor,
+    check_bsr_bsr,
+    check_gemm,
+    check_sampled,
+    check_transposed,
+)
 from assay.ops.launch import kernel_for, launch
 
 BSR = "Tensor {0}_values, Tensor {0}_row_ptr, Tensor {0}_col_idx"
@@ -71,10 +79,12 @@ def _transposed(
     a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
 ) -> Tensor:
     """By a kernel that takes A^T's blocks where one is loaded, else by the matrix library."""
-    _check_transposed(a_values, a_row_ptr, b, k)
-    arrays = reference.transposed(a_values, a_row_ptr, a_col_idx, k // a_values.shape[2])
+    shape = check_transposed(a_values, a_row_ptr, a_col_idx, b, k)
+    block_cols = k // a_values.shape[2]
+    if a_values.device.type == "cpu":
+        reference.check_pattern(a_row_ptr, a_col_idx, block_cols)
+    arrays = reference.transposed(a_values, a_row_ptr, a_col_idx, block_cols)
     if a_values.device.type == "cuda":
-        shape = check_gemm(*arrays, b)
         kernel, _ = kernel_for("bsr_gemm", shape.n, *arrays[:2])
         if kernel is not None and not _is_zero(shape, a_values):
             return launch(kernel, (*arrays, b), shape)
@@ -82,29 +92,25 @@ def _transposed(
 
 
 def _transposed_fake(
-    a_values: Tensor, a_row_ptr: Tensor, _a_col_idx: Tensor, b: Tensor, k: Any
+    a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
 ) -> Tensor:
-    _check_transposed(a_values, a_row_ptr, b, k)
-    return b.new_empty((k, b.shape[1]))
-
-
-def _check_transposed(a_values: Tensor, a_row_ptr: Tensor, b: Tensor, k: Any) -> None:
-    rows = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
-    if b.shape[0] != rows or k % a_values.shape[2] != 0:
-        raise ValueError(
-            f"b has {b.shape[0]} rows, a {rows}; k is {k}, blocks of a {a_values.shape[2]} wide"
-        )
+    shape = check_transposed(a_values, a_row_ptr, a_col_idx, b, k)
+    return a_values.new_empty((shape.m, shape.n), dtype=shape.dtype)
 
 
 def _sampled(
     left: Tensor, right: Tensor, row_ptr: Tensor, col_idx: Tensor, rows: Any, cols: Any
 ) -> Tensor:
+    check_sampled(left, right, row_ptr, col_idx, rows, cols)
+    if left.device.type == "cpu":
+        reference.check_pattern(row_ptr, col_idx, right.shape[0] // cols)
     return reference.sampled(left, right, row_ptr, col_idx, rows, cols)
 
 
 def _sampled_fake(
-    left: Tensor, _right: Tensor, _row_ptr: Tensor, col_idx: Tensor, rows: Any, cols: Any
+    left: Tensor, right: Tensor, row_ptr: Tensor, col_idx: Tensor, rows: Any, cols: Any
 ) -> Tensor:
+    check_sampled(left, right, row_ptr, col_idx, rows, cols)
     return left.new_empty((col_idx.shape[0], rows, cols))
 
 

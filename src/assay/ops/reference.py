@@ -46,13 +46,13 @@ def product(values: Tensor, row_ptr: Tensor, col_idx: Tensor, b: Tensor) -> Tens
     check_pattern(row_ptr, col_idx, b.shape[0] // block_cols)
     grid_rows, n = row_ptr.shape[0] - 1, b.shape[1]
     result = b.new_zeros((grid_rows, block_rows, n), dtype=output_dtype(b.dtype))
-    strips = _wide(b).reshape(-1, block_cols, n)
+    strips = _wide(b).reshape(b.shape[0] // block_cols, block_cols, n)
     blocks, columns = _wide(values), col_idx.long()
     for row, (begin, end) in enumerate(itertools.pairwise(row_ptr.tolist())):
         if begin == end:
             continue
         left = blocks[begin:end].transpose(0, 1).reshape(block_rows, -1)
-        result[row] = left @ strips[columns[begin:end]].reshape(-1, n)
+        result[row] = left @ strips[columns[begin:end]].reshape(left.shape[1], n)
     return result.reshape(grid_rows * block_rows, n)
 
 

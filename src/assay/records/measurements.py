@@ -203,7 +203,7 @@ class ProgramRecord(Record):
     telemetry: Telemetry
 
 
-MetricStatus = Literal["collected", "permission_denied", "unsupported", "not_installed"]
+MetricStatus = Literal["collected", "permission_denied", "unsupported", "not_installed", "failed"]
 
 
 class ProfileRecord(Record):
@@ -277,6 +277,13 @@ class CheatOutcome(Record):
     """Whether ``meant`` is among ``caught_by``; of the honest kernel, whether nothing is."""
     timed_run: str
 
+    @model_validator(mode="after")
+    def _meant_is_what_caught_it(self) -> "CheatOutcome":
+        caught = self.meant in self.caught_by if self.meant else not self.caught_by
+        if self.as_meant and not caught:
+            raise ValueError(f"{self.name} is as meant, but what caught it says otherwise")
+        return self
+
 
 class CheatsRecord(Record):
     """Every cheat on one GPU."""
@@ -286,6 +293,18 @@ class CheatsRecord(Record):
     gpu_uuid: str
     recorded_at: str
     cheats: tuple[CheatOutcome, ...]
+    status: Literal["collected", "failed"] = "collected"
+    """``failed``: none was tried to its end, and ``detail`` says why."""
+    detail: str = ""
+
+    @model_validator(mode="after")
+    def _collected_beside_an_honest_one(self) -> "CheatsRecord":
+        if self.status == "failed":
+            if self.cheats:
+                raise ValueError("the record is failed but holds cheats")
+        elif not {True, False} <= {cheat.meant is None for cheat in self.cheats}:
+            raise ValueError("collected, but without cheats or without the honest kernel")
+        return self
 
 
 class Inspection(Record):

@@ -51,9 +51,17 @@ class SanitizerRecord(Record):
     target: Identifier
     gpu_uuid: str
     recorded_at: str
-    status: Literal["collected", "not_installed"]
+    status: Literal["collected", "not_installed", "failed"]
     detail: str
     version: str | None
     controls: tuple[SanitizerControl, ...]
     runs: tuple[Sanitized, ...]
     seconds: Measurable
+
+    @model_validator(mode="after")
+    def _tools_were_shown_their_controls(self) -> "SanitizerRecord":
+        if unproved := {run.tool for run in self.runs} - {one.tool for one in self.controls}:
+            raise ValueError(f"no control for {', '.join(sorted(unproved))}")
+        if self.status != "collected" and self.runs:
+            raise ValueError(f"the record is {self.status} but holds findings")
+        return self

@@ -1,12 +1,21 @@
 """The host as a runtime: no container, the caller's own machine."""
 
 import os
+import secrets
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from assay.errors import MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import Outcome, Task
+
+GRACE_S = 5.0
+"""Seconds between asking a process to end and ending it."""
+MARK = "ASSAY_TASK"
+"""Variable that tells a task's processes from all others, whatever session or parent they have."""
 
 
 class HostRuntime:
@@ -19,16 +28,17 @@ class HostRuntime:
         return "the host itself"
 
     def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
-        """Run ``task``; it is ended when this process is interrupted."""
+        """Run ``task``; it and all that it started are ended when this process is interrupted."""
         if image is not None:
             raise ValueError("the host runs no images")
         inherited = dict(os.environ) if task.inherit else {}
         inherited.setdefault("PATH", os.environ.get("PATH", os.defpath))
+        mark = secrets.token_hex(8)
         try:
             process = subprocess.Popen(
                 task.command,
                 cwd=task.directory,
-                env={**inherited, **task.environment},
+                env={**inherited, **task.environment, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -45,7 +55,28 @@ class HostRuntime:
                 for line in process.stdout:
                     on_line(line.rstrip("\n"))
                 return Outcome(exit_code=process.wait(), image_id=None)
-            finally:
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait()
+            except BaseException:
+                _end(process, mark)
+                raise
+
+
+def _end(process: "subprocess.Popen[str]", mark: str) -> None:
+    """Ask a task's processes to end, and see to it that they do.
+
+    One that not even a kill ends, for a driver holds it, is left to itself.
+    """
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _marked(mark):
+            with suppress(OSError):
+                os.kill(pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Processes that were started with this mark in their environment, or forked from such."""
+    wanted = f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)
