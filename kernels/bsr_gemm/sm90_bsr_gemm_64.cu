@@ -466,6 +466,21 @@ __device__ __forceinline__ void release(const Shared& shared, int consumer, int 
   }
 }
 
+// One warpgroup: whether all of its warps say so. They must go the same way: fences of products and waits for them
+// are instructions of the whole warpgroup, and each warp sees a barrier's phase end in its own time.
+__device__ __forceinline__ bool all_warps(bool said, int consumer) {
+  uint32_t all;
+  asm volatile(
+      "{\n.reg .pred mine, all;\n"
+      "setp.ne.u32 mine, %1, 0;\n"
+      "bar.red.and.pred all, %2, 128, mine;\n"
+      "selp.u32 %0, 1, 0, all;\n}\n"
+      : "=r"(all)
+      : "r"(static_cast<uint32_t>(said)), "r"(1 + consumer)
+      : "memory");
+  return all != 0;
+}
+
 // One warp: its 16 rows of a block row of C. `panel` is the panel of the consumer's memory that comes next.
 __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], const Shared& shared, int consumer,
                                            int& panel, const CUtensorMap* map_c, int row, int column) {
@@ -516,7 +531,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     bool held = false;  // the last block's slots are not given back yet
 #pragma unroll 1
     for (int i = 0; i < blocks; ++i) {
-      if (!sm90::barrier_ready(shared.full_a(consumer, ring.slot), ring.parity)) {
+      if (!all_warps(sm90::barrier_ready(shared.full_a(consumer, ring.slot), ring.parity), consumer)) {
         // The next block may be many columns away, and the ring of B too short for all of them while a slot is held.
         if (held) {
           sm90::products_wait<0>();

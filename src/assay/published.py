@@ -1,12 +1,28 @@
 """What belongs to the repository: its published reports and the public keys it trusts."""
 
+import base64
+import json
 from pathlib import Path
 
 
 def published_reports(root: Path) -> list[Path]:
-    """Report directories that belong to the repository, newest name first."""
+    """Report directories that belong to the repository, the one signed last first."""
     folder = root / "reports" / "published"
-    return sorted((path.parent for path in folder.glob("*/manifest.json")), reverse=True)
+    found = sorted((path.parent for path in folder.glob("*/manifest.json")), reverse=True)
+    return sorted(found, key=_signed_at, reverse=True)
+
+
+def _signed_at(report: Path) -> str:
+    """When a report says it was signed; nothing has verified it yet, and nothing but order follows.
+
+    Empty where the attestation cannot be read: whoever verifies the report will say why.
+    """
+    try:
+        envelope = json.loads((report / "attestation.json").read_bytes())
+        created = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["created"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return created if isinstance(created, str) else ""
 
 
 def trusted_keys(root: Path) -> list[Path]:

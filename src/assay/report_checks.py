@@ -176,7 +176,8 @@ def _agreement_row(one: Agreement, limit: float) -> AgreementRow:
     standing = f"differ by more than {fmt.percent(limit)}" if one.beyond(limit) else "agree"
     if one.nvbench_ms is None:
         missing = f"NVBench: {fmt.words(one.nvbench_status)}"
-        missing += f" ({one.detail})" if one.detail else ""
+        # What follows an error's first line is advice to whoever debugs; the record has it.
+        missing += f" ({one.detail.splitlines()[0]})" if one.detail else ""
         standing = f"{standing}; {missing}" if compared else missing
     pair = (one.events_clock_mhz, one.nvbench_clock_mhz)
     clocks = " / ".join(fmt.NOTHING if mhz is None else f"{mhz:.0f}" for mhz in pair)

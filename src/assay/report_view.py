@@ -287,11 +287,17 @@ def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
     }
     for name in sorted(names):
         protocol = catalog.protocols[name]
+        filled = protocol.turn_min_ms and f", or {fmt.number(protocol.turn_min_ms)} ms,"
+        settled = protocol.settle_ms and (
+            f"before each, {fmt.number(protocol.settle_ms)} ms of the same arm that do not count; "
+        )
+        timer = "CUDA events" if protocol.timer == "events" else "CUDA events round graphs"
         yield Fact(
             name,
             f"{protocol.processes} fresh processes; {protocol.blocks} randomised ABBA blocks in "
-            f"each; two turns of {protocol.samples} launches an arm and block; {protocol.l2} L2; "
-            f"CUDA events. Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
+            f"each; two turns of {protocol.samples} launches{filled or ''} an arm and block; "
+            f"{settled or ''}{protocol.l2} L2; {timer}. "
+            f"Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
             f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "
             f"than {fmt.percent(protocol.warmup_stable_fraction)}. NVML every "
             f"{fmt.number(protocol.telemetry_interval_ms)} ms. "

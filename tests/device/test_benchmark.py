@@ -43,6 +43,10 @@ def runner(prepare=honest, rules=None):
     return run
 
 
+def samples(turns):
+    return sum(len(turn["times_ms"]) for turn in turns)
+
+
 def measure(prepare=honest, sensor=None, arms=ARMS, rules=None):
     rules = rules or protocol()
     return measure_processes(
@@ -93,6 +97,26 @@ class TestWholeRecord:
         assert errors
         assert all(1e-4 < error < 5e-3 for error in errors)  # bfloat16's rounding, and no more
         validated("Process", measured.processes[0])
+
+    def test_what_settles_the_clock_is_launched_and_not_counted(self):
+        numbers = []
+
+        def counting(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                numbers.append(arm.id)
+                return out.copy_(oracle(inputs))
+
+            return Prepared(launch, out)
+
+        short = runner(counting)(ARMS, 0, lambda _: None)
+        launched = len(numbers)
+        long = runner(counting, protocol(settle_ms=20.0))(ARMS, 0, lambda _: None)
+        assert len(numbers) - launched > launched
+        counts = [sum(map(samples, process["blocks"])) for process in (short, long)]
+        assert counts[0] == counts[1]
+        assert long["wrong"] == {}
 
     def test_orders_differ_between_processes(self):
         rules = protocol(processes=4)

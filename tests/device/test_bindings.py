@@ -1,8 +1,10 @@
 """assay.device.bindings: argument order, digests, refusals. The launchers are C, compiled here."""
 
 import ctypes
+import gc
 import shutil
 import subprocess
+import weakref
 
 import pytest
 import torch
@@ -53,6 +55,18 @@ def artifact(tmp_path_factory):
 
 
 class TestBind:
+    def test_what_the_launcher_reads_lives_as_long_as_the_launch(self, artifact):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        values = weakref.ref(inputs.tensors["b"])
+        variant = make_arm("k", inputs.workload, "kernel").variant
+        prepared = bind(load_launcher(artifact, "launch", 4), variant, inputs, lambda: 77)
+        del inputs
+        gc.collect()
+        assert values() is not None
+        del prepared
+        gc.collect()
+        assert values() is None
+
     def test_arguments_arrive_in_the_order_of_the_abi(self, artifact):
         inputs = make_inputs(bsr_workload(), "cpu", 1)
         variant = make_arm("k", inputs.workload, "kernel").variant

@@ -10,14 +10,17 @@ from assay.device.clocks import Clocks
 from assay.device.stopwatch import (
     MAX_LEAD_MS,
     MAX_SAMPLES,
+    MAX_SETTLING,
     CudaStopwatch,
     Keep,
     Timing,
     lead_ms,
+    settle,
+    settling_launches,
     turn_samples,
     warm_up,
 )
-from tests.device.helpers import protocol
+from tests.device.helpers import HostStopwatch, protocol
 
 
 class FakeCuda:
@@ -182,6 +185,23 @@ class TestLead:
 
     def test_is_bounded(self):
         assert lead_ms(50.0, 1.0, 10) == MAX_LEAD_MS
+
+
+class TestSettling:
+    def test_none_where_the_protocol_asks_for_none(self):
+        assert settling_launches(protocol(), 1.5) == 0
+
+        def launch():
+            pytest.fail("nothing is to be launched")
+
+        assert settle(HostStopwatch(), launch, 0, launch) == 0.0
+
+    def test_as_many_launches_as_fill_the_time(self):
+        assert settling_launches(protocol(settle_ms=100.0), 1.6) == 63
+        assert settling_launches(protocol(settle_ms=100.0), 500.0) == 1
+
+    def test_a_short_kernel_settles_for_a_bounded_number(self):
+        assert settling_launches(protocol(settle_ms=100.0), 0.001) == MAX_SETTLING
 
 
 class TestTurnSamples:

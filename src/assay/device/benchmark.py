@@ -13,7 +13,7 @@ from assay.device.oracles import Errors
 from assay.device.phases import Phases
 from assay.device.rounds import Rotating, Round, Single, Subject
 from assay.device.schedule import CONTROL, Slot, plan_blocks
-from assay.device.stopwatch import Stopwatch, WarmUp, warm_up
+from assay.device.stopwatch import Stopwatch, WarmUp, settle, warm_up
 from assay.device.zygote import Note
 
 TIME_DIGITS = 6
@@ -96,6 +96,11 @@ def _take_turn(
 ) -> Json:
     """One turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     round_, samples = ready.round, ready.warm.samples
+    with bench.phases.phase("turns"):
+        # No launch of a turn has this number: none of these is one that is checked.
+        settled_ms = settle(
+            bench.stopwatch, round_.launch, ready.warm.settling, lambda _: round_.before(-1)
+        )
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
     number, poisoned = source.randrange(samples), source.random() < 0.5
     keep = round_.start_turn(number if slot.checked else None, samples, poisoned)
@@ -121,6 +126,7 @@ def _take_turn(
         "checked": slot.checked,
         "relative_error": relative,
         "clock_mhz": timing.clock_mhz,
+        "settled_ms": settled_ms,
     }
 
 
@@ -151,11 +157,12 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         for turn in turns
     )
     warm_ms = sum(ready[arm.id].warm.gpu_ms for arm in arms)
+    settled_ms = sum(turn["settled_ms"] for turns in blocks for turn in turns)
     return {
         "arms": [_arm_facts(ready[arm.id]) for arm in arms],
         "blocks": blocks,
         "wrong": wrong,
-        "gpu_seconds": (timed_ms + warm_ms) / 1e3,
+        "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
         "timer": protocol.timer,
         "wall": bench.phases.record(),
     }

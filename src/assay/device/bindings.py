@@ -86,7 +86,8 @@ def bind(
     pointers = [inputs.tensors[name].data_ptr() for name in OPERANDS[_abi(variant)]]
     arguments = (*pointers, output.data_ptr(), w.m, w.n, w.k, workspace.data_ptr(), WORKSPACE_BYTES)
 
-    def launch(workspace: Tensor = workspace) -> Tensor:
+    # The launcher sees addresses only: who holds the launch holds the tensors behind them.
+    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
         check_status(launcher(*arguments, stream()), variant.id)
         return output
 

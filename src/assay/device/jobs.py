@@ -129,6 +129,7 @@ class Protocol:
     checked_turns: float
     timer: str = "events"
     turn_min_ms: float = 0.0
+    settle_ms: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -63,16 +63,29 @@ CONTROLS = """
     ret;
 }
 
-// The last sixteen threads leave before the barrier that the others wait at.
+// One thread of each warp waits at a barrier of lanes that it is not one of; then the last sixteen
+// threads go round the barrier that the others wait at. All have work left: threads that ended are
+// missed at no barrier.
 .visible .entry synccheck(.param .u64 out)
 {
-    .reg .pred %p<2>;
-    .reg .b32 %r<2>;
+    .reg .pred %p<3>;
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
     mov.u32 %r1, %tid.x;
+    and.b32 %r2, %r1, 31;
+    setp.gt.u32 %p2, %r2, 16;
+    @%p2 bra OUTSIDE;
+    bar.warp.sync 0x0000ffff;
+OUTSIDE:
     setp.ge.u32 %p1, %r1, 48;
-    @%p1 bra LEFT;
+    @%p1 bra ROUND;
     bar.sync 0;
-LEFT:
+ROUND:
+    ld.param.u64 %rd1, [out];
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd3, %rd2, %rd3;
+    st.global.u32 [%rd3], %r1;
     ret;
 }
 """

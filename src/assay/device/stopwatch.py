@@ -19,6 +19,8 @@ FLUSH_FACTOR = 2
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
 MAX_LEAD_MS = 20.0
+MAX_SETTLING = 512
+"""Launches that a turn settles for at most."""
 MAX_SAMPLES = 64
 """Launches a turn at most: a short kernel's turn must not fill the evidence with samples."""
 
@@ -139,6 +141,20 @@ def turn_samples(rules: Rules, median_ms: float) -> int:
     return max(rules.samples, min(MAX_SAMPLES, filling))
 
 
+def settling_launches(rules: Rules, median_ms: float) -> int:
+    """Launches that fill the protocol's time of settling; 0 where it asks for none."""
+    if rules.settle_ms <= 0 or median_ms <= 0:
+        return 0
+    return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))
+
+
+def settle(
+    stopwatch: Stopwatch, launch: Callable[[], Tensor], launches: int, before: Callable[[int], None]
+) -> float:
+    """Launch as a turn does, for the state the GPU gets into; returns the event time in ms."""
+    return sum(stopwatch.turn(launch, launches, before=before).times_ms) if launches else 0.0
+
+
 @dataclass(frozen=True)
 class WarmUp:
     """What warming an arm up took, and what it told."""
@@ -149,6 +165,8 @@ class WarmUp:
     """Lead for the arm's timed turns."""
     samples: int
     """Launches of each timed turn."""
+    settling: int
+    """Launches before each timed turn that are not counted."""
     first_s: float
     """Seconds that the first launch took on the host, compilation included."""
 
@@ -180,5 +198,5 @@ def warm_up(
         if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
             samples = turn_samples(rules, median)
             lead = lead_ms(statistics.median(hosts), median, samples)
-            return WarmUp(total, lead, samples, began - first)
+            return WarmUp(total, lead, samples, settling_launches(rules, median), began - first)
         previous = median

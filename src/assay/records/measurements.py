@@ -118,7 +118,7 @@ class Wall(Record):
     """First launches: compilation, loading of kernels, choice of algorithms."""
     warm_up: float
     turns: float
-    """Timed turns, L2 flushes and changes of contents included."""
+    """Timed turns, with what they settle in, L2 flushes and changes of contents."""
     checks: float
     """Comparing outputs with the oracle."""
     rest: float
@@ -139,7 +139,7 @@ class Process(Record):
     telemetry: Telemetry
     seconds: float
     gpu_seconds: float
-    """Sum of all timed and warm-up GPU work, as events measured it."""
+    """Sum of all launches, timed, warming up and settling, as events measured them."""
     timer: Literal["events", "graph"] = "events"
     """How the samples were taken, which a graph that can't be captured changes to events."""
     wall: Wall | None = None

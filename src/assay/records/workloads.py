@@ -168,6 +168,9 @@ class Protocol(Record):
     """Share of timed turns of which an output is compared with the oracle."""
     turn_min_ms: Annotated[float, Field(gt=0)] | None = None
     """Launches are added to ``samples`` until they fill this time (64 a turn at most)."""
+    settle_ms: Annotated[float, Field(gt=0)] | None = None
+    """Before each turn, launches of the same arm that are not counted fill this time, so that the
+    clock a power limit allows is the arm's own and not that of the arm before."""
 
 
 class ProtocolsFile(Record):
