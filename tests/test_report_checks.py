@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.agreement import agreements, nsight_ms
+from assay.agreement import agreements, nsight_clock_mhz, nsight_ms
 from assay.conduct import conduct_of
 from assay.config import Catalog, load_catalog
 from assay.evidence import (
@@ -119,7 +119,31 @@ class TestAgreement:
         assert "Of 2 arms with more than one, 1 disagree by more than 3.0" in section.note[0]
         assert [row.agrees for row in section.rows] == [True, False]
         assert section.rows[1].nvbench_off == "+5.0\N{NO-BREAK SPACE}%"
-        assert section.rows[0].clocks == "1698 / 1905"
+        assert section.rows[0].clocks == "1698 / 1905 / \N{EN DASH}"
+
+    def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
+        first, _ = agreements(evidence)
+        at_clock = replace(
+            first,
+            nsight_ms=first.events_ms and first.events_ms * 0.9,
+            nsight_clock_mhz=first.events_clock_mhz and first.events_clock_mhz / 0.9,
+            nvbench_ms=first.events_ms,
+        )
+        assert at_clock.nsight_off == pytest.approx(-0.1)
+        assert at_clock.nsight_cycles_off == pytest.approx(0.0)
+        assert at_clock.beyond(0.03) and at_clock.by_clock(0.03)
+        wrong = replace(at_clock, nsight_clock_mhz=first.events_clock_mhz)
+        assert wrong.beyond(0.03) and not wrong.by_clock(0.03)
+        unknown = replace(at_clock, nsight_clock_mhz=None)
+        assert unknown.nsight_cycles_off is None
+        assert unknown.beyond(0.03) and not unknown.by_clock(0.03)
+
+    def test_a_clock_is_taken_in_hertz_only(self, evidence: Evidence) -> None:
+        profile = evidence.profiles["h100", "demo_sweep", "bk32"]
+        name = "gpc__cycles_elapsed.avg.per_second"
+        in_hz = profile.model_copy(update={"metrics": {name: 1.5e9}, "units": {name: "hz"}})
+        assert nsight_clock_mhz(in_hz) == pytest.approx(1500.0)
+        assert nsight_clock_mhz(in_hz.model_copy(update={"units": {name: "Ghz"}})) is None
 
 
 class TestConduct:

@@ -48,6 +48,7 @@ METRICS = (
     "launch__occupancy_limit_registers",
     "launch__shared_mem_per_block",
     "smsp__cycles_active.avg",
+    "gpc__cycles_elapsed.avg.per_second",
 )
 """Metrics lifted from the raw page into the record; the whole page is kept beside them."""
 

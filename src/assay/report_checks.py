@@ -32,8 +32,10 @@ class AgreementRow:
     events: str
     nvbench: str
     nvbench_off: str
+    nvbench_cycles: str
     nsight: str
     nsight_off: str
+    nsight_cycles: str
     clocks: str
     standing: str
     agrees: bool | None
@@ -153,14 +155,16 @@ def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection 
         return None
     limit = catalog.judging.stopwatch_agreement
     beyond = sum(one.beyond(limit) for one in found)
+    clocks = sum(one.by_clock(limit) for one in found)
     held = sum(one.nvbench_off is not None or one.nsight_off is not None for one in found)
     return AgreementSection(
         note=(
             f"The same binaries by three stopwatches: this project's CUDA events, NVBench's cold "
             f"time, Nsight Compute's duration. Of {held} arms with more than one, {beyond} "
-            f"disagree by more than {fmt.percent(limit)}; none is averaged, and only the judged "
-            "column decides anything. Deviations are from our events in NVBench's own process, or "
-            "from the judged time where NVBench has none.",
+            f"disagree by more than {fmt.percent(limit)}, {clocks} of which agree in SM cycles: the "
+            "clock was another. No time is averaged, and only the judged column decides anything. "
+            "Deviations are from our events in NVBench's own process, or from the judged time where "
+            "NVBench has none.",
             "NVBench waits for the GPU between launches, so that a card under a power cap may run "
             "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
             "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
@@ -174,13 +178,15 @@ def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection 
 def _agreement_row(one: Agreement, limit: float) -> AgreementRow:
     compared = one.nvbench_off is not None or one.nsight_off is not None
     standing = f"differ by more than {fmt.percent(limit)}" if one.beyond(limit) else "agree"
+    if one.by_clock(limit):
+        standing += ", agree in cycles"
     if one.nvbench_ms is None:
         missing = f"NVBench: {fmt.words(one.nvbench_status)}"
         # What follows an error's first line is advice to whoever debugs; the record has it.
         missing += f" ({one.detail.splitlines()[0]})" if one.detail else ""
         standing = f"{standing}; {missing}" if compared else missing
-    pair = (one.events_clock_mhz, one.nvbench_clock_mhz)
-    clocks = " / ".join(fmt.NOTHING if mhz is None else f"{mhz:.0f}" for mhz in pair)
+    known = (one.reference_clock_mhz, one.nvbench_clock_mhz, one.nsight_clock_mhz)
+    clocks = " / ".join(fmt.NOTHING if mhz is None else f"{mhz:.0f}" for mhz in known)
     return AgreementRow(
         arm=one.arm,
         comparison=one.comparison,
@@ -189,13 +195,19 @@ def _agreement_row(one: Agreement, limit: float) -> AgreementRow:
         events=fmt.quantity(one.events_ms, "ms"),
         nvbench=fmt.quantity(one.nvbench_ms, "ms"),
         nvbench_off=_deviation(one.nvbench_off),
+        nvbench_cycles=_in_cycles(one.nvbench_cycles_off),
         nsight=fmt.quantity(one.nsight_ms, "ms"),
         nsight_off=_deviation(one.nsight_off),
-        clocks=clocks if any(mhz is not None for mhz in pair) else fmt.NOTHING,
+        nsight_cycles=_in_cycles(one.nsight_cycles_off),
+        clocks=clocks if any(mhz is not None for mhz in known) else fmt.NOTHING,
         standing=standing,
         agrees=not one.beyond(limit) if compared else None,
         link=link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
     )
+
+
+def _in_cycles(off: float | None) -> str:
+    return "" if off is None else f"{_deviation(off)} in cycles"
 
 
 def _deviation(off: float | None) -> str:
