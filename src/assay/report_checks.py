@@ -161,10 +161,10 @@ def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection 
         note=(
             f"The same binaries by three stopwatches: this project's CUDA events, NVBench's cold "
             f"time, Nsight Compute's duration. Of {held} arms with more than one, {beyond} "
-            f"disagree by more than {fmt.percent(limit)}, {clocks} of which agree in SM cycles: the "
-            "clock was another. No time is averaged, and only the judged column decides anything. "
-            "Deviations are from our events in NVBench's own process, or from the judged time where "
-            "NVBench has none.",
+            f"disagree by more than {fmt.percent(limit)}, {clocks} of which agree in SM cycles: "
+            "the clock was another. No time is averaged, and only the judged column decides "
+            "anything. Deviations are from our events in NVBench's own process, or from the "
+            "judged time where NVBench has none.",
             "NVBench waits for the GPU between launches, so that a card under a power cap may run "
             "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
             "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
