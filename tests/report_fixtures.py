@@ -56,7 +56,7 @@ from assay.records.platform import Device, Gpu, PlatformRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.tuning import Choice, TuningFile
 from assay.records.workloads import Comparison
-from assay.report import render
+from assay.report.render import render
 from assay.sign import sign
 
 REPOSITORY = Path(__file__).parent.parent

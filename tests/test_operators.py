@@ -22,7 +22,7 @@ from assay.records.kernels import OperatorKernel
 from assay.records.operators import CheckName, KernelSet, OperatorOutcome, OperatorsRecord
 from assay.records.plan import Plan
 from assay.records.tuning import Choice
-from assay.report_operators import operator_sections
+from assay.report.operators import operator_sections
 from tests import builders
 from tests.report_fixtures import make_request, provision
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay import steps as steps_module
 from assay.errors import BadInput
 from assay.evidence import load_evidence, target_paths
-from assay.figure_timings import StageRow, StepBar, where_the_time_went
 from assay.io import dump_record, read_record
 from assay.records.measurements import Wall
 from assay.records.plan import Plan
 from assay.records.timings import Stage, StepTiming, TimingsRecord
-from assay.report import render
+from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
+from assay.report.render import render
 from assay.timings import (
     GpuWork,
     benchmarks_of,
@@ -32,9 +32,9 @@ from assay.timings import (
     total_work,
     write_timing,
 )
+from tests.report.test_figures import Svg
+from tests.report.test_render import Page
 from tests.report_fixtures import provision, write_repository, write_run
-from tests.test_figures import Svg
-from tests.test_report import Page
 from tests.test_workflow import RULES
 
 ZERO = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

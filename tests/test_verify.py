@@ -18,7 +18,7 @@ from assay.manifest import build_manifest
 from assay.origin import origin_folder, target_paths
 from assay.records.measurements import BenchmarkRecord
 from assay.records.plan import Plan
-from assay.report import render, texts_of
+from assay.report.render import render, texts_of
 from assay.sign import load_or_create_signer, public_key_path, sign
 from assay.verify import Renderer, VerificationResult, verify
 from tests.report_fixtures import (

@@ -31,7 +31,7 @@ from assay.published import trusted_keys
 from assay.rebuild import check as check_rebuild
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
-from assay.report import texts_of
+from assay.report.render import texts_of
 from assay.request import Options, git_state, make_request, written_request
 from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec

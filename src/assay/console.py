@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.checks import NamedCheck
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan

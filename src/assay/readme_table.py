@@ -11,10 +11,10 @@ from pathlib import Path
 
 from assay.config import Catalog, load_catalog
 from assay.errors import BadInput
+from assay.formatting import interval, quantity
 from assay.io import read_record, read_text, write_bytes
 from assay.published import published_reports
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report_format import interval, quantity
 
 BEGIN = "<!-- results: begin (python -m assay.readme_table --write) -->"
 END = "<!-- results: end -->"

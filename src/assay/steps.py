@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay import build as building
-from assay import evidence, recorded, report, sign
+from assay import evidence, recorded, sign
 from assay.errors import AssayError
 from assay.evidence import load_evidence
 from assay.image import make_image
@@ -23,6 +23,7 @@ from assay.progress import leave_on_signals, say
 from assay.published import trusted_keys
 from assay.records.attestation import PipelineRecord
 from assay.records.images import ImageRecord, Role
+from assay.report.render import render, texts_of
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.timings import write_timing
@@ -89,7 +90,7 @@ class Steps(MeasuringSteps):
 
     def report(self) -> None:
         """Render the report directory; unsigned until ``sign``."""
-        report.render(self.root, self.run_dir, self.report_dir)
+        render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:
         """Manifest, attestation, public key."""
@@ -101,7 +102,7 @@ class Steps(MeasuringSteps):
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         request = self.dag.request
         renderer = Renderer(
-            lambda folder: report.texts_of(self.root, folder), request.commit, request.clean_tree
+            lambda folder: texts_of(self.root, folder), request.commit, request.clean_tree
         )
         result = verify_report(self.report_dir, keys, renderer=renderer)
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]

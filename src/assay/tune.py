@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.config import Catalog, load_catalog
 from assay.errors import BadInput, MissingEnvironment
 from assay.evidence import Evidence, load_evidence

@@ -4,9 +4,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay import figures
-from assay.figure_sweeps import Configuration, Panel, sweep_panels
-from assay.figures import ClaimPoint, RooflinePoint, SweepPoint, Traces, TraceSeries
+from assay.report import figures
+from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
+from assay.report.figures import ClaimPoint, RooflinePoint, SweepPoint, Traces, TraceSeries
 
 CLAIMS = (
     ClaimPoint("slow", 0.4, 0.39, 0.41, 0.926, 1.08, "not_reproduced", "607 → 243 TFLOP/s"),

@@ -2,7 +2,7 @@
 
 from assay.records.measurements import BenchmarkRecord
 from assay.records.workloads import Arm, Comparison
-from assay.report_measurements import rooflines
+from assay.report.measurements import rooflines
 from tests import builders as b
 
 

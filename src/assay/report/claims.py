@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay import figures, programs
-from assay import report_format as fmt
+from assay import formatting as fmt
+from assay import programs
 from assay.config import Catalog
 from assay.evidence import Evidence, program_path
 from assay.records.claims import Audit, Claim, Invocation, Program, Relation
 from assay.records.measurements import ProgramRecord
 from assay.records.verdicts import Status, Verdict
+from assay.report import figures
 
 AUDITED = (Status.CONSISTENT, Status.INCONSISTENT)
 RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.agreement import Agreement, agreements
 from assay.config import Catalog
 from assay.evidence import Evidence, cheats_path, sanitizer_path, stopwatch_path
 from assay.records.measurements import CheatOutcome
 from assay.records.sanitizer import Sanitized, SanitizerRecord
-from assay.report_claims import Link, link
+from assay.report.claims import Link, link
 
 CHECKS = {
     "timed_shape": "the first launch against the oracle",

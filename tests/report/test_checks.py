@@ -27,9 +27,9 @@ from assay.records.measurements import (
     StopwatchRecord,
 )
 from assay.records.sanitizer import SanitizerRecord
-from assay.report import render
-from assay.report_checks import agreement_section, alarms, cheats_sections, sanitizer_sections
-from assay.report_operators import operator_sections
+from assay.report.checks import agreement_section, alarms, cheats_sections, sanitizer_sections
+from assay.report.operators import operator_sections
+from assay.report.render import render
 from assay.side_evidence import failed_cheats, failed_operators, failed_sanitizer
 from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
 

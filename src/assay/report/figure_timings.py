@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from assay.figure_style import MUTED, SERIES, STYLE, inline_svg
+from assay.report.figure_style import MUTED, SERIES, STYLE, inline_svg
 
 HOST, ON_GPU = SERIES[0], SERIES[1]
 PALE = 0.4

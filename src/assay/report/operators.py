@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.evidence import Evidence, operators_path
 from assay.records.operators import OperatorOutcome, OperatorsRecord
-from assay.report_claims import Link, link
+from assay.report.claims import Link, link
 
 
 @dataclass(frozen=True)

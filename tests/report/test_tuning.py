@@ -7,13 +7,13 @@ import pytest
 
 from assay.config import load_catalog
 from assay.evidence import load_evidence
-from assay.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.records.tuning import ShapeClass
-from assay.report import texts_of
-from assay.report_tuning import shapes_in_words, tuning_section
+from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
+from assay.report.render import texts_of
+from assay.report.tuning import shapes_in_words, tuning_section
+from tests.report.test_figures import Svg
+from tests.report.test_render import Page
 from tests.report_fixtures import choice, signed_report, write_repository, write_tuning
-from tests.test_figures import Svg
-from tests.test_report import Page
 
 WHY = "A <reason> | with marks."
 

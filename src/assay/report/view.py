@@ -7,13 +7,13 @@ assay.sweeps, and from the pure functions of assay.stats; the templates hold no 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.config import Catalog
 from assay.evidence import Evidence
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
-from assay.report_checks import (
+from assay.report.checks import (
     AgreementSection,
     CheatsSection,
     SanitizerSection,
@@ -22,9 +22,9 @@ from assay.report_checks import (
     cheats_sections,
     sanitizer_sections,
 )
-from assay.report_claims import CommandRow, Fact, SourceSection, command_rows, source_sections
-from assay.report_images import ImageRow, image_rows
-from assay.report_machine import (
+from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
+from assay.report.images import ImageRow, image_rows
+from assay.report.machine import (
     PROFILE_COLUMNS,
     BuildRow,
     PlatformSection,
@@ -33,16 +33,16 @@ from assay.report_machine import (
     platform_sections,
     profile_rows,
 )
-from assay.report_measurements import (
+from assay.report.measurements import (
     ComparisonSection,
     Picture,
     bk_sweeps,
     comparison_sections,
     rooflines,
 )
-from assay.report_operators import OperatorsSection, operator_sections
-from assay.report_timings import TimingsSection, timings_section
-from assay.report_tuning import TuningSection, tuning_section
+from assay.report.operators import OperatorsSection, operator_sections
+from assay.report.timings import TimingsSection, timings_section
+from assay.report.tuning import TuningSection, tuning_section
 from assay.summary import Summary, summarise
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.config import load_catalog
 from assay.errors import BadInput
 from assay.evidence import (
@@ -29,7 +29,7 @@ from assay.origin import origin_folder
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
-from assay.report_view import ReportView, build_view
+from assay.report.view import ReportView, build_view
 from assay.timings import collect_timings
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from assay.figure_style import (
+from assay.report.figure_style import (
     BAND,
     INK,
     MUTED,

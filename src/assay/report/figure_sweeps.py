@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from assay.figure_style import MUTED, SERIES, STYLE, inline_svg
+from assay.report.figure_style import MUTED, SERIES, STYLE, inline_svg
 
 OURS, LIBRARY = SERIES[0], SERIES[1]
 ROW, HEAD, FOOT = 0.25, 0.34, 0.3

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.evidence import Evidence, runner_image_path, sbom_path, toolchain_image_path
 from assay.records.images import ImageBase, ImageRecord
-from assay.report_claims import Link, link
+from assay.report.claims import Link, link
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay import sweeps
 from assay.config import Catalog
 from assay.evidence import Evidence
-from assay.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.records.tuning import Choice, ShapeClass
-from assay.report_claims import Link, link
-from assay.report_measurements import Picture
+from assay.report.claims import Link, link
+from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
+from assay.report.measurements import Picture
 
 CAPTION = (
     "{target}: rates of stored blocks with their confidence intervals; axes do not start at zero. "

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assay import report as report_module
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.config import load_catalog
 from assay.errors import BadInput
 from assay.evidence import load_evidence
 from assay.judge import judge
-from assay.report import render
+from assay.report import render as report_module
+from assay.report.render import render
 from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run
 
 VOID = {"meta", "col", "br", "link", "img", "input", "hr"}

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay import timings
 from assay.evidence import Evidence, timings_path
-from assay.figure_timings import StageRow, StepBar, where_the_time_went
 from assay.records.timings import Stage, StepTiming
-from assay.report_claims import Link, link
-from assay.report_measurements import Picture
+from assay.report.claims import Link, link
+from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
+from assay.report.measurements import Picture
 from assay.timings import GpuWork, Span, StageTotal, Timeline
 
 CAPTION = (

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from assay import figures, roofline, stats
-from assay import report_format as fmt
+from assay import formatting as fmt
+from assay import roofline, stats
 from assay.conduct import Conduct, conduct_of
 from assay.config import Catalog
 from assay.evidence import (
@@ -20,7 +20,8 @@ from assay.records.measurements import (
     BenchmarkRecord,
 )
 from assay.records.targets import Target
-from assay.report_claims import Link, link
+from assay.report import figures
+from assay.report.claims import Link, link
 
 PROCESS_GAP_S = 0.3
 """Drawn between the traces of two processes, so that they read as two."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay import report_format as fmt
+from assay import formatting as fmt
 from assay.evidence import Evidence, build_path, platform_path, profile_path
 from assay.records.builds import BuildRecord
 from assay.records.measurements import ProfileRecord
 from assay.records.platform import PlatformRecord
-from assay.report_claims import Fact, Link, link
+from assay.report.claims import Fact, Link, link
 from assay.summary import BinaryMatch
 
 PROFILE_COLUMNS = (
