@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from assay.bundle import Contents, pack, source_files
-from assay.bundling import BundlePlan, make_bundle
 from assay.errors import BadInput, MissingEnvironment
 from assay.io import sha256_file
+from assay.make_bundle import BundlePlan, make_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -14,8 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from assay import __version__, console
-from assay.bundling import BundlePlan, make_bundle
-from assay.compiling import compiler_place
+from assay.compiler_place import compiler_place
 from assay.config import load_catalog
 from assay.console import err, say
 from assay.doctor import diagnose
@@ -25,6 +24,7 @@ from assay.image import make_image
 from assay.io import load_yaml, read_record
 from assay.kernel_set import make_kernel_set
 from assay.listing import claim_rows
+from assay.make_bundle import BundlePlan, make_bundle
 from assay.plan import make_plan
 from assay.progress import leave_on_signals
 from assay.published import trusted_keys

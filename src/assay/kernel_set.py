@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay import build as building
-from assay.compiling import compiler_place
+from assay.compiler_place import compiler_place
 from assay.config import load_catalog
 from assay.errors import BadInput, CheckFailed
 from assay.io import write_record

@@ -55,4 +55,4 @@ def test_a_bundle_runs_where_there_is_no_network(tmp_path: Path, toolchain: obje
     )  # fmt: skip
     assert "running with" in said
     assert (node / "source" / "reports" / "offline" / "attestation.json").is_file()
-    assert "compiling" not in said, "what was built beforehand was built again"
+    assert "compiler_place" not in said, "what was built beforehand was built again"
