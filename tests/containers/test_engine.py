@@ -254,7 +254,11 @@ class TestRemoval:
     def start_caller(self, engine: Bench) -> subprocess.Popen[str]:
         """Another process with a container that runs."""
         script = f"""
+            import signal
             from pathlib import Path
+            # Tests that were started in the background inherit that these are ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             from assay.runtimes.base import Task
             from assay.runtimes.choose import open_runtime
             from tests.containers.fixtures import record
