@@ -1,6 +1,7 @@
 """The published evidence, the README made from it, and the exported schemas."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,30 @@ def test_the_exported_schema_is_the_models(name: str) -> None:
     text = (ROOT / "workflow" / "schemas" / f"{name}.schema.json").read_text()
     assert text == schema_text(DOCUMENTS[name])
     assert json.loads(text)["additionalProperties"] is False
+
+
+def test_the_judged_table_of_the_kernels_is_that_of_the_report_it_names() -> None:
+    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
+    section = text.split("## Judged")[1].split("\n## ")[0]
+    named = re.search(r"reports/published/\w+", section)
+    assert named is not None
+    judged = json.loads((ROOT / named.group() / "verdicts.json").read_text())["verdicts"]
+    ours = {
+        (entry["measured"], *entry["ci90"]): entry["status"].replace("_", " ")
+        for entry in judged
+        if entry["source"] == "assay"
+    }
+    shown = re.findall(r"^\|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\].*? \| ([\w ]+)", section, re.M)
+    assert len(shown) == len(ours)
+    for *figures, status in shown:
+        digits = [len(figure.replace(".", "").lstrip("0")) for figure in figures]
+        fitting = [
+            of
+            for numbers, of in ours.items()
+            if all(
+                float(f"{number:.{count}g}") == float(figure)
+                for number, count, figure in zip(numbers, digits, figures, strict=True)
+            )
+        ]
+        assert len(fitting) == 1, figures
+        assert status.startswith(fitting[0])

@@ -5,7 +5,7 @@ start of the device side, and writes a folder. To add one: paths, items, ``_batc
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -93,14 +93,7 @@ class MeasuringSteps:
         paths = {c: evidence.benchmark_path(target, c) for c in self._comparisons(target)}
         if self._take_over_all(target, "benchmark", paths.values()):
             return
-        catalog, items = self.dag.catalog, []
-        for comparison, path in paths.items():
-            gate_path = self.run_dir / evidence.correctness_path(target, comparison)
-            gate = read_record(CorrectnessRecord, gate_path)
-            self._same_gpu(target, gate.gpu_uuid)
-            binaries = self._binaries(target, comparison)
-            job = measure.benchmark_job(catalog, target, comparison, binaries, gate)
-            items.append(self._item(target, comparison, job, path, sha256_file(gate_path)))
+        items = self._gated_items(target, paths, measure.benchmark_job)
         self._batch(target, "benchmark", items, BenchmarkRecord)
 
     def program(self, target: str) -> None:
@@ -144,14 +137,7 @@ class MeasuringSteps:
         paths = {c: evidence.stopwatch_path(target, c) for c in names}
         if self._take_over_all(target, "stopwatch", paths.values()):
             return
-        catalog, items = self.dag.catalog, []
-        for comparison, path in paths.items():
-            gate_path = self.run_dir / evidence.correctness_path(target, comparison)
-            gate = read_record(CorrectnessRecord, gate_path)
-            self._same_gpu(target, gate.gpu_uuid)
-            binaries = self._binaries(target, comparison)
-            job = measure.stopwatch_job(catalog, target, comparison, binaries, gate)
-            items.append(self._item(target, comparison, job, path, sha256_file(gate_path)))
+        items = self._gated_items(target, paths, measure.stopwatch_job)
         row = row_at(self._runner(target), StopwatchRecord)
         told = self._told_of_all(target, row, StopwatchRecord, failed_stopwatch)
         self._batch(target, "stopwatch", items, StopwatchRecord, told)
@@ -257,6 +243,23 @@ class MeasuringSteps:
         )
         # Of a batch without a single item, too, the workflow expects the folder.
         (self.run_dir / target / stage).mkdir(parents=True, exist_ok=True)
+
+    def _gated_items(
+        self, target: str, paths: Mapping[str, str], job_of: Callable[..., Job]
+    ) -> list[Item]:
+        """An item for each comparison, of the arms that its gate lets through.
+
+        ``job_of``: of catalog, target, comparison, binaries and the gate's record.
+        """
+        catalog, items = self.dag.catalog, []
+        for comparison, path in paths.items():
+            gate_path = self.run_dir / evidence.correctness_path(target, comparison)
+            gate = read_record(CorrectnessRecord, gate_path)
+            self._same_gpu(target, gate.gpu_uuid)
+            binaries = self._binaries(target, comparison)
+            job = job_of(catalog, target, comparison, binaries, gate)
+            items.append(self._item(target, comparison, job, path, sha256_file(gate_path)))
+        return items
 
     def _told_of_all(
         self,
