@@ -32,7 +32,7 @@ from assay.rebuild import check as check_rebuild
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.render import texts_of
-from assay.request import Options, git_state, make_request, written_request
+from assay.request import Options, default_signing_key, git_state, make_request, written_request
 from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
@@ -152,7 +152,7 @@ def reproduce(
         prebuilt=prebuilt,
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),
-        signing_key=signing_key or Path.home() / ".config" / "assay" / "signing_key.pem",
+        signing_key=signing_key or default_signing_key(),
         host_image=host_image,
     )
     request = make_request(ROOT, catalog, options)
@@ -311,7 +311,7 @@ def tune_target(
         prebuilt=None,
         recorded=(),
         keys=(),
-        signing_key=Path.home() / ".config" / "assay" / "signing_key.pem",
+        signing_key=default_signing_key(),
         host_image=False,
     )
     tuned = tune(ROOT, options, cores or os.cpu_count() or 1)

@@ -16,7 +16,7 @@ from assay.images.wheels import PYTHON as IMAGE_PYTHON
 from assay.io import read_record, write_bytes, write_record
 from assay.progress import say
 from assay.records.images import ImageRecord
-from assay.request import Options, git_state, make_request, written_request
+from assay.request import Options, default_signing_key, git_state, make_request, written_request
 from assay.run import only_run, run_workflow
 from assay.wheelhouse import fetch
 
@@ -59,7 +59,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
         prebuilt=None,
         recorded=(),
         keys=(),
-        signing_key=Path.home() / ".config" / "assay" / "signing_key.pem",
+        signing_key=default_signing_key(),
         host_image=False,
     )
     request = make_request(root, catalog, options)

@@ -27,6 +27,11 @@ from assay.runtimes.host import HostRuntime
 from assay.sign import load_or_create_signer
 
 
+def default_signing_key() -> Path:
+    """The private key of whoever runs this; made on first use."""
+    return Path.home() / ".config" / "assay" / "signing_key.pem"
+
+
 @dataclass(frozen=True)
 class Options:
     """The caller's wishes, defaults filled in."""
