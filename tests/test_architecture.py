@@ -34,8 +34,8 @@ STAGES = {
     "verify",
 }
 COMPOSITION = {
-    "cli", "compiler_place", "dag", "doctor", "kernel_set", "make_bundle", "measuring_steps",
-    "request", "run", "steps", "tune",
+    "cli", "compiler_place", "dag", "doctor", "kernel_set", "make_bundle", "measuring_parts",
+    "measuring_steps", "request", "run", "steps", "tune",
 }  # fmt: skip
 """Modules that put stages together; nothing else may know them."""
 STAGE_EXCEPTIONS = {

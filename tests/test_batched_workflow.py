@@ -6,26 +6,28 @@ judge; what is looked at here is which jobs it is given, in how many starts.
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assay.config import load_catalog
 from assay.errors import AssayError, CheckFailed
-from assay.io import dump_record, read_record, write_bytes, write_record
+from assay.io import dump_record, read_record, write_record
+from assay.plan import make_plan
+from assay.records.base import Record
 from assay.records.measurements import CheatsRecord, StopwatchRecord
 from assay.records.platform import PlatformRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.timings import StepTiming
+from assay.retry import outputs_to_retry
 from assay.run import run_workflow
-from tests.report_fixtures import JUDGING, PROTOCOLS, make_request, provision, write_run
+from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-CODE = ("Snakefile", "workflow", "profiles", "src", "requirements")
 RUN = "batches"
 NAMES = ("duel_a", "duel_b", "duel_c")
 STAND_IN = """#!{python}
-import json, os, shutil, sys
+import gzip, json, os, shutil, sys
 from pathlib import Path
 
 folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
@@ -42,82 +44,14 @@ for job, name in zip(jobs, names):
         output.with_name(output.name + ".failure.json").write_text('{{"message": "it is bad"}}')
         code = 1
     else:
-        if job["task"] in ("cheats", "sanitize", "operators"):
+        found = list((folder / "records" / job["task"]).glob(f"{{name or job['task']}}.json*"))
+        if not found:
             os.kill(os.getpid(), 11)
-        source = next((folder / "records" / job["task"]).glob(f"{{name}}.json*")).read_bytes()
-        if source[:2] != b"\\x1f\\x8b":
-            import gzip
+        source = found[0].read_bytes()
+        if output.suffix == ".gz" and source[:2] != b"\\x1f\\x8b":
             source = gzip.compress(source)
         output.write_bytes(source)
 sys.exit(code)
-"""
-CLAIMS = f"""
-schema: assay/claims/1
-source:
-  {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
-claims:
-""" + "".join(
-    f"""
-  - id: fixture_{name}
-    kind: measurement
-    statement: One library beside another
-    place: {{section: Results, line: 1}}
-    value: 1.4
-    unit: ratio
-    resolution: 0.1
-    hardware: {{target: h100, as_stated: h100}}
-    evaluation:
-      kind: benchmark
-      metric: rate_ratio
-      terms: [{{comparison: {name}, arm: second, over: first}}]
-"""
-    for name in NAMES
-)
-WORKLOADS = """
-schema: assay/workloads/1
-workloads:
-  - id: fixture_bsr
-    operation: bsr_gemm
-    dtype: float16
-    distribution: normal
-    seed: 1
-    m: 1024
-    n: 1024
-    k: 1024
-    pattern: {kind: random, block_rows: 128, block_cols: 128, blocks_per_row: 2}
-    relative_tolerance: 1.0e-3
-"""
-COMPARISONS = "schema: assay/comparisons/1\ncomparisons:\n" + "".join(
-    f"""
-  - id: {name}
-    title: Two libraries
-    protocol: standard
-    control: first
-    profile: [first]
-    arms:
-      - {{id: first, variant: torch_bsr, workload: fixture_bsr}}
-      - {{id: second, variant: cusparse_bsr, workload: fixture_bsr}}
-"""
-    for name in NAMES
-)
-KERNELS = "schema: assay/kernels/1\nvariants:\n" + "".join(
-    f"""
-  - id: {name}
-    operation: bsr_gemm
-    title: "{name}"
-    kind: library
-    entry: {name}
-    artifact: original
-    built_from: as installed
-"""
-    for name in ("torch_bsr", "cusparse_bsr")
-)
-CONFIG = """
-schema: assay/run/1
-sources: [fixture]
-targets: [h100]
-runtime: host
-executor: local
 """
 
 
@@ -126,24 +60,9 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.root = folder, folder / "checkout"
-        files = {
-            "config/config.yaml": CONFIG,
-            "config/claims/fixture.yaml": CLAIMS,
-            "config/workloads/fixture.yaml": WORKLOADS,
-            "config/comparisons/fixture.yaml": COMPARISONS,
-            "config/protocols.yaml": PROTOCOLS,
-            "config/judging.yaml": JUDGING,
-            "kernels/bsr_gemm/kernel.yaml": KERNELS,
-        }
-        for path, text in files.items():
-            write_bytes(self.root / path, text.encode())
-        target = "config/targets/h100.yaml"
-        write_bytes(self.root / target, (REPOSITORY / target).read_bytes())
+        write_config(self.root, ["h100"], NAMES, profiled=["first"])
         self._take_records()
-        for name in CODE:
-            source = REPOSITORY / name
-            copy: Callable[..., object] = shutil.copytree if source.is_dir() else shutil.copyfile
-            copy(source, self.root / name)
+        copy_code(self.root)
         python = folder / "python"
         python.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
         python.chmod(0o755)
@@ -164,6 +83,21 @@ class Checkout:
         write_record(self.request, self.request_path)
         goal = f"results/{RUN}/h100/{stage}"
         run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal)
+
+    def answer(self, task: str, name: str, record: Record) -> None:
+        """Let the device side hand out ``record``."""
+        write_record(record, self.folder / "records" / task / f"{name}.json")
+
+    def to_retry(self) -> list[str]:
+        """What another start of the run would try again."""
+        plan = make_plan(load_catalog(self.root), self.request)
+        return outputs_to_retry(self.root / "results" / RUN, plan)
+
+    def start_again(self) -> None:
+        """As a further ``./assay reproduce`` of the same run, as far as the benchmark."""
+        again = self.to_retry()
+        goal = f"results/{RUN}/h100/benchmark"
+        run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal, again=again)
 
     def starts(self) -> list[str]:
         """The task and comparisons of each start of the device side, and forgets them."""
@@ -230,3 +164,31 @@ def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: 
     comparisons.write_text(changed)
     checkout.measure()
     assert checkout.starts() == ["correctness duel_a", "benchmark duel_a"]
+
+
+def test_another_start_tries_again_what_failed_and_nothing_else(checkout: Checkout) -> None:
+    catalog, every = load_catalog(checkout.root), " ".join(NAMES)
+    (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
+    for stage in ("cheats.json", "correctness"):
+        checkout.measure(stage)
+    assert checkout.to_retry() == [], "the figures come first"
+    for stage in ("benchmark", "profile", "stopwatch"):
+        checkout.measure(stage)
+    # The profiles lack a tool, and will lack it again.
+    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    (checkout.folder / "bad").write_text("stopwatch.duel_c")
+    for name in NAMES:
+        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
+    checkout.starts()
+    checkout.start_again()
+    assert sorted(checkout.starts()) == ["cheats", f"stopwatch {every}"]
+
+    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    (checkout.folder / "bad").unlink()
+    checkout.answer("cheats", "cheats", cheats("h100"))
+    checkout.start_again()
+    assert sorted(checkout.starts()) == ["cheats", "stopwatch duel_c"]
+    assert checkout.files("stopwatch") == [f"{name}.json" for name in NAMES]
+    path = checkout.root / "results" / RUN / "h100" / "cheats.json"
+    assert read_record(CheatsRecord, path).status == "collected"
+    assert checkout.to_retry() == []

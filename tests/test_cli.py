@@ -223,6 +223,20 @@ class TestCompareAndVerify:
         assert answer.code == 1
         assert "report.md" in answer.err
 
+    def test_a_build_that_there_is_none_of_is_named_before_any_compiler_is_fetched(
+        self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fetched(*_: object) -> None:
+            raise AssertionError("a compiler was fetched")
+
+        monkeypatch.setattr(cli, "ensure_toolchain", fetched)
+        monkeypatch.setattr(cli, "compiler_place", fetched)
+        key = ("--key", report / "signer.pub")
+        answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")
+        assert answer.code == 2
+        assert "the evidence holds no build 'sm_90a/demo_bk3' (close to it: " in answer.err
+        assert "sm_90a/demo_bk32" in answer.err
+
 
 class TestReproduce:
     """What surrounds the workflow."""

@@ -15,10 +15,10 @@ RECORD: dict[str, Any] = json.loads((ROOT / "docs" / "simulation.json").read_tex
 ROWS = {row["scenario"]: row for row in (*RECORD["scenarios"], *RECORD["stress"])}
 
 
-def test_it_simulates_the_standard_protocol_and_the_configured_rules() -> None:
+def test_it_simulates_the_protocol_of_published_figures_and_the_configured_rules() -> None:
     protocols = load_yaml(ProtocolsFile, ROOT / "config" / "protocols.yaml").protocols
-    standard = next(protocol for protocol in protocols if protocol.id == "standard")
-    assert (standard.processes, standard.blocks, standard.samples) == (
+    steady = next(protocol for protocol in protocols if protocol.id == "steady")
+    assert (steady.processes, steady.blocks, steady.samples) == (
         simulation.PROCESSES,
         simulation.BLOCKS,
         simulation.LAUNCHES,

@@ -2,7 +2,8 @@
 
 What a batch measures is kept beside the run's records, under a name that holds a digest of all that
 it rests on. A batch that was interrupted, or of which one measurement failed, takes up on its next
-start what it finished, and measures the rest; so does one of which a single definition changed.
+start what it finished, and measures the rest; so does one of which a single definition changed. A
+record of evidence beside the figures that says ``failed`` is none that is taken up.
 """
 
 import json
@@ -16,6 +17,7 @@ from assay.errors import BadInput, CheckFailed
 from assay.io import read_record, sha256_bytes, write_record
 from assay.progress import say
 from assay.records.base import Record
+from assay.retry import came_to_nothing
 from assay.runtimes.base import Place
 
 R = TypeVar("R", bound=Record)
@@ -93,15 +95,18 @@ def row_at(place: Place, record: type[R]) -> Measure[R]:
 
 
 def _taken_up(path: Path, record: type[R], accept: Callable[[R], None]) -> R | None:
-    """A kept record; None where there is none, or none that can be used."""
+    """A kept record; None where there is none that can be used, and then no file either."""
     if not path.is_file():
         return None
     try:
         found = read_record(record, path)
         accept(found)
+        if not came_to_nothing(found):
+            return found
     except (BadInput, CheckFailed):
-        return None
-    return found
+        pass
+    path.unlink()
+    return None
 
 
 def _failures(failed: dict[str, CheckFailed], of: int) -> str:

@@ -29,10 +29,12 @@ from assay.plan import make_plan
 from assay.progress import leave_on_signals
 from assay.published import trusted_keys
 from assay.rebuild import check as check_rebuild
+from assay.rebuild import check_selection
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.render import texts_of
 from assay.request import Options, default_signing_key, git_state, make_request, written_request
+from assay.retry import outputs_to_retry
 from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
@@ -159,7 +161,14 @@ def reproduce(
     plan = make_plan(catalog, request)
     console.show_plan(plan)
     with only_run(ROOT, request.run), written_request(ROOT, request, scratch=dry_run) as path:
-        run_workflow(ROOT, request, path, cores=cores or os.cpu_count() or 1, dry_run=dry_run)
+        run_workflow(
+            ROOT,
+            request,
+            path,
+            cores=cores or os.cpu_count() or 1,
+            dry_run=dry_run,
+            again=outputs_to_retry(ROOT / "results" / request.run, plan),
+        )
     if not dry_run:
         if timings:
             _tell_timings(ROOT / "results" / request.run)
@@ -222,6 +231,7 @@ def verify(
     )
     console.show_checks(result.checks, result.notes)
     if rebuild:
+        check_selection(report_dir, only or ())
         wish = runtime.value if runtime else _defaults().runtime
         toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
         check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))

@@ -58,6 +58,12 @@ class Evidence:
     """How long the steps took; None where nobody kept it. Told, never judged."""
 
 
+def binaries_of(evidence: Evidence, artifact: str) -> set[str]:
+    """SHA-256 of what was compiled of a variant or program."""
+    found = (build for (name, _), build in evidence.builds.items() if name == artifact)
+    return {build.artifact.sha256 for build in found if build.artifact is not None}
+
+
 def plan_path() -> str:
     """plan.json."""
     return "plan.json"
@@ -168,13 +174,15 @@ BATCHES = ("correctness", "benchmark", "program", "profile", "stopwatch")
 
 
 def target_outputs(plan: TargetPlan) -> list[str]:
-    """As target_paths, by what the workflow's steps write: for a batch's files their folder."""
-    folders = [f"{plan.target}/{stage}" for stage in BATCHES]
-    outputs = [
-        next((folder for folder in folders if path.startswith(f"{folder}/")), path)
-        for path in target_paths(plan)
-    ]
+    """As target_paths, by what the workflow's steps write."""
+    outputs = [step_output(plan.target, path) for path in target_paths(plan)]
     return list(dict.fromkeys(outputs))
+
+
+def step_output(target: str, path: str) -> str:
+    """What the step writes that writes the record ``path``: for a batch's file its folder."""
+    folders = [f"{target}/{stage}" for stage in BATCHES]
+    return next((folder for folder in folders if path.startswith(f"{folder}/")), path)
 
 
 def load_evidence(directory: Path) -> Evidence:

@@ -2,17 +2,18 @@
 
 What the plan calls for as jobs of the device side, many of which a batch measures in one start (see
 ``batch.py``), or, for the lone ones, as a call that returns a record; for a target whose
-measurements were recorded elsewhere, ``recorded.py`` stands in its place.
+measurements were recorded elsewhere, ``recorded.py`` stands in its place. The tasks that a job can
+name, and how the device side reads one, are in ``device/jobs.py``.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.binaries import Builds, told_to_device
 from assay.config import Catalog
 from assay.device_link import run_device_job
 from assay.errors import CheckFailed
-from assay.io import sha256_file
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.plan import ProgramJob
@@ -34,7 +35,7 @@ def correctness_job(
     catalog: Catalog,
     target: str,
     comparison: str,
-    builds: dict[str, tuple[BuildRecord, Path]],
+    builds: Builds,
 ) -> dict[str, Any]:
     """The job that checks every arm. ``builds``: variant id to build record and artifact."""
     return {
@@ -48,7 +49,7 @@ def benchmark_job(
     catalog: Catalog,
     target: str,
     comparison: str,
-    builds: dict[str, tuple[BuildRecord, Path]],
+    builds: Builds,
     gate: CorrectnessRecord,
 ) -> dict[str, Any]:
     """The job that times the arms that passed the gate, and only those.
@@ -76,14 +77,11 @@ def program_job(
     catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
 ) -> dict[str, Any]:
     """The job that runs an original program, as often as config/judging.yaml says."""
-    assert build.artifact is not None
-    _check_digest(artifact, build)
     return {
         "task": "program",
         "target": _plain(catalog.targets[target]),
         "program": job.program,
-        "path": str(artifact.resolve()),
-        "sha256": build.artifact.sha256,
+        **told_to_device(build, artifact),
         "arguments": list(job.arguments),
         "runs": catalog.judging.program_runs,
         "timeout_s": PROGRAM_TIMEOUT_S,
@@ -95,7 +93,7 @@ def profile_job(
     target: str,
     comparison: str,
     arm: str,
-    builds: dict[str, tuple[BuildRecord, Path]],
+    builds: Builds,
 ) -> dict[str, Any]:
     """The device job that launches one arm once between cudaProfilerStart and Stop."""
     return {"task": "profile", "arm": arm, **_comparison_job(catalog, target, comparison, builds)}
@@ -105,7 +103,7 @@ def stopwatch_job(
     catalog: Catalog,
     target: str,
     comparison: str,
-    builds: dict[str, tuple[BuildRecord, Path]],
+    builds: Builds,
     gate: CorrectnessRecord,
 ) -> dict[str, Any]:
     """The job that times the profiled arms that passed the gate with another stopwatch."""
@@ -126,7 +124,7 @@ def sanitizer_job(
     catalog: Catalog,
     target: str,
     comparisons: Sequence[str],
-    builds: dict[str, tuple[BuildRecord, Path]],
+    builds: Builds,
 ) -> dict[str, Any]:
     """The job that runs every compiled variant of ``builds`` under compute-sanitizer.
 
@@ -140,8 +138,7 @@ def sanitizer_job(
     artifacts = {}
     for variant, (build, path) in builds.items():
         if variant in problems and build.artifact is not None:
-            _check_digest(path, build)
-            artifacts[variant] = {"path": str(path.resolve()), "sha256": build.artifact.sha256}
+            artifacts[variant] = told_to_device(build, path)
     arms = [{"id": v, "variant": v, "workload": problems[v]} for v in artifacts]
     return {
         "task": "sanitize",
@@ -154,7 +151,7 @@ def sanitizer_job(
 
 
 def _comparison_job(
-    catalog: Catalog, target: str, comparison: str, builds: dict[str, tuple[BuildRecord, Path]]
+    catalog: Catalog, target: str, comparison: str, builds: Builds
 ) -> dict[str, Any]:
     """What every job about a comparison carries; verifies each artifact against its record."""
     arms = catalog.comparisons[comparison].arms
@@ -166,8 +163,7 @@ def _comparison_job(
         build, path = builds[name]
         if build.artifact is None:
             continue
-        _check_digest(path, build)
-        artifacts[name] = {"path": str(path.resolve()), "sha256": build.artifact.sha256}
+        artifacts[name] = told_to_device(build, path)
     return {
         "target": _plain(catalog.targets[target]),
         "comparison": _plain(catalog.comparisons[comparison]),
@@ -175,11 +171,6 @@ def _comparison_job(
         "variants": {name: _plain(variant) for name, variant in variants.items()},
         "artifacts": artifacts,
     }
-
-
-def _check_digest(path: Path, build: BuildRecord) -> None:
-    if build.artifact is None or sha256_file(path) != build.artifact.sha256:
-        raise CheckFailed(f"{path}: is not the file that the build record of {build.id} names")
 
 
 def _plain(record: Any) -> Any:

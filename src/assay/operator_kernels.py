@@ -1,19 +1,13 @@
 """The kernels behind PyTorch's operators, as the device side is told of them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.binaries import Builds, as_recorded
 from assay.config import Catalog
-from assay.errors import CheckFailed
-from assay.io import sha256_file
-from assay.records.builds import BuildRecord
 from assay.records.kernels import OperatorKernel
 from assay.records.operators import KernelEntry
 from assay.records.workloads import Operation
-
-Builds = Mapping[str, tuple[BuildRecord, Path]]
-"""Variant to its build record and its library (any path, where it did not compile)."""
 
 
 def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
@@ -44,8 +38,7 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
         record, path = builds.get(named.variant, (None, Path()))
         if record is None or record.artifact is None:
             continue
-        if sha256_file(path) != record.artifact.sha256:
-            raise CheckFailed(f"{path}: is not the file that the record of {record.id} names")
+        artifact = as_recorded(record, path)
         variant = catalog.variants[named.variant]
         assert variant.symbol is not None
         entries.append(
@@ -54,8 +47,8 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
                 operation=variant.operation,
                 arch=catalog.targets[target].arch,
                 symbol=variant.symbol,
-                path=record.artifact.path,
-                sha256=record.artifact.sha256,
+                path=artifact.path,
+                sha256=artifact.sha256,
             )
         )
     return tuple(entries)

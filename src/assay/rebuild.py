@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
 
@@ -178,12 +179,19 @@ def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
     return f"\n  the report was made by commit {commit}: check that out and rebuild there"
 
 
+def check_selection(report_dir: Path, only: Sequence[str]) -> None:
+    """Raise BadInput for what ``only`` names and the report's evidence does not hold."""
+    _selected(load_evidence(report_dir / "evidence"), only)
+
+
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
     names = {f"{r.arch}/{r.id}" for r in evidence.builds.values()}
     names |= {record.id for record in evidence.builds.values()}
     for name in only:
         if name not in names:
-            raise BadInput(f"the evidence holds no build '{name}'")
+            close = ", ".join(get_close_matches(name, sorted(names)))
+            hint = f"close to it: {close}" if close else "evidence/builds holds their records"
+            raise BadInput(f"the evidence holds no build '{name}' ({hint})")
     wanted = set(only)
     return [
         record

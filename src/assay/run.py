@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
-from assay.progress import exclusive
+from assay.progress import exclusive, say
 from assay.records.plan import Request
 
 GRACE_S = 60.0
@@ -27,10 +27,12 @@ def run_workflow(
     cores: int,
     dry_run: bool = False,
     goal: str | None = None,
+    again: Sequence[str] = (),
 ) -> None:
     """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
 
-    Raises the first failed step's error with its exit code.
+    ``again``: outputs below the run's directory that are made anew though they are there. Raises
+    the first failed step's error with its exit code.
     """
     run_dir = root / "results" / request.run
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
@@ -46,6 +48,9 @@ def run_workflow(
     ]  # fmt: skip
     if dry_run:
         command += ["--dry-run"]
+    if again:
+        say(f"failed before and tried again: {', '.join(again)}")
+        command += ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
     code = _run(command, root)
     if code == 0:
         return

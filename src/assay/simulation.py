@@ -40,7 +40,7 @@ from assay.stats import Summary, summary_of
 FloatArray = NDArray[np.float64]
 
 PROCESSES, BLOCKS, TURNS, LAUNCHES = 5, 4, 2, 10
-"""As the standard protocol of config/protocols.yaml; a test holds the two together."""
+"""As the protocol ``steady`` of config/protocols.yaml; a test holds the two together."""
 SEED = 20261121
 BATCH = 250
 """Runs that share a seed: a test recomputes one batch of each scenario."""

@@ -27,9 +27,10 @@ from assay.records.measurements import (
     StopwatchRecord,
 )
 from assay.records.sanitizer import SanitizerRecord
-from assay.report.checks import agreement_section, alarms, cheats_sections, sanitizer_sections
+from assay.report.checks import agreement_section, alarms, cheats_sections
 from assay.report.operators import operator_sections
 from assay.report.render import render
+from assay.report.sanitizer import sanitizer_sections
 from assay.side_evidence import failed_cheats, failed_operators, failed_sanitizer
 from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
 
@@ -217,6 +218,43 @@ class TestAlarms:
         (alarm,) = alarms(evidence)
         assert "synccheck missed a kernel that does wrong on purpose" in alarm
         assert sanitizer_sections(evidence)[0].controls.endswith("synccheck missed it.")
+
+    def test_other_binaries_than_the_runs_do_not_read_as_clean(self, evidence: Evidence) -> None:
+        record = evidence.sanitizers["h100"]
+        assert all(good for row in sanitizer_sections(evidence)[0].rows for _, good in row.cells)
+        before = [
+            run.model_copy(update={"binary_sha256": "ab" * 32})
+            if run.variant == "demo_bk64"
+            else run
+            for run in record.runs
+            if run.variant != "demo_bk96"
+        ]
+        evidence.sanitizers["h100"] = record.model_copy(update={"runs": tuple(before)})
+        stale, missing = alarms(evidence)
+        assert stale.endswith("so that it says nothing of this run's: demo_bk64.")
+        assert missing == "On h100 compute-sanitizer was not shown: demo_bk96."
+        (section,) = sanitizer_sections(evidence)
+        assert section.summary.endswith("Of 1 it watched another binary than this run's.")
+        rows = {row.variant: row for row in section.rows}
+        assert all(good for _, good in rows["demo_bk32"].cells)
+        assert not any(good for _, good in rows["demo_bk64"].cells)
+        assert rows["demo_bk64"].words[-1] == "another binary than this run's"
+        assert rows["demo_bk96"].cells == (("not tried", False),) * 3
+
+    def test_what_was_timed_but_not_compiled_here_is_told_without_alarm(
+        self, evidence: Evidence
+    ) -> None:
+        """As where figures are taken over, and this machine's host compiler is another."""
+        key = ("demo_bk32", "sm_90a")
+        build = evidence.builds[key]
+        assert build.artifact is not None
+        other = build.artifact.model_copy(update={"sha256": "ab" * 32})
+        evidence.builds[key] = build.model_copy(update={"artifact": other})
+        assert list(alarms(evidence)) == []
+        row = sanitizer_sections(evidence)[0].rows[0]
+        assert row.variant == "demo_bk32"
+        assert row.words[-1] == "the binary that was timed; this run compiled another, or none"
+        assert all(good for _, good in row.cells)
 
 
 class TestPages:

@@ -20,96 +20,23 @@ import pytest
 from assay.config import load_catalog
 from assay.errors import CheckFailed
 from assay.evidence import load_evidence
-from assay.io import read_record, write_bytes
+from assay.io import read_record
 from assay.judge import judge
 from assay.platform_probe import assert_allocation, parse_allocation
 from assay.records.platform import Allocation
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verify import verify
-from tests.report_fixtures import JUDGING, PROTOCOLS, provision, signed_report, write_run
+from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.report_fixtures import provision, signed_report, write_run
 from tests.slurm.cluster import NODES, PARTITION, Cluster
 
 pytestmark = pytest.mark.slurm
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-CODE = ("Snakefile", "workflow", "profiles", "src", "requirements", "reports/templates")
 FIXTURE = "synthetic_test_fixture"
 RUN = "slurm_test"
 COMPARISON = "fixture_duel"
 GPU_STEPS = ("platform", "correctness", "benchmark", "cheats")
 """One job of the cluster each: the fixture has no programs, kernels or profiles."""
-
-CONFIG = """
-schema: assay/run/1
-sources: [fixture]
-targets: [l4, h100]
-runtime: auto
-executor: local
-"""
-
-CLAIMS = f"""
-schema: assay/claims/1
-source:
-  {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
-claims:
-""" + "".join(
-    f"""
-  - id: fixture_{target}
-    kind: measurement
-    statement: One library beside another, on {target}
-    place: {{section: Results, line: 1}}
-    value: 1.4
-    unit: ratio
-    resolution: 0.1
-    hardware: {{target: {target}, as_stated: {target}}}
-    evaluation:
-      kind: benchmark
-      metric: rate_ratio
-      terms: [{{comparison: {COMPARISON}, arm: second, over: first}}]
-"""
-    for target in NODES
-)
-
-WORKLOADS = """
-schema: assay/workloads/1
-workloads:
-  - id: fixture_bsr
-    operation: bsr_gemm
-    dtype: float16
-    distribution: normal
-    seed: 1
-    m: 1024
-    n: 1024
-    k: 1024
-    pattern: {kind: random, block_rows: 128, block_cols: 128, blocks_per_row: 2}
-    relative_tolerance: 1.0e-3
-"""
-
-COMPARISONS = f"""
-schema: assay/comparisons/1
-comparisons:
-  - id: {COMPARISON}
-    title: Two libraries
-    protocol: standard
-    control: first
-    profile: []
-    arms:
-      - {{id: first, variant: torch_bsr, workload: fixture_bsr}}
-      - {{id: second, variant: cusparse_bsr, workload: fixture_bsr}}
-"""
-
-KERNELS = "schema: assay/kernels/1\nvariants:\n" + "".join(
-    f"""
-  - id: {name}
-    operation: bsr_gemm
-    title: "{name}"
-    kind: library
-    entry: {name}
-    artifact: original
-    built_from: as installed
-"""
-    for name in ("torch_bsr", "cusparse_bsr")
-)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +65,7 @@ def reproduced(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Re
     folder = tmp_path_factory.mktemp("slurm")
     fixture = _signed_fixture(folder)
     root = _write_config(folder / "checkout")
-    _copy_code(root)
+    copy_code(root)
     key, public = folder / "own" / "key", folder / "key.pub"
     command = [
         sys.executable, "-m", "assay.cli", "reproduce", "--executor", "slurm", "--run", RUN,
@@ -161,31 +88,7 @@ def _signed_fixture(folder: Path) -> Path:
 
 
 def _write_config(root: Path) -> Path:
-    """The configuration of one comparison of two libraries: nothing has to be compiled."""
-    files = {
-        "config/config.yaml": CONFIG,
-        "config/claims/fixture.yaml": CLAIMS,
-        "config/workloads/fixture.yaml": WORKLOADS,
-        "config/comparisons/fixture.yaml": COMPARISONS,
-        "config/protocols.yaml": PROTOCOLS,
-        "config/judging.yaml": JUDGING,
-        "kernels/bsr_gemm/kernel.yaml": KERNELS,
-    }
-    for path, text in files.items():
-        write_bytes(root / path, text.encode())
-    for target in NODES:
-        described = REPOSITORY / "config" / "targets" / f"{target}.yaml"
-        write_bytes(root / "config" / "targets" / f"{target}.yaml", described.read_bytes())
-    return root
-
-
-def _copy_code(root: Path) -> None:
-    for name in CODE:
-        source = REPOSITORY / name
-        if source.is_dir():
-            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copyfile(source, root / name)
+    return write_config(root, tuple(NODES), [COMPARISON], runtime="auto")
 
 
 def test_it_runs_to_its_end(reproduced: Reproduced, cluster: Cluster) -> None:

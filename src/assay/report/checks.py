@@ -1,4 +1,4 @@
-"""The report's part on what guards the figures: other stopwatches, cheats, compute-sanitizer."""
+"""The report's part on what guards the figures: other stopwatches, kernels that cheat, alarms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from assay import formatting as fmt
 from assay.agreement import Agreement, agreements
 from assay.config import Catalog
-from assay.evidence import Evidence, cheats_path, sanitizer_path, stopwatch_path
+from assay.evidence import Evidence, cheats_path, stopwatch_path
 from assay.records.measurements import CheatOutcome
-from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report.claims import Link, link
+from assay.report.sanitizer import sanitizer_alarms
 
 CHECKS = {
     "timed_shape": "the first launch against the oracle",
@@ -73,32 +73,13 @@ class CheatsSection:
     link: Link
 
 
-@dataclass(frozen=True)
-class SanitizerRow:
-    """One variant; ``cells`` stand under the tools."""
-
-    variant: str
-    cells: tuple[tuple[str, bool], ...]
-    """(what a tool found, whether that is good)."""
-    shapes: str
-    words: tuple[str, ...]
-    """First messages and what did not go as it should."""
-
-
-@dataclass(frozen=True)
-class SanitizerSection:
-    """compute-sanitizer on one target."""
-
-    target: str
-    summary: str
-    controls: str
-    tools: tuple[str, ...]
-    rows: tuple[SanitizerRow, ...]
-    link: Link
-
-
 def alarms(evidence: Evidence) -> Iterator[str]:
     """What must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
+    yield from _cheat_alarms(evidence)
+    yield from sanitizer_alarms(evidence)
+
+
+def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
     for target, record in evidence.cheats.items():
         if record.status == "failed":
             yield f"On {target} kernels that cheat could not be tried: {record.detail}."
@@ -112,40 +93,11 @@ def alarms(evidence: Evidence) -> Iterator[str]:
                 f"On {target} the checks object to an honest kernel as well, so that what else "
                 "they catch proves nothing."
             )
-    for target, watched in evidence.sanitizers.items():
-        if watched.status == "failed":
-            yield f"On {target} compute-sanitizer came to no result: {watched.detail}."
-        for control in watched.controls:
-            if not control.caught:
-                yield (
-                    f"On {target} {control.tool} missed a kernel that does wrong on purpose: that "
-                    f"it is silent of others proves nothing ({control.detail})."
-                )
-        if found := [f"{r.variant} ({_words(r)})" for r in watched.runs if not _good(r)]:
-            yield f"On {target} compute-sanitizer objects to {', '.join(found)}."
 
 
 def _failed(cheat: CheatOutcome) -> bool:
     """Whether its process came to no result."""
     return cheat.timed_run.startswith("failed: ")
-
-
-def _good(run: Sanitized) -> bool:
-    return run.status in ("clean", "unsupported")
-
-
-def _words(run: Sanitized) -> str:
-    """What one tool says of one variant."""
-    return f"{run.tool}: {_finding(run)}"
-
-
-def _finding(run: Sanitized) -> str:
-    counts = [
-        f"{count} {noun if count == 1 else noun + 's'}"
-        for count, noun in ((run.errors, "error"), (run.warnings, "warning"))
-        if count
-    ]
-    return ", ".join(counts) or run.status
 
 
 def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection | None:
@@ -258,56 +210,4 @@ def _cheat_row(cheat: CheatOutcome) -> CheatRow:
         caught_by=", ".join(CHECKS.get(name, name) for name in cheat.caught_by) or "nothing",
         standing=f"{standing}; {cheat.timed_run}" if _failed(cheat) else standing,
         as_meant=cheat.as_meant,
-    )
-
-
-def sanitizer_sections(evidence: Evidence) -> tuple[SanitizerSection, ...]:
-    """compute-sanitizer's findings of every target that has a record of them."""
-    return tuple(_sanitizer(target, record) for target, record in evidence.sanitizers.items())
-
-
-def _sanitizer(target: str, record: SanitizerRecord) -> SanitizerSection:
-    by_variant: dict[str, dict[str, Sanitized]] = {}
-    for run in record.runs:
-        by_variant.setdefault(run.variant, {})[run.tool] = run
-    tools = tuple(dict.fromkeys(run.tool for run in record.runs))
-    clean = sum(all(run.status == "clean" for run in runs.values()) for runs in by_variant.values())
-    if record.status == "collected":
-        summary = (
-            f"compute-sanitizer {record.version}: {clean} of {len(by_variant)} compiled kernels "
-            f"are clean under every tool, each in a process of its own at small shapes, in "
-            f"{fmt.duration(record.seconds)}."
-        )
-    else:
-        summary = f"Not run: {record.detail}."
-    missed = [control.tool for control in record.controls if not control.caught]
-    controls = ""
-    if record.controls:
-        controls = "Each tool was first shown a kernel that does wrong on purpose, and "
-        controls += f"{', '.join(missed)} missed it." if missed else "caught it."
-    return SanitizerSection(
-        target=target,
-        summary=summary,
-        controls=controls,
-        tools=tools,
-        rows=tuple(_sanitizer_row(name, tools, runs) for name, runs in by_variant.items()),
-        link=link(f"evidence/{sanitizer_path(target)}"),
-    )
-
-
-def _sanitizer_row(
-    variant: str, tools: tuple[str, ...], runs: dict[str, Sanitized]
-) -> SanitizerRow:
-    words: dict[str, None] = {}
-    for run in runs.values():
-        for text in (*run.messages, *([run.detail] if run.detail else [])):
-            words[f"{run.tool}: {text}" if not _good(run) else text] = None
-    return SanitizerRow(
-        variant=variant,
-        cells=tuple(
-            (_finding(runs[tool]), _good(runs[tool])) if tool in runs else (fmt.NOTHING, False)
-            for tool in tools
-        ),
-        shapes=", ".join(dict.fromkeys(shape for run in runs.values() for shape in run.shapes)),
-        words=tuple(words),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import formatting as fmt
-from assay.evidence import Evidence, operators_path
+from assay.evidence import Evidence, binaries_of, operators_path
 from assay.records.operators import OperatorOutcome, OperatorsRecord
 from assay.report.claims import Link, link
 
@@ -60,15 +60,9 @@ def _untold(evidence: Evidence, record: OperatorsRecord) -> Iterator[OperatorRow
     for variant in planned.get(record.target, ()):
         if variant not in told:
             why = "The record says nothing of it."
-            if not _binaries(evidence, variant):
+            if not binaries_of(evidence, variant):
                 why = "It did not compile."
             yield OperatorRow(fmt.NOTHING, variant, fmt.NOTHING, False, "not tried", why, "")
-
-
-def _binaries(evidence: Evidence, variant: str) -> set[str]:
-    """SHA-256 of what was compiled of a variant."""
-    found = (build for (name, _), build in evidence.builds.items() if name == variant)
-    return {build.artifact.sha256 for build in found if build.artifact is not None}
 
 
 def _row(evidence: Evidence, outcome: OperatorOutcome) -> OperatorRow:
@@ -76,7 +70,7 @@ def _row(evidence: Evidence, outcome: OperatorOutcome) -> OperatorRow:
         f"{fmt.words(check.name)}{'' if check.passed else ' FAILED'}: {check.detail}"
         for check in outcome.checks
     )
-    same = outcome.binary_sha256 in _binaries(evidence, outcome.variant)
+    same = outcome.binary_sha256 in binaries_of(evidence, outcome.variant)
     return OperatorRow(
         operator=f"torch.ops.assay.{outcome.operator}",
         variant=outcome.variant,

@@ -16,11 +16,9 @@ from assay.records.verdicts import Status, VerdictsFile
 from assay.report.checks import (
     AgreementSection,
     CheatsSection,
-    SanitizerSection,
     agreement_section,
     alarms,
     cheats_sections,
-    sanitizer_sections,
 )
 from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
 from assay.report.images import ImageRow, image_rows
@@ -41,6 +39,7 @@ from assay.report.measurements import (
     rooflines,
 )
 from assay.report.operators import OperatorsSection, operator_sections
+from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
 from assay.summary import Summary, summarise

@@ -2,10 +2,8 @@
 
 import secrets
 import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from types import FrameType
+from contextlib import suppress
 from typing import Any
 
 import docker
@@ -66,6 +64,8 @@ class EngineRuntime:
     def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
         """Run ``task`` in a new container of ``image`` and remove the container, come what may.
 
+        Signals as well, in a process that began with ``progress.leave_on_signals``; what one leaves
+        behind that is killed outright, the next removes.
         Raises CheckFailed when the engine took another image than the one asked for.
         """
         if image is None:
@@ -77,11 +77,10 @@ class EngineRuntime:
         settings = settings_of(task, image.image_id, self.info, access, is_podman=self.is_podman)
         # The name is ours, so the container can be removed even when creation is interrupted.
         name = f"assay-{secrets.token_hex(8)}"
-        with _signals_raise():
-            try:
-                return self._run(name, settings, task, image.image_id, on_line)
-            finally:
-                self._remove(name)
+        try:
+            return self._run(name, settings, task, image.image_id, on_line)
+        finally:
+            self._remove(name)
 
     def _run(
         self,
@@ -184,25 +183,3 @@ def reap(client: docker.DockerClient) -> list[str]:
 def _digest(text: str) -> str:
     """An image's id as Docker writes it; Podman leaves the algorithm out in places."""
     return text if text.startswith("sha256:") else f"sha256:{text}"
-
-
-@contextmanager
-def _signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP become SystemExit, so that they, too, leave no container behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    replaced = {
-        number: signal.signal(number, leave)
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is signal.SIG_DFL
-    }
-    try:
-        yield
-    finally:
-        for number, handler in replaced.items():
-            signal.signal(number, handler)

@@ -1,0 +1,80 @@
+"""What a further start of a run tries again: evidence beside the figures that came to nothing.
+
+A record that says ``failed`` ends its run well (see side_evidence.py), yet a later start of the
+same run may have more luck. What was judged stands, whatever it says, and so does a lack that a
+record names, such as ``not_installed``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay import evidence
+from assay.errors import BadInput
+from assay.io import read_record
+from assay.records.base import Record
+from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchRecord
+from assay.records.operators import OperatorsRecord
+from assay.records.plan import Plan, TargetPlan
+from assay.records.sanitizer import SanitizerRecord
+
+FIGURES = ("benchmark", "program")
+"""Stages that verdicts rest on; the gate comes before them."""
+
+
+def came_to_nothing(record: Record) -> bool:
+    """Whether a record says ``failed``, or a stopwatch's of an arm.
+
+    What other records say of a single kernel that crashed is a finding, and stands.
+    """
+    match record:
+        case StopwatchRecord():
+            return any(arm.status == "failed" for arm in record.arms)
+        case ProfileRecord() | CheatsRecord() | SanitizerRecord() | OperatorsRecord():
+            return record.status == "failed"
+    return False
+
+
+def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
+    """What the workflow is to make again, relative to ``run_dir``.
+
+    Of targets that this run measures, and only once all their figures are there: a start that goes
+    on after an interruption does first what verdicts rest on.
+    """
+    return list(
+        dict.fromkeys(
+            evidence.step_output(target.target, path)
+            for target in plan.targets
+            if target.provision.kind == "device" and _has_figures(run_dir, target)
+            for path, record in _beside_figures(target)
+            if _is_worth_another_try(run_dir / path, record)
+        )
+    )
+
+
+def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:
+    outputs = [run_dir / path for path in evidence.target_outputs(plan)]
+    return all(path.is_dir() for path in outputs if path.name in FIGURES)
+
+
+def _beside_figures(plan: TargetPlan) -> Iterator[tuple[str, type[Record]]]:
+    """The records that no verdict rests on, by path and kind."""
+    target = plan.target
+    for comparison, arm in plan.profiles:
+        yield evidence.profile_path(target, comparison, arm), ProfileRecord
+    for comparison in plan.stopwatches:
+        yield evidence.stopwatch_path(target, comparison), StopwatchRecord
+    if plan.cheats:
+        yield evidence.cheats_path(target), CheatsRecord
+    if plan.sanitized:
+        yield evidence.sanitizer_path(target), SanitizerRecord
+    if plan.operators:
+        yield evidence.operators_path(target), OperatorsRecord
+
+
+def _is_worth_another_try(path: Path, record: type[Record]) -> bool:
+    if not path.is_file():
+        return False  # the workflow sees for itself that it is missing
+    try:
+        return came_to_nothing(read_record(record, path))
+    except BadInput:
+        return True
