@@ -139,7 +139,17 @@ __device__ __forceinline__ void copy_in(uint32_t shared, const CUtensorMap* map,
       : "memory");
 }
 
-// The same into every CTA whose bit is set in `ranks`: data and byte count go to the same places there.
+// One thread: a box of neighbouring panels of 64 columns, as describe_panels lays them out, from `panel` and `row` on.
+__device__ __forceinline__ void copy_in_panels(uint32_t shared, const CUtensorMap* map, int panel, int row,
+                                               uint32_t barrier, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;\n" ::"r"(shared),
+      "l"(map), "r"(0), "r"(row), "r"(panel), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+// The same as copy_in into every CTA whose bit is set in `ranks`: data and byte count go to the same places there.
 __device__ __forceinline__ void copy_in_multicast(uint32_t shared, const CUtensorMap* map, int x, int y,
                                                   uint32_t barrier, uint16_t ranks, uint64_t policy) {
   asm volatile(
@@ -317,24 +327,41 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encoder);
 }
 
-// A row-major matrix [rows, cols] of 16-bit (or, with element_bytes 1, 8-bit) elements, copied in boxes of
-// box_rows x box_cols; a box's row is the 128 bytes that the swizzle spans.
-inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
-                                   uint32_t box_rows, uint32_t box_cols, int element_bytes = 2) {
+// A map of `rank` dimensions, contiguous one first, whose boxes are swizzled over 128 bytes; `strides` in bytes, from the
+// second dimension on. Elements of 16 bits or, with element_bytes 1, of 8.
+inline cudaError_t describe(CUtensorMap* map, const void* pointer, uint32_t rank, const cuuint64_t* sizes,
+                            const cuuint64_t* strides, const cuuint32_t* box, int element_bytes) {
   const auto encode = tensor_map_encoder();
   if (encode == nullptr) {
     return cudaErrorNotSupported;
   }
+  const cuuint32_t steps[3] = {1, 1, 1};
+  const CUresult result =
+      encode(map, element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank,
+             const_cast<void*>(pointer), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+// A row-major matrix [rows, cols], copied in boxes of box_rows x box_cols; a box's row is the 128 bytes that the
+// swizzle spans.
+inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
+                                   uint32_t box_rows, uint32_t box_cols, int element_bytes = 2) {
   const cuuint64_t sizes[2] = {cols, rows};
   const cuuint64_t strides[1] = {cols * element_bytes};
   const cuuint32_t box[2] = {box_cols, box_rows};
-  const cuuint32_t steps[2] = {1, 1};
-  const CUresult result =
-      encode(map, element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
-             const_cast<void*>(pointer), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+  return describe(map, pointer, 2, sizes, strides, box, element_bytes);
+}
+
+// A row-major matrix [rows, cols] of 16-bit elements, cols a multiple of 64, as panels of 64 columns: a box is
+// [box_panels][box_rows][64].
+inline cudaError_t describe_panels(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
+                                   uint32_t box_rows, uint32_t box_panels) {
+  constexpr int kPanel = 64;
+  const cuuint64_t sizes[3] = {kPanel, rows, cols / kPanel};
+  const cuuint64_t strides[2] = {cols * 2, kPanel * 2};
+  const cuuint32_t box[3] = {kPanel, box_rows, box_panels};
+  return describe(map, pointer, 3, sizes, strides, box, 2);
 }
 
 }  // namespace sm90

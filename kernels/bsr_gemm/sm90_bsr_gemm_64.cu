@@ -15,9 +15,9 @@
 //             64                                       64 / CLUSTER rows of a block of A to all of them.
 //           +----+  +------------+------------+
 //         64| A  |  |consumer 0  |consumer 0  | row 0  384 threads a CTA, one CTA an SM:
-//           +----+  +------------+------------+          warpgroup 0: producer. One warp merges the rows'
-//                   |consumer 0  |consumer 0  | row 1      column indices, a lane a row, and starts the
-//                   +------------+------------+            copies; the others idle.
+//           +----+  +------------+------------+          warpgroup 0: producers, one thread each for B and for
+//                   |consumer 0  |consumer 0  | row 1      each consumer's A. Each merges the rows' column
+//                   +------------+------------+            indices for itself.
 //                   |consumer 1  |consumer 1  | row 2    warpgroups 1, 2: consumers, ROWS_EACH block
 //           +----+  +------------+------------+            rows of 64 x TILE_N each.
 //         64| A  |  |consumer 1  |consumer 1  | row 3
@@ -26,12 +26,15 @@
 //
 // Shared memory: a ring of SLOTS_B tiles of B, [TILE_N / 64][64][64] (TILE_N * 128 bytes); for each consumer a ring
 // of SLOTS_A blocks of A, [64][64] (8 KiB), each with a note that says which tile of B and which of the consumer's
-// rows it belongs to; two panels a consumer through which C leaves (8 KiB each); the order of the block rows; two
+// rows it belongs to; OUT_PANELS panels a consumer through which C leaves (8 KiB each); the order of the block rows; two
 // mbarriers a slot of each ring. 128-byte swizzle as TMA writes it and wgmma reads it. ROWS_EACH 1, TILE_N 256,
-// SLOTS_B 4, SLOTS_A 4: 226 KiB and a bit. ROWS_EACH 2, TILE_N 192, SLOTS_B 5, SLOTS_A 4: 218 KiB and a bit.
+// SLOTS_B 4, SLOTS_A 4, OUT_PANELS 2: 226 KiB and a bit, as ROWS_EACH 2, TILE_N 192, SLOTS_B 6, SLOTS_A 4, OUT_PANELS 1.
 //
 // A consumer takes its own ring's blocks in turn and never looks at tiles of B that its rows do not need: the
-// producer arrives at their barriers for it. Both rings run across tile borders.
+// producer of B arrives at their barriers for it. Both rings run across tile borders.
+//
+// Producers are threads of different warps, for one that did it all was what the kernel waited for: some 1200 cycles
+// a column.
 //
 // Persistent: clusters take tiles in turn, down GROUP_M groups of rows, then to the next columns. Block rows are
 // sorted longest first; every second round of clusters runs in reverse, and walks its columns from last to first.
@@ -40,8 +43,9 @@
 
 #include "sm90_bsr_tiles.cuh"
 
-#if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B)
-#error "define ROWS_EACH, TILE_N, SLOTS_A and SLOTS_B (kernel.yaml lists the variants)"
+#if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B) || \
+    !defined(OUT_PANELS)
+#error "define ROWS_EACH, TILE_N, SLOTS_A, SLOTS_B and OUT_PANELS (kernel.yaml lists the variants)"
 #endif
 #ifndef CLUSTER
 #define CLUSTER 2
@@ -74,7 +78,7 @@ struct Config {
   static constexpr int kRows = kConsumers * kRowsEach;  // block rows of a CTA
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kSums = kTileN / 2;  // a thread and block row: 64 x TILE_N over 128 threads
-  // 65536 registers: 56 for each thread of the producer's warpgroup, which keeps three rings, 224 for the consumers'.
+  // 65536 registers: 56 for each thread of the producers' warpgroup, which walk kRows rows at once, 224 for the others.
   static constexpr int kProducerRegisters = 56;
   static constexpr int kConsumerRegisters = 224;
 
@@ -86,7 +90,7 @@ struct Config {
   static constexpr int kBytesA = kBlock * kRowBytes;
   static constexpr int kBytesB = kPanels * kPanelBytes;
   static constexpr int kRowsA = kBlock / kCluster;  // rows of a block of A that one CTA copies for all
-  static constexpr int kOutPanels = 2;
+  static constexpr int kOutPanels = OUT_PANELS;
   static constexpr int kOutBytes = kBlock * kRowBytes;
 
   static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
@@ -97,21 +101,22 @@ struct Config {
   static constexpr int kOffsetBarriersA = kOffsetNotes + 8 * ((4 * kConsumers * kSlotsA + 7) / 8);
   static constexpr int kOffsetBarriersB = kOffsetBarriersA + 2 * 8 * kConsumers * kSlotsA;
   static constexpr int kSharedBytes = kOffsetBarriersB + 2 * 8 * kSlotsB;
-  // Scratch of the ordering, where C leaves later: row lengths, rows by length, columns as bits.
-  static constexpr int kOffsetLengths = kOffsetOut;
+  // Scratch of the ordering, where tiles of B arrive later: row lengths, rows by length, columns as bits.
+  static constexpr int kOffsetLengths = 0;
   static constexpr int kOffsetSorted = kOffsetLengths + 4 * kMaxSortedRows;
   static constexpr int kOffsetColumns = kOffsetSorted + 2 * kMaxSortedRows;
   static constexpr int kColumnWords = 4;
 
-  // Every warp says that it has read a slot: a block of A to all CTAs of the cluster, a tile of B to its own.
+  // Every warp says that it has read a slot: a block of A to all CTAs of the cluster, a tile of B to its own. Those who
+  // copy A arrive at tiles of B too (produce_a).
   static constexpr int kReleasesA = 4 * kCluster;
-  static constexpr int kReleasesB = 4 * kRows;
+  static constexpr int kReleasesB = 4 * kRows + kConsumers;
 
   static_assert(kTileN == 128 || kTileN == 192 || kTileN == 256, "products are written for these columns");
   static_assert(kRowsEach >= 1 && kSums * kRowsEach <= 192, "sums must leave registers for the rest");
   static_assert(kCluster == 1 || kCluster == 2, "of larger clusters too few fit on a GPU");
   static_assert(kSlotsA >= 2 && kSlotsB >= 2 && kSlotsB <= 256, "one slot is filled while another is read");
-  static_assert(kOffsetColumns + 4 * kColumnWords * kMaxSortedRows <= kOffsetOrder, "the ordering's scratch must fit");
+  static_assert(kOffsetColumns + 4 * kColumnWords * kMaxSortedRows <= kOffsetA, "the ordering's scratch must fit");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
 };
 
@@ -126,6 +131,7 @@ struct Problem {
   int groups;   // of Config::kRows block rows
   int tiles_n;  // columns of cluster tiles
   int tiles;
+  bool whole_panels;  // n is a multiple of a panel: one copy brings all panels of a tile of B
 };
 
 struct Shared {
@@ -252,6 +258,7 @@ __device__ __forceinline__ void order_rows(const Problem& p, unsigned char* memo
     sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows, lengths, sorted);
     collect_columns(p, columns);
     match_rows(p, sorted, columns, order);
+    sm90::proxy_fence();  // tiles of B are copied to where the scratch was
   }
   __syncthreads();
 }
@@ -291,58 +298,95 @@ __device__ __forceinline__ int row_at(const Problem& p, const uint16_t* order, i
 
 // Keys rise in the order in which columns are walked.
 constexpr uint32_t kLastKey = 0x7fffffff;
-constexpr uint32_t kNoKey = 0xffffffff;
+constexpr uint32_t kNoColumn = 0xffffffff;  // its key is above kLastKey in both directions
 
 __device__ __forceinline__ uint32_t key_of(uint32_t column, bool backward) {
   return backward ? kLastKey - column : column;  // its own inverse
 }
 
-// One lane's walk along its block row, one column index ahead. Lanes without a row have none.
-struct Cursor {
-  int block = 0;  // stored block it stands at
-  int left = 0;   // stored blocks from there on
-  bool backward = false;
-  uint32_t here = kNoKey;
-  uint32_t next = kNoKey;
+// One thread's walk along the block rows of a group: their columns in order, each once, with the rows that have it.
+struct Walk {
+  static constexpr int kAhead = 2;
 
-  __device__ __forceinline__ uint32_t key(const Problem& p, int ahead) const {
-    return ahead < left ? key_of(p.col_idx[backward ? block - ahead : block + ahead], backward) : kNoKey;
+  bool backward = false;
+  int block[Config::kRows];                         // stored block that each row stands at
+  int left[Config::kRows];                          // stored blocks from there on
+  uint32_t keys[Config::kRows];                     // of the blocks they stand at
+  uint32_t columns_ahead[Config::kRows][kAhead];    // of those behind, as they are loaded: nothing waits for them yet
+
+  __device__ __forceinline__ uint32_t column(const Problem& p, int row, int ahead) const {
+    uint32_t found = kNoColumn;
+    if (ahead < left[row]) {
+      found = p.col_idx[backward ? block[row] - ahead : block[row] + ahead];
+    }
+    return found;
   }
-  __device__ __forceinline__ void advance(const Problem& p) {
-    block += backward ? -1 : 1;
-    --left;
-    here = next;
-    next = key(p, 1);
+
+  __device__ __forceinline__ void begin(const Problem& p, const uint16_t* order, const Work& work, int round) {
+    backward = walks_back(round);
+#pragma unroll
+    for (int i = 0; i < Config::kRows; ++i) {
+      const int row = row_at(p, order, work.group, i);
+      const int first = row < 0 ? 0 : p.row_ptr[row];
+      left[i] = row < 0 ? 0 : p.row_ptr[row + 1] - first;
+      block[i] = backward ? first + left[i] - 1 : first;
+    }
+#pragma unroll
+    for (int i = 0; i < Config::kRows; ++i) {
+      keys[i] = column(p, i, 0);
+#pragma unroll
+      for (int ahead = 0; ahead < kAhead; ++ahead) {
+        columns_ahead[i][ahead] = column(p, i, 1 + ahead);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < Config::kRows; ++i) {
+      keys[i] = key_of(keys[i], backward);
+    }
+  }
+
+  // Key of the column that comes next; above kLastKey at the end.
+  __device__ __forceinline__ uint32_t next() const {
+    uint32_t least = keys[0];
+#pragma unroll
+    for (int i = 1; i < Config::kRows; ++i) {
+      least = min(least, keys[i]);
+    }
+    return least;
+  }
+
+  __device__ __forceinline__ bool has(int row, uint32_t key) const { return keys[row] == key; }
+
+  __device__ __forceinline__ void pass(const Problem& p, uint32_t key) {
+#pragma unroll
+    for (int i = 0; i < Config::kRows; ++i) {
+      if (has(i, key)) {
+        block[i] += backward ? -1 : 1;
+        --left[i];
+        keys[i] = key_of(columns_ahead[i][0], backward);
+#pragma unroll
+        for (int ahead = 0; ahead + 1 < kAhead; ++ahead) {
+          columns_ahead[i][ahead] = columns_ahead[i][ahead + 1];
+        }
+        columns_ahead[i][kAhead - 1] = column(p, i, kAhead);
+      }
+    }
   }
 };
 
-__device__ __forceinline__ Cursor cursor_at(const Problem& p, const uint16_t* order, const Work& work, int round) {
-  const int lane = threadIdx.x % 32;
-  Cursor cursor;
-  const int row = work.live() && lane < Config::kRows ? row_at(p, order, work.group, lane) : -1;
-  if (row >= 0) {
-    const int begin = p.row_ptr[row];
-    cursor.left = p.row_ptr[row + 1] - begin;
-    cursor.backward = walks_back(round);
-    cursor.block = cursor.backward ? begin + cursor.left - 1 : begin;
-    cursor.here = cursor.key(p, 0);
-    cursor.next = cursor.key(p, 1);
-  }
-  return cursor;
-}
-
-// One thread: a tile of B into a slot that all consumers of the CTA have left; `absent` rows do not need it.
-__device__ __forceinline__ void copy_b(const Shared& shared, int slot, const CUtensorMap* map_b, int inner, int column,
-                                       int absent) {
-  if (absent > 0) {
-    sm90::barrier_arrive_times(shared.empty_b(slot), 4 * absent);
-  }
+// One thread: a tile of B into a slot that everybody has left.
+__device__ __forceinline__ void copy_b(const Problem& p, const Shared& shared, int slot, const CUtensorMap* map_b,
+                                       int row, int column) {
   const uint32_t full = shared.full_b(slot);
   sm90::barrier_expect(full, Config::kBytesB);
+  if (p.whole_panels) {
+    sm90::copy_in_panels(shared.b(slot), map_b, column / Config::kPanel, row, full, sm90::kEvictNormal);
+  } else {
 #pragma unroll
-  for (int panel = 0; panel < Config::kPanels; ++panel) {
-    sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel,
-                  inner * Config::kBlock, full, sm90::kEvictNormal);
+    for (int panel = 0; panel < Config::kPanels; ++panel) {
+      sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row, full,
+                    sm90::kEvictNormal);
+    }
   }
 }
 
@@ -362,54 +406,73 @@ __device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int s
   }
 }
 
-// One warp. The rows' first column indices of the next tile are asked for while this one is copied.
-__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const uint16_t* order,
-                                        const CUtensorMap* map_a, const CUtensorMap* map_b) {
-  const int lane = threadIdx.x % 32;
-  const uint32_t rank = cluster_rank();
-  RingB ring_b;
-  RingA rings_a[Config::kConsumers];
-  ring_b.parity = 1;  // the first visit to each slot need not wait
-#pragma unroll
-  for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-    rings_a[consumer].parity = 1;
-  }
+// One thread: the tiles of B.
+__device__ __forceinline__ void produce_b(const Problem& p, const Shared& shared, const uint16_t* order,
+                                          const CUtensorMap* map_b) {
+  const int rank = static_cast<int>(cluster_rank());
+  RingB ring;
+  ring.parity = 1;  // the first visit to each slot need not wait
   Work work = work_at(p, 0);
-  Cursor cursor = cursor_at(p, order, work, 0);
   for (int round = 0; work.live(); ++round) {
-    const Work following = work_at(p, round + 1);
-    const Cursor cursor_following = cursor_at(p, order, following, round + 1);
-    const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
-    uint32_t least;
-    while ((least = __reduce_min_sync(0xffffffffu, cursor.here)) != kNoKey) {
-      const bool has = cursor.here == least;
-      const uint32_t rows = __ballot_sync(0xffffffffu, has);
-      sm90::barrier_wait(shared.empty_b(ring_b.slot), ring_b.parity);
-      if (lane == 0) {
-        copy_b(shared, ring_b.slot, map_b, static_cast<int>(key_of(least, walks_back(round))), column,
-               Config::kRows - __popc(rows));
-      }
+    const int column = (work.col * Config::kCluster + rank) * Config::kTileN;
+    Walk walk;
+    walk.begin(p, order, work, round);
+    for (uint32_t key = walk.next(); key <= kLastKey; key = walk.next()) {
+      int absent = 0;  // rows that do not need the tile: nobody else arrives for them
 #pragma unroll
       for (int row = 0; row < Config::kRows; ++row) {
-        const int block = __shfl_sync(0xffffffffu, cursor.block, row);
-        if (rows >> row & 1) {
-          const int consumer = row / Config::kRowsEach;
-          RingA& ring_a = rings_a[consumer];
-          sm90::barrier_wait(shared.empty_a(consumer, ring_a.slot), ring_a.parity);
-          if (lane == 0) {
-            const Note note{ring_b.slot, ring_b.parity ^ 1, row % Config::kRowsEach};
-            copy_a(shared, consumer, ring_a.slot, map_a, block, note, rank);
-          }
-          ring_a.advance();
+        absent += walk.has(row, key) ? 0 : 1;
+      }
+      walk.pass(p, key);
+      const uint32_t empty = shared.empty_b(ring.slot);
+      sm90::barrier_wait(empty, ring.parity);
+      if (absent > 0) {
+        sm90::barrier_arrive_times(empty, 4 * absent);
+      }
+      copy_b(p, shared, ring.slot, map_b, static_cast<int>(key_of(key, walk.backward)) * Config::kBlock, column);
+      ring.advance();
+    }
+    work = work_at(p, round + 1);
+  }
+}
+
+// One thread: a consumer's blocks of A. It walks the same columns as produce_b, and so knows the slot of each tile of
+// B. It waits until that slot is free and arrives there too, for every column: so neither of the two is ever a
+// whole ring ahead of the other. A barrier's parity tells a phase from the next one, not from the one after.
+__device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared, const uint16_t* order,
+                                          const CUtensorMap* map_a, int consumer) {
+  const uint32_t rank = cluster_rank();
+  RingB ring_b;
+  RingA ring;
+  ring_b.parity = 1;
+  ring.parity = 1;
+  Work work = work_at(p, 0);
+  for (int round = 0; work.live(); ++round) {
+    Walk walk;
+    walk.begin(p, order, work, round);
+    for (uint32_t key = walk.next(); key <= kLastKey; key = walk.next()) {
+      int blocks[Config::kRowsEach];  // -1: the row has none in this column
+#pragma unroll
+      for (int i = 0; i < Config::kRows; ++i) {
+        if (i / Config::kRowsEach == consumer) {
+          blocks[i % Config::kRowsEach] = walk.has(i, key) ? walk.block[i] : -1;
         }
       }
-      ring_b.advance();
-      if (has) {
-        cursor.advance(p);
+      walk.pass(p, key);
+      const uint32_t empty_b = shared.empty_b(ring_b.slot);
+      sm90::barrier_wait(empty_b, ring_b.parity);
+#pragma unroll
+      for (int i = 0; i < Config::kRowsEach; ++i) {
+        if (blocks[i] >= 0) {
+          sm90::barrier_wait(shared.empty_a(consumer, ring.slot), ring.parity);
+          copy_a(shared, consumer, ring.slot, map_a, blocks[i], Note{ring_b.slot, ring_b.parity ^ 1, i}, rank);
+          ring.advance();
+        }
       }
+      sm90::barrier_arrive(empty_b);
+      ring_b.advance();
     }
-    work = following;
-    cursor = cursor_following;
+    work = work_at(p, round + 1);
   }
 }
 
@@ -454,31 +517,19 @@ __device__ __forceinline__ Note note_at(const Shared& shared, int consumer, int 
   return Note::unpack(__shfl_sync(0xffffffffu, bits, 0));
 }
 
-// Every warp says that it has read a block of A, to its own CTA and, since copies of A come from both, to the other of
-// the cluster; and its tile of B, to its own CTA.
-__device__ __forceinline__ void release(const Shared& shared, int consumer, int slot_a, int slot_b, uint32_t rank) {
-  const uint32_t lane = threadIdx.x % 32;
-  if (lane == 0) {
-    sm90::barrier_arrive(shared.empty_a(consumer, slot_a));
+// Every warp says that it has read a block of A and a tile of B, to its own CTA.
+__device__ __forceinline__ void release(const Shared& shared, int consumer, int slot_a, int slot_b) {
+  if (threadIdx.x % 32 == 0) {
     sm90::barrier_arrive(shared.empty_b(slot_b));
-  } else if (Config::kCluster > 1 && lane == 1) {
-    sm90::barrier_arrive_at(shared.empty_a(consumer, slot_a), rank ^ 1);
+    sm90::barrier_arrive(shared.empty_a(consumer, slot_a));
   }
 }
 
-// One warpgroup: whether all of its warps say so. They must go the same way: fences of products and waits for them
-// are instructions of the whole warpgroup, and each warp sees a barrier's phase end in its own time.
-__device__ __forceinline__ bool all_warps(bool said, int consumer) {
-  uint32_t all;
-  asm volatile(
-      "{\n.reg .pred mine, all;\n"
-      "setp.ne.u32 mine, %1, 0;\n"
-      "bar.red.and.pred all, %2, 128, mine;\n"
-      "selp.u32 %0, 1, 0, all;\n}\n"
-      : "=r"(all)
-      : "r"(static_cast<uint32_t>(said)), "r"(1 + consumer)
-      : "memory");
-  return all != 0;
+// The block of A is copied by both CTAs of a cluster, so the other one is told as well.
+__device__ __forceinline__ void release_there(const Shared& shared, int consumer, int slot, uint32_t rank) {
+  if (Config::kCluster > 1 && threadIdx.x % 32 == 0) {
+    sm90::barrier_arrive_at(shared.empty_a(consumer, slot), rank ^ 1);
+  }
 }
 
 // One warp: its 16 rows of a block row of C. `panel` is the panel of the consumer's memory that comes next.
@@ -526,37 +577,31 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       }
       sm90::pin(sums[i]);
     }
-    int last_a = 0;
-    int last_b = 0;
-    bool held = false;  // the last block's slots are not given back yet
+    int tell = -1;  // slot of A that the other CTA has not been told of
 #pragma unroll 1
     for (int i = 0; i < blocks; ++i) {
-      if (!all_warps(sm90::barrier_ready(shared.full_a(consumer, ring.slot), ring.parity), consumer)) {
-        // The next block may be many columns away, and the ring of B too short for all of them while a slot is held.
-        if (held) {
-          sm90::products_wait<0>();
-          release(shared, consumer, last_a, last_b, rank);
-          held = false;
-        }
-        sm90::barrier_wait(shared.full_a(consumer, ring.slot), ring.parity);
-      }
+      sm90::barrier_wait(shared.full_a(consumer, ring.slot), ring.parity);
       const Note note = note_at(shared, consumer, ring.slot);
       sm90::barrier_wait(shared.full_b(note.slot_b), note.parity_b);
       multiply_row(sums, note.row, shared.a(consumer, ring.slot), shared.b(note.slot_b));
-      if (i == 0) {  // not before the tile: the tensor cores would wait
+      // While the products run: a word to another SM takes as long as half of them.
+      if (tell >= 0) {
+        release_there(shared, consumer, tell, rank);
+      }
+      tell = ring.slot;
+      if (i == 0) {
         following = work_at(p, round + 1);
         blocks_following = blocks_at(p, order, following, consumer);
       }
-      if (held) {
-        sm90::products_wait<1>();  // the block before: its slots are free
-        release(shared, consumer, last_a, last_b, rank);
-      }
-      held = true;
-      last_a = ring.slot;
-      last_b = note.slot_b;
+      // Nothing is held while waiting for the next block: it may be many columns away, and the ring of B too short
+      // for all of them. The tensor cores have the other consumer meanwhile.
+      sm90::products_wait<0>();
+      release(shared, consumer, ring.slot, note.slot_b);
       ring.advance();
     }
-    sm90::products_wait<0>();
+    if (tell >= 0) {
+      release_there(shared, consumer, tell, rank);
+    }
 #pragma unroll
     for (int i = 0; i < Config::kRowsEach; ++i) {
       sm90::pin(sums[i]);
@@ -564,9 +609,6 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     if (blocks == 0) {
       following = work_at(p, round + 1);
       blocks_following = blocks_at(p, order, following, consumer);
-    }
-    if (held) {
-      release(shared, consumer, last_a, last_b, rank);
     }
     const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
 #pragma unroll
@@ -618,8 +660,12 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 
   if (warpgroup == 0) {
     sm90::registers_give_back<Config::kProducerRegisters>();
-    if (threadIdx.x < 32) {
-      produce(p, shared, order, &map_a, &map_b);
+    if (threadIdx.x == 0) {
+      produce_b(p, shared, order, &map_b);
+    } else if (threadIdx.x == 32) {
+      produce_a(p, shared, order, &map_a, 0);
+    } else if (threadIdx.x == 64) {
+      produce_a(p, shared, order, &map_a, 1);
     }
   } else {
     sm90::registers_take<Config::kConsumerRegisters>();
@@ -650,13 +696,15 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (static_cast<int64_t>(groups) * tiles_n > INT32_MAX / 2 || rows_a > INT32_MAX) {
     return cudaErrorInvalidValue;  // tile numbers and coordinates are ints
   }
+  const bool whole_panels = n % Config::kPanel == 0;
   CUtensorMap map_a;
   CUtensorMap map_b;
   CUtensorMap map_c;
   cudaError_t error =
       sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlock, Config::kRowsA, Config::kBlock);
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_b, b, k, n, Config::kBlock, Config::kPanel);
+    error = whole_panels ? sm90::describe_panels(&map_b, b, k, n, Config::kBlock, Config::kPanels)
+                         : sm90::describe_matrix(&map_b, b, k, n, Config::kBlock, Config::kPanel);
   }
   if (error == cudaSuccess) {
     error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
@@ -664,7 +712,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (error != cudaSuccess) {
     return error;
   }
-  const Problem problem{a_row_ptr, a_col_idx, block_rows, groups, tiles_n, groups * tiles_n};
+  const Problem problem{a_row_ptr, a_col_idx, block_rows, groups, tiles_n, groups * tiles_n, whole_panels};
   return sm90::launch_persistent<Config::kCluster>(sm90_bsr_gemm_64_kernel, Config::kThreads, Config::kSharedBytes,
                                                    problem.tiles, stream, problem, map_a, map_b, map_c);
 }
