@@ -70,9 +70,7 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
     # The line joins are set by the page's style sheet: a style inside an SVG would reach the page.
     text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r"url\(#", f"url(#{name}-", text)
-    text = re.sub(r'xlink:href="#', f'href="#{name}-', text)
+    text = _number_ids(text, name)
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)
     text = re.sub(r"<[^>]*>", _short_coordinates, text)
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana")
@@ -82,6 +80,19 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
     text = re.sub(r"<g((?: clip-path=\"[^\"]*\")?)>((?: <use [^>]*/>)+) </g>", _hoist_style, text)
     label = f'<svg role="img" aria-label="{title}" class="figure" '
     return text.replace("<svg ", label, 1).strip()
+
+
+def _number_ids(text: str, name: str) -> str:
+    """Ids in the order in which they are defined: matplotlib's are hashes of coordinates unrounded,
+    whose last digits differ from machine to machine.
+    """
+    found = dict.fromkeys(re.findall(r'\bid="([^"]*)"', text))
+    numbered = {old: f"{name}-{number}" for number, old in enumerate(found)}
+    return re.sub(
+        r'(\bid="|url\(#|xlink:href="#)([^")]*)',
+        lambda match: match[1].removeprefix("xlink:") + numbered[match[2]],
+        text,
+    )
 
 
 def _short_coordinates(tag: re.Match[str]) -> str:
