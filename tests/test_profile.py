@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.errors import CheckFailed
-from assay.profile import METRICS, parse_raw_page, profile_arms, split_raw_page
+from assay.profile import METRICS, profile_arms
 from assay.records.measurements import ProfileRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
@@ -161,29 +161,3 @@ def test_when_the_time_of_all_is_up_no_arm_is_begun(
 def test_without_a_profiler(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert {record.status for record in profiled(place, "first", "second")} == {"not_installed"}
-
-
-PAGE = (
-    f'"ID","Kernel Name","{DURATION}"\n"","","ns"\n'
-    '"0","mark","1"\n"1","x, y","5"\n"2","z","9"\n"3","mark","1"\n"4","w","7"\n'
-)
-
-
-class TestPages:
-    """Cutting a raw page into arms."""
-
-    def test_parts_are_pages_again(self):
-        first, second = split_raw_page("==PROF== x\n" + PAGE)
-        assert parse_raw_page(first) == ("z", {DURATION: 9.0}, {DURATION: "ns"})
-        assert parse_raw_page(second)[0] == "w"
-        assert '"x, y"' in first
-
-    def test_a_mark_alone_is_an_arm_without_kernels(self):
-        parts = split_raw_page(PAGE + '"5","mark","1"\n')
-        assert len(parts) == 3
-        with pytest.raises(ValueError, match="no profiled kernel"):
-            parse_raw_page(parts[2])
-
-    @pytest.mark.parametrize("page", ["", "==ERROR== nothing", '"ID","Kernel Name"\n"",""\n'])
-    def test_a_page_without_kernels_has_no_parts(self, page: str):
-        assert split_raw_page(page) == []

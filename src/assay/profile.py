@@ -6,11 +6,9 @@ Where that does not come out even, and for an arm that failed beside others, eac
 of its own.
 """
 
-import csv
-import io
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from assay.deadline import deadline, left_until
 from assay.device_link import DeviceJobFailed, device_environment, run_device_row
 from assay.errors import CheckFailed, MissingEnvironment
 from assay.progress import say
+from assay.raw_page import longest_kernel, split_raw_page
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
@@ -39,10 +38,12 @@ SECTIONS = (
 METRICS = (
     "gpu__time_duration.sum",
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "dram__bytes.sum",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "lts__t_sector_hit_rate.pct",
     "launch__registers_per_thread",
     "launch__occupancy_limit_registers",
@@ -222,71 +223,16 @@ def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: st
     )
 
 
-def split_raw_page(page: str) -> list[str]:
-    """A raw page for each arm, without the marks; none where the page does not begin with a mark.
-
-    The mark is the first kernel that was profiled, and every other of its name. Each part repeats
-    the rows of names and units.
-    """
-    rows = _rows(page)
-    if len(rows) < 3 or "Kernel Name" not in rows[0]:
-        return []
-    column = rows[0].index("Kernel Name")
-    parts: list[list[list[str]]] = []
-    for row in rows[2:]:
-        if row[column] == rows[2][column]:
-            parts.append([*rows[:2]])
-        else:
-            parts[-1].append(row)
-    return [_as_csv(part) for part in parts]
-
-
-def _rows(page: str) -> list[list[str]]:
-    """The table of a raw page, without what the profiler says before and behind it."""
-    table = page[page.index('"ID"') :] if '"ID"' in page else page
-    rows = list(csv.reader(io.StringIO(table)))
-    return [row for row in rows if len(row) == len(rows[0])]
-
-
-def _as_csv(rows: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
-def parse_raw_page(page: str) -> tuple[str, dict[str, float], dict[str, str]]:
-    """Kernel name, metrics and units of the longest kernel on a raw CSV page.
-
-    The page has a header row, a row of units and one row a kernel. Raises ValueError when it has
-    no kernel.
-    """
-    rows = _rows(page)
-    if len(rows) < 3:
-        raise ValueError("the raw page holds no profiled kernel")
-    header, unit_row, kernels = rows[0], rows[1], rows[2:]
-    duration = header.index("gpu__time_duration.sum")
-    longest = max(kernels, key=lambda row: _number(row[duration]) or 0.0)
-    metrics, units = {}, {}
-    for name in METRICS:
-        if name in header:
-            value = _number(longest[header.index(name)])
-            if value is not None:
-                metrics[name], units[name] = value, unit_row[header.index(name)]
-    return longest[header.index("Kernel Name")], metrics, units
-
-
 def _from_raw_page(job: dict[str, Any], gpu_uuid: str, page: str) -> ProfileRecord:
     try:
-        kernel, metrics, units = parse_raw_page(page)
+        kernel = longest_kernel(page)
     except ValueError as error:
         return _record(job, gpu_uuid, "unsupported", str(error))
     return _record(job, gpu_uuid, "collected", "").model_copy(
-        update={"kernel": kernel, "metrics": metrics, "units": units, "raw_page": page}
+        update={
+            "kernel": kernel.name,
+            "metrics": {name: kernel.values[name] for name in METRICS if name in kernel.values},
+            "units": {name: kernel.units[name] for name in METRICS if name in kernel.values},
+            "raw_page": page,
+        }
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None

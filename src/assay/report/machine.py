@@ -1,25 +1,14 @@
-"""The machine's part of the report: what was compiled, what Nsight Compute saw, which platform."""
+"""The machine's part of the report: what was compiled, and on which platform it ran."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import formatting as fmt
-from assay.evidence import Evidence, build_path, platform_path, profile_path
+from assay.evidence import Evidence, build_path, platform_path
 from assay.records.builds import BuildRecord
-from assay.records.measurements import ProfileRecord
 from assay.records.platform import PlatformRecord
 from assay.report.claims import Fact, Link, link
 from assay.summary import BinaryMatch
-
-PROFILE_COLUMNS = (
-    ("gpu__time_duration.sum", "duration"),
-    ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "SM throughput"),
-    ("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active", "tensor pipe"),
-    ("sm__warps_active.avg.pct_of_peak_sustained_active", "achieved occupancy"),
-    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM throughput"),
-    ("lts__t_sector_hit_rate.pct", "L2 hit rate"),
-    ("launch__registers_per_thread", "registers"),
-)
 
 
 @dataclass(frozen=True)
@@ -37,20 +26,6 @@ class BuildRow:
     sha256: str
     where: str
     diagnostics: str | None
-    link: Link
-
-
-@dataclass(frozen=True)
-class ProfileRow:
-    """One profiled arm; ``cells`` stand under PROFILE_COLUMNS."""
-
-    target: str
-    comparison: str
-    arm: str
-    status: str
-    collected: bool
-    detail: str
-    cells: tuple[str, ...]
     link: Link
 
 
@@ -111,31 +86,6 @@ def _span(values: Iterable[int]) -> str:
         return fmt.NOTHING
     low, high = min(found), max(found)
     return str(low) if low == high else f"{low} to {high}"
-
-
-def profile_rows(evidence: Evidence) -> tuple[ProfileRow, ...]:
-    """Every profile of the plan with its status."""
-    return tuple(
-        ProfileRow(
-            target=target,
-            comparison=comparison,
-            arm=arm,
-            status=fmt.words(record.status),
-            collected=record.status == "collected",
-            detail=record.kernel or record.detail,
-            cells=tuple(_metric(record, name) for name, _ in PROFILE_COLUMNS),
-            link=link(f"evidence/{profile_path(target, comparison, arm)}"),
-        )
-        for (target, comparison, arm), record in evidence.profiles.items()
-    )
-
-
-def _metric(record: ProfileRecord, name: str) -> str:
-    if name not in record.metrics:
-        return fmt.NOTHING
-    unit = record.units.get(name, "")
-    text = fmt.number(record.metrics[name])
-    return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
 
 
 def platform_sections(evidence: Evidence) -> tuple[PlatformSection, ...]:

@@ -22,15 +22,7 @@ from assay.report.checks import (
 )
 from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
 from assay.report.images import ImageRow, image_rows
-from assay.report.machine import (
-    PROFILE_COLUMNS,
-    BuildRow,
-    PlatformSection,
-    ProfileRow,
-    build_rows,
-    platform_sections,
-    profile_rows,
-)
+from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
 from assay.report.measurements import (
     ComparisonSection,
     Picture,
@@ -39,6 +31,7 @@ from assay.report.measurements import (
     rooflines,
 )
 from assay.report.operators import OperatorsSection, operator_sections
+from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
 from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
@@ -114,7 +107,7 @@ def build_view(
         comparisons=comparison_sections(catalog, evidence),
         tuning=tuning_section(catalog, evidence),
         builds=build_rows(evidence, summary.binaries),
-        profile_columns=tuple(title for _, title in PROFILE_COLUMNS),
+        profile_columns=tuple(title for _, title in COLUMNS),
         profiles=profile_rows(evidence),
         agreement=agreement_section(catalog, evidence),
         cheats=cheats_sections(evidence),

@@ -1,0 +1,72 @@
+"""Nsight Compute's raw page: a CSV table with a row of names, a row of units and a row a kernel."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+DURATION = "gpu__time_duration.sum"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One profiled kernel; ``values`` and ``units`` by metric, of all that are numbers."""
+
+    name: str
+    values: dict[str, float]
+    units: dict[str, str]
+
+
+def split_raw_page(page: str) -> list[str]:
+    """A raw page for each arm, without the marks; none where the page does not begin with a mark.
+
+    The mark is the first kernel that was profiled, and every other of its name. Each part repeats
+    the rows of names and units.
+    """
+    rows = _rows(page)
+    if len(rows) < 3 or "Kernel Name" not in rows[0]:
+        return []
+    column = rows[0].index("Kernel Name")
+    parts: list[list[list[str]]] = []
+    for row in rows[2:]:
+        if row[column] == rows[2][column]:
+            parts.append([*rows[:2]])
+        else:
+            parts[-1].append(row)
+    return [_as_csv(part) for part in parts]
+
+
+def longest_kernel(page: str) -> Kernel:
+    """The kernel that took longest. Raises ValueError when the page has none."""
+    rows = _rows(page)
+    if len(rows) < 3:
+        raise ValueError("the raw page holds no profiled kernel")
+    header, units, kernels = rows[0], rows[1], rows[2:]
+    duration = header.index(DURATION)
+    longest = max(kernels, key=lambda row: _number(row[duration]) or 0.0)
+    numbers = [(name, _number(text)) for name, text in zip(header, longest, strict=True)]
+    return Kernel(
+        name=longest[header.index("Kernel Name")],
+        values={name: value for name, value in numbers if value is not None},
+        units=dict(zip(header, units, strict=True)),
+    )
+
+
+def _rows(page: str) -> list[list[str]]:
+    """The table of a raw page, without what the profiler says before and behind it."""
+    table = page[page.index('"ID"') :] if '"ID"' in page else page
+    rows = list(csv.reader(io.StringIO(table)))
+    return [row for row in rows if len(row) == len(rows[0])]
+
+
+def _as_csv(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None

@@ -1,0 +1,104 @@
+"""The report's table of Nsight Compute: what kept a kernel busy, and what its warps waited for."""
+
+from dataclasses import dataclass
+
+from assay import formatting as fmt
+from assay.evidence import Evidence, profile_path
+from assay.raw_page import Kernel, longest_kernel
+from assay.records.measurements import ProfileRecord
+from assay.report.claims import Link, link
+
+COLUMNS = (
+    ("gpu__time_duration.sum", "duration"),
+    ("gpc__cycles_elapsed.avg.per_second", "clock"),
+    ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "tensor pipe"),
+    ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "of active cycles"),
+    ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2 throughput"),
+    ("lts__t_sector_hit_rate.pct", "L2 hit rate"),
+    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM throughput"),
+    ("sm__warps_active.avg.pct_of_peak_sustained_active", "achieved occupancy"),
+    ("launch__registers_per_thread", "registers"),
+)
+STALL = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
+ISSUING = "selected"
+"""What Nsight Compute counts beside stalls: the warp that issues."""
+BETWEEN_INSTRUCTIONS = "smsp__average_warp_latency_per_inst_issued.ratio"
+"""Cycles between two instructions of a warp."""
+STALLS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """One profiled arm; ``cells`` stand under COLUMNS."""
+
+    target: str
+    comparison: str
+    arm: str
+    status: str
+    collected: bool
+    detail: str
+    cells: tuple[str, ...]
+    stalls: str
+    """Where warps spend the time between two instructions, the largest shares."""
+    link: Link
+
+
+def profile_rows(evidence: Evidence) -> tuple[ProfileRow, ...]:
+    """Every profile of the plan with its status."""
+    return tuple(
+        _row(target, comparison, arm, record)
+        for (target, comparison, arm), record in evidence.profiles.items()
+    )
+
+
+def _row(target: str, comparison: str, arm: str, record: ProfileRecord) -> ProfileRow:
+    kernel = _kernel(record)
+    return ProfileRow(
+        target=target,
+        comparison=comparison,
+        arm=arm,
+        status=fmt.words(record.status),
+        collected=record.status == "collected",
+        detail=record.kernel or record.detail,
+        cells=tuple(_metric(kernel, name) for name, _ in COLUMNS),
+        stalls=_stalls(kernel) or fmt.NOTHING,
+        link=link(f"evidence/{profile_path(target, comparison, arm)}"),
+    )
+
+
+def _kernel(record: ProfileRecord) -> Kernel:
+    """All of the kernel's raw page: of that a record lifts out what its own version knew of."""
+    try:
+        return longest_kernel(record.raw_page or "")
+    except ValueError:
+        return Kernel(record.kernel or "", record.metrics, record.units)
+
+
+def _metric(kernel: Kernel, name: str) -> str:
+    if name not in kernel.values:
+        return fmt.NOTHING
+    value, unit = kernel.values[name], kernel.units.get(name, "")
+    if unit == "hz":
+        value, unit = value / 1e6, "MHz"
+    text = fmt.number(value)
+    return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
+
+
+def _stalls(kernel: Kernel) -> str:
+    whole = kernel.values.get(BETWEEN_INSTRUCTIONS, 0.0)
+    if whole <= 0:
+        return ""
+    before, behind = STALL
+    shares = sorted(
+        (
+            (value / whole, name.removeprefix(before).removesuffix(behind))
+            for name, value in kernel.values.items()
+            if name.startswith(before) and name.endswith(behind)
+        ),
+        reverse=True,
+    )
+    waits = [(share, reason) for share, reason in shares if reason != ISSUING]
+    return ", ".join(
+        f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"
+        for share, why in waits[:STALLS_SHOWN]
+    )

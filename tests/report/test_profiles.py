@@ -1,0 +1,32 @@
+"""The table of Nsight Compute, from what the published profiles hold."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.evidence import load_evidence
+from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
+
+REPORT = Path(__file__).parents[2] / "reports" / "published" / "h100_20261121_settled"
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[tuple[str, str], ProfileRow]:
+    found = profile_rows(load_evidence(REPORT / "evidence"))
+    return {(row.comparison, row.arm): row for row in found}
+
+
+def test_what_a_record_does_not_lift_out_is_read_off_its_raw_page(
+    rows: dict[tuple[str, str], ProfileRow],
+) -> None:
+    """These records were made when another metric stood for the tensor pipe."""
+    titles = [title for _, title in COLUMNS]
+    cublas = rows["bsr_gemm_128", "cublas"].cells
+    assert cublas[titles.index("tensor pipe")] == "93.35\N{NO-BREAK SPACE}%"
+    assert cublas[titles.index("L2 throughput")] == "53.30\N{NO-BREAK SPACE}%"
+    assert cublas[titles.index("clock")] == "1474\N{NO-BREAK SPACE}MHz"
+
+
+def test_the_largest_waits_come_first(rows: dict[tuple[str, str], ProfileRow]) -> None:
+    stalls = rows["bsr_gemm_128", "torch_bsr"].stalls.replace("\N{NO-BREAK SPACE}", " ")
+    assert stalls == "long scoreboard 50 %, barrier 20 %, mio throttle 11 %"
