@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 import torch
 
-from assay.device.correctness import arm_record, check_arm, small_shapes
+from assay.device import correctness
+from assay.device.correctness import arm_record, check_arm, large_shapes, small_shapes
 from assay.device.errors import Unsupported
 from assay.device.oracles import oracle
 from assay.device.prepared import Prepared
@@ -20,6 +21,15 @@ from tests.device.helpers import (
     load_workload,
     make_arm,
 )
+
+LARGE = {name: getattr(correctness, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
+
+
+@pytest.fixture(autouse=True)
+def large_is_small(monkeypatch):
+    """A CPU needs half a minute for what a GPU does in a tenth of a second."""
+    for name, value in {"LARGE_M": 320, "LARGE_K": 256, "MANY_BLOCK_ROWS": 20}.items():
+        monkeypatch.setattr(correctness, name, value)
 
 
 def honest(arm, inputs):
@@ -49,7 +59,7 @@ class TestHonest:
     @pytest.mark.parametrize(
         ("workload", "extra"),
         [
-            (bsr_workload(), {"ragged", "unaligned"}),
+            (bsr_workload(), {"ragged", "unaligned", "rounds", "many_rows"}),
             (bsr_bsr_workload(), {"ragged"}),
             (load_workload(), {"unaligned"}),
         ],
@@ -245,6 +255,50 @@ class TestRecord:
         assert validated("ArmCorrectness", record).status == "correct"
 
 
-def test_dense_and_attention_have_no_small_shapes():
-    assert small_shapes(dense_workload()) == []
-    assert small_shapes(attention_workload()) == []
+def test_dense_and_attention_have_no_other_shapes():
+    for workload in (dense_workload(), attention_workload()):
+        assert small_shapes(workload) == []
+        assert large_shapes(workload) == []
+
+
+def test_large_shapes_reach_what_small_ones_do_not(monkeypatch):
+    """Two tiles and more for each of 132 multiprocessors, over 128 columns, over 1024 rows."""
+    for name, value in LARGE.items():
+        monkeypatch.setattr(correctness, name, value)
+    workload = bsr_workload()
+    for block, many in ((64, True), (128, True), (512, False)):
+        pattern = dataclasses.replace(workload.pattern, block_rows=block, block_cols=64)
+        shapes = {
+            name: shape
+            for name, shape, _ in large_shapes(dataclasses.replace(workload, pattern=pattern))
+        }
+        rounds = shapes["rounds"]
+        assert rounds.m % block == rounds.k % 64 == rounds.n % 8 == 0
+        assert rounds.n % 64 and rounds.n > 4 * 256
+        assert rounds.k // 64 > 128
+        if block == 64:
+            assert rounds.m // 128 * (rounds.n // 256 + 1) > 2 * 132
+        assert ("many_rows" in shapes) == many
+        if many:
+            assert shapes["many_rows"].m // block > 1024
+
+
+@pytest.mark.parametrize("wrong", ["rounds", "many_rows"])
+def test_a_kernel_that_is_wrong_in_a_large_shape_alone_is_caught(wrong):
+    """As one whose later tiles or whose unsorted rows come out wrong."""
+    size = {"rounds": 1032, "many_rows": 8}[wrong]
+
+    def prepare(arm, inputs):
+        out = inputs.new_output()
+
+        def launch():
+            out.copy_(oracle(inputs))
+            if inputs.workload.n == size:
+                out[-1, -1] += 100.0
+            return out
+
+        return Prepared(launch, out)
+
+    result, failed = check(bsr_workload(), prepare, "kernel")
+    assert result["status"] == "incorrect"
+    assert failed == {wrong}

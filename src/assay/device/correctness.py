@@ -25,6 +25,13 @@ RAGGED_GRID = (6, 5)
 RAGGED_N = 256
 UNALIGNED_N = 200
 """A multiple of 8, so that rows stay 16-byte aligned, and of no tile."""
+LARGE_M, LARGE_K, LARGE_N = 9_000, 8_400, 1032
+"""Elements at most: several tiles for each multiprocessor, over 128 columns of the smallest blocks,
+a last tile of C that is neither the first nor whole."""
+MANY_BLOCK_ROWS = 1030
+"""More than a kernel sorts in shared memory."""
+MANY_BLOCKS_M = 140_000
+"""Rows at most that this may come to: higher blocks would take gigabytes."""
 UNALIGNED_M = 1000
 """Rows of a matrix that is loaded: of no tile either."""
 
@@ -105,15 +112,32 @@ def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     return shapes
 
 
+def large_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
+    """As small_shapes, where a small shape leaves paths untaken: a sparse A times a dense B."""
+    pattern = workload.pattern
+    if pattern is None or workload.operation != "bsr_gemm":
+        return []
+    height, width = pattern.block_rows, pattern.block_cols
+    even = dataclasses.replace(pattern, blocks_per_row=1)
+
+    def shape(rows: int, cols: int, n: int) -> Workload:
+        m, k = rows * height, cols * width
+        return dataclasses.replace(workload, m=m, k=k, n=n, pattern=even)
+
+    shapes = [("rounds", shape(LARGE_M // height, LARGE_K // width, LARGE_N), True)]
+    if MANY_BLOCK_ROWS * height <= MANY_BLOCKS_M:
+        shapes.append(("many_rows", shape(MANY_BLOCK_ROWS, RAGGED_GRID[1], 8), True))
+    return shapes
+
+
 def ragged_layout(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
-    """Stored blocks of a ragged small shape: rows of every length, an empty one among them."""
-    rows, cols = RAGGED_GRID
+    """Stored blocks of a ragged shape: rows of every length, empty ones among them."""
     first = second = None
-    if workload.pattern is not None:
-        first = ragged_blocks(workload.pattern, rows, cols, seed)
-    if workload.pattern_b is not None:
-        width = workload.n // workload.pattern_b.block_cols
-        second = ragged_blocks(workload.pattern_b, cols, width, seed + 1)
+    if (a := workload.pattern) is not None:
+        first = ragged_blocks(a, workload.m // a.block_rows, workload.k // a.block_cols, seed)
+    if (b := workload.pattern_b) is not None:
+        grid = workload.k // b.block_rows, workload.n // b.block_cols
+        second = ragged_blocks(b, *grid, seed + 1)
     return first, second
 
 
@@ -137,7 +161,7 @@ def check_arm(
         note(f"repeat, seed {seed}")
         checks.append(_repeat(seed, prepared, inputs))
     if arm.variant.kind == "kernel":
-        for name, workload, ragged in small_shapes(arm.workload):
+        for name, workload, ragged in (*small_shapes(arm.workload), *large_shapes(arm.workload)):
             note(f"{name}, seed {seeds[0]}")
             layout = ragged_layout(workload, seeds[0]) if ragged else None
             inputs = make_inputs(workload, device, seeds[0], layout)

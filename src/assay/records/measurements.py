@@ -11,7 +11,7 @@ class Check(Record):
     """One comparison of an output with the oracle."""
 
     name: str
-    """What was checked: timed_shape, ragged, unaligned, poisoned, inputs_unchanged, repeat ..."""
+    """What was checked: timed_shape, ragged, unaligned, rounds, many_rows, poisoned, repeat ..."""
     seed: int
     passed: bool
     relative_error: float | None
