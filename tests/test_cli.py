@@ -223,14 +223,15 @@ class TestCompareAndVerify:
         assert answer.code == 1
         assert "report.md" in answer.err
 
-    def test_a_build_that_there_is_none_of_is_named_before_any_compiler_is_fetched(
+    def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def fetched(*_: object) -> None:
-            raise AssertionError("a compiler was fetched")
+        def begun(*_: object, **__: object) -> None:
+            raise AssertionError("the report was verified, or a compiler fetched")
 
-        monkeypatch.setattr(cli, "ensure_toolchain", fetched)
-        monkeypatch.setattr(cli, "compiler_place", fetched)
+        monkeypatch.setattr(cli, "ensure_toolchain", begun)
+        monkeypatch.setattr(cli, "compiler_place", begun)
+        monkeypatch.setattr(cli, "verify_report", begun)
         key = ("--key", report / "signer.pub")
         answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")
         assert answer.code == 2
@@ -289,6 +290,17 @@ class TestReproduce:
         assert answer.code == 0
         assert answer.out == ""
         assert "answers planned" in answer.err
+
+    def test_the_last_line_names_every_key_that_was_given(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        request = make_request("demo_run", [provision()], ["demo"])
+        given = request.model_copy(update={"extra_keys": ("/keys/of others.pub",)})
+        monkeypatch.setattr(cli, "make_request", lambda *_: given)
+        assert assay("reproduce", "--run", "demo_run").out.splitlines()[-1] == (
+            "verify: ./assay verify reports/demo_run --key /private/key.pub "
+            "--key '/keys/of others.pub'"
+        )
 
     def test_strict_makes_verdicts_count(self, assay: Any, finished: Path) -> None:
         answer = assay("reproduce", "--run", "demo_run", "--strict")

@@ -1,8 +1,11 @@
 """What the report is told of a run as a whole."""
 
+from dataclasses import replace
+
 from assay.judge import judge
 from assay.records.claims import Benchmark, Metric, Term
 from assay.records.verdicts import Status
+from assay.report.view import remarks
 from assay.summary import Summary, summarise
 from tests import builders as b
 
@@ -48,6 +51,19 @@ class TestCounts:
 
     def test_narrow_intervals_are_seldom_inconclusive_by_chance(self) -> None:
         assert 0 < summary().chance.expected_inconclusive < 0.01
+
+    def test_one_sided_claims_are_told_apart(self) -> None:
+        """At its bound such a claim cannot be decided: nothing can be expected of it."""
+        chance = summary().chance
+        assert (chance.with_margin, chance.judged) == (2, 2)
+        (two_sided,) = [line for line in remarks(summary()) if "inconclusive by chance" in line]
+        assert two_sided.startswith("Of the 2 with a margin")
+        mixed = replace(summary(), chance=replace(chance, judged=5))
+        assert any(
+            line.startswith("The other 3 are one-sided (at least or at most)")
+            for line in remarks(mixed)
+        )
+        assert not any("one-sided" in line for line in remarks(summary()))
 
 
 class TestBinaries:

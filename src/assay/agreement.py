@@ -5,7 +5,7 @@ the SM clocks are known, cycles are held against each other too: they tell a sto
 from a GPU that ran at another clock.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay import stats
@@ -22,86 +22,112 @@ TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "m
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What one stopwatch says of an arm; None where it says nothing."""
+
+    ms: float | None
+    mhz: float | None = None
+    """Mean SM clock of what was timed."""
+
+    @property
+    def cycles(self) -> float | None:
+        """SM cycles; None where the time or the clock is not known."""
+        return None if self.ms is None or self.mhz is None else self.ms * self.mhz * 1e3
+
+
+@dataclass(frozen=True)
+class Off:
+    """How far a reading is from a reference: the ratio less 1; None where one is missing."""
+
+    time: float | None
+    cycles: float | None
+
+    def in_time(self, limit: float) -> bool:
+        """Whether the times differ by more than ``limit``."""
+        return _far(self.time, limit)
+
+    def in_cycles(self, limit: float) -> bool:
+        """Whether another clock leaves more than ``limit`` unexplained.
+
+        So too where the times differ and a clock is not known: nothing explains that.
+        """
+        return self.in_time(limit) if self.cycles is None else _far(self.cycles, limit)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How NVBench and Nsight Compute stand to one reference."""
+
+    nvbench: Off
+    nsight: Off
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is anything to hold against the reference."""
+        return any(off.time is not None for off in (self.nvbench, self.nsight))
+
+    def in_time(self, limit: float) -> bool:
+        """Whether one of them differs in time by more than ``limit``, a fraction."""
+        return self.nvbench.in_time(limit) or self.nsight.in_time(limit)
+
+    def in_cycles(self, limit: float) -> bool:
+        """Whether one of them differs in cycles too, or may."""
+        return self.nvbench.in_cycles(limit) or self.nsight.in_cycles(limit)
+
+    def by_clock(self, limit: float) -> bool:
+        """Whether they differ in time and agree in cycles: the clock was another."""
+        return self.in_time(limit) and not self.in_cycles(limit)
+
+
+@dataclass(frozen=True)
 class Agreement:
-    """One arm by every stopwatch, in ms; None where one has no time."""
+    """One arm by every stopwatch."""
 
     target: str
     comparison: str
     arm: str
-    judged_ms: float | None
-    """Median of the benchmark's samples: what verdicts rest on."""
-    judged_clock_mhz: float | None
-    events_ms: float | None
-    """Our event times in NVBench's process: the same state of the GPU, seconds before."""
-    events_clock_mhz: float | None
-    nvbench_ms: float | None
-    nvbench_clock_mhz: float | None
+    judged: Reading
+    """Medians of the benchmark's samples and turns: what verdicts rest on."""
+    events: Reading
+    """Our event times in NVBench's process, seconds before it."""
+    nvbench: Reading
     nvbench_status: str
     """collected, or why not."""
     detail: str
-    nsight_ms: float | None
+    nsight: Reading
     """Of the longest kernel of a launch, at whatever clock one lone launch runs."""
-    nsight_clock_mhz: float | None
 
     @property
-    def reference_ms(self) -> float | None:
-        """What the others are held against: our time beside NVBench's, else the judged one."""
-        return self.events_ms if self.events_ms is not None else self.judged_ms
+    def from_judged(self) -> Standing:
+        """How the others stand to what verdicts rest on."""
+        return Standing(_off(self.nvbench, self.judged), _off(self.nsight, self.judged))
 
     @property
-    def reference_clock_mhz(self) -> float | None:
-        """SM clock of the reference."""
-        return self.judged_clock_mhz if self.events_ms is None else self.events_clock_mhz
+    def from_events(self) -> Standing:
+        """How the others stand to our events in NVBench's process, seconds before it."""
+        return Standing(_off(self.nvbench, self.events), _off(self.nsight, self.events))
 
-    @property
-    def nvbench_off(self) -> float | None:
-        """NVBench over ours, less 1."""
-        return _off(self.nvbench_ms, self.reference_ms)
 
-    @property
-    def nsight_off(self) -> float | None:
-        """Nsight Compute over ours, less 1."""
-        return _off(self.nsight_ms, self.reference_ms)
+@dataclass(frozen=True)
+class Coverage:
+    """Which of the timed arms have a second stopwatch."""
 
-    @property
-    def nvbench_cycles_off(self) -> float | None:
-        """The same in SM cycles; None where a clock is not known."""
-        return self._cycles_off(self.nvbench_ms, self.nvbench_clock_mhz)
-
-    @property
-    def nsight_cycles_off(self) -> float | None:
-        """The same in SM cycles; None where a clock is not known."""
-        return self._cycles_off(self.nsight_ms, self.nsight_clock_mhz)
-
-    def beyond(self, limit: float) -> bool:
-        """Whether one of them is further off than ``limit``, a fraction."""
-        return any(_far(off, limit) for off in (self.nvbench_off, self.nsight_off))
-
-    def by_clock(self, limit: float) -> bool:
-        """Whether all that are further off in time agree in cycles: the clock was another."""
-        pairs = (
-            (self.nvbench_off, self.nvbench_cycles_off),
-            (self.nsight_off, self.nsight_cycles_off),
-        )
-        return self.beyond(limit) and all(
-            cycles is not None and not _far(cycles, limit)
-            for time, cycles in pairs
-            if _far(time, limit)
-        )
-
-    def _cycles_off(self, ms: float | None, mhz: float | None) -> float | None:
-        return _off(_cycles(ms, mhz), _cycles(self.reference_ms, self.reference_clock_mhz))
+    timed: int
+    held: int
+    """Those of them whose judged time is held against another stopwatch's."""
+    without: tuple[tuple[str, str], ...]
+    """(target, comparison) of which no arm has one."""
 
 
 def _far(off: float | None, limit: float) -> bool:
     return off is not None and abs(off) > limit
 
 
-def _cycles(ms: float | None, mhz: float | None) -> float | None:
-    return None if ms is None or mhz is None else ms * mhz * 1e3
+def _off(reading: Reading, reference: Reading) -> Off:
+    return Off(_ratio(reading.ms, reference.ms), _ratio(reading.cycles, reference.cycles))
 
 
-def _off(value: float | None, reference: float | None) -> float | None:
+def _ratio(value: float | None, reference: float | None) -> float | None:
     return value / reference - 1 if value is not None and reference else None
 
 
@@ -112,6 +138,23 @@ def agreements(evidence: Evidence) -> Iterator[Agreement]:
         for arm in record.arms:
             profile = evidence.profiles.get((target, comparison, arm.arm))
             yield _agreement(target, comparison, arm, benchmark, profile)
+
+
+def coverage(evidence: Evidence, found: Iterable[Agreement]) -> Coverage:
+    """How many of the timed arms ``found`` holds against another stopwatch."""
+    held = {(one.target, one.comparison, one.arm) for one in found if one.from_judged.compared}
+    timed = {
+        (target, comparison, facts.arm)
+        for (target, comparison), record in evidence.benchmarks.items()
+        for process in record.processes
+        for facts in process.arms
+    }
+    covered = {(target, comparison) for target, comparison, _ in held}
+    return Coverage(
+        timed=len(timed),
+        held=len(held & timed),
+        without=tuple(key for key in evidence.benchmarks if key not in covered),
+    )
 
 
 def _agreement(
@@ -126,16 +169,15 @@ def _agreement(
         target=target,
         comparison=comparison,
         arm=arm.arm,
-        judged_ms=stats.median_ms(benchmark, arm.arm) if benchmark else None,
-        judged_clock_mhz=clock.median_mhz if clock else None,
-        events_ms=arm.events_median_ms,
-        events_clock_mhz=arm.events_clock_mhz,
-        nvbench_ms=arm.nvbench_cold_ms,
-        nvbench_clock_mhz=arm.nvbench_clock_mhz,
+        judged=Reading(
+            stats.median_ms(benchmark, arm.arm) if benchmark else None,
+            clock.median_mhz if clock else None,
+        ),
+        events=Reading(arm.events_median_ms, arm.events_clock_mhz),
+        nvbench=Reading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
         nvbench_status=arm.status,
         detail=arm.detail,
-        nsight_ms=nsight_ms(profile) if profile else None,
-        nsight_clock_mhz=nsight_clock_mhz(profile) if profile else None,
+        nsight=Reading(nsight_ms(profile), nsight_clock_mhz(profile)) if profile else Reading(None),
     )
 
 

@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 a check failed, 2 bad input, 3 the machine lacks something
 """
 
 import os
+import shlex
 import sys
 from collections import Counter
 from enum import StrEnum
@@ -38,6 +39,7 @@ from assay.retry import outputs_to_retry
 from assay.run import only_run, run_workflow
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
+from assay.sign import public_key_path
 from assay.timings import collect_timings, gpu_work, stage_totals, timeline
 from assay.toolchain import ensure_toolchain
 from assay.tune import better_choices, tune, write_choices
@@ -150,12 +152,13 @@ def reproduce(
         targets=tuple(target or defaults.targets),
         runtime=runtime.value if runtime else defaults.runtime,
         executor=executor.value if executor else defaults.executor,
-        device_python=device_python or "python3",
+        device_python=device_python,
         prebuilt=prebuilt,
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),
         signing_key=signing_key or default_signing_key(),
         host_image=host_image,
+        writes=not dry_run,
     )
     request = make_request(ROOT, catalog, options)
     plan = make_plan(catalog, request)
@@ -192,7 +195,7 @@ def _finish(request: Request, strict: bool) -> None:
     for provision in request.targets:
         say(f"{provision.target}: {provision.detail}")
     say(f"report: {report / 'report.html'}")
-    say(f"verify: ./assay verify reports/{request.run} --key {request.signing_key}.pub")
+    say(f"verify: {shlex.join(_verify_command(request))}")
     bad = {Status.NOT_REPRODUCED, Status.INCORRECT, Status.INCONSISTENT}
     failed = sum(counts[status] for status in bad)
     if strict and failed:
@@ -201,11 +204,25 @@ def _finish(request: Request, strict: bool) -> None:
         )
 
 
+def _verify_command(request: Request) -> list[str]:
+    """What verifies the report of a run here: its own key, and those its origins were trusted by.
+
+    The repository's keys need no naming for origins.
+    """
+    own = public_key_path(Path(request.signing_key))
+    keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
+    return ["./assay", "verify", f"reports/{request.run}", *keys]
+
+
 @app.command()
 def verify(
     report_dir: Annotated[Path, typer.Argument(help="Report directory.", metavar="REPORT_DIR")],
     key: Annotated[
-        list[Path] | None, typer.Option(help="Public key to trust; else config/trusted_keys.")
+        list[Path] | None,
+        typer.Option(
+            help="Public key that must have signed; else config/trusted_keys, which recorded "
+            "figures may be signed by in any case."
+        ),
     ] = None,
     rebuild: Annotated[
         bool,
@@ -225,13 +242,14 @@ def verify(
             raise BadInput(f"{path}: no such key file")
     if (runtime or only) and not rebuild:
         raise BadInput("--runtime and --only belong to --rebuild")
+    check_selection(report_dir, only or ())
     renderer = Renderer(lambda folder: texts_of(ROOT, folder), *git_state(ROOT))
+    ours = trusted_keys(ROOT)
     result = verify_report(
-        report_dir, key or trusted_keys(ROOT), repository=ROOT, renderer=renderer
+        report_dir, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours
     )
     console.show_checks(result.checks, result.notes)
     if rebuild:
-        check_selection(report_dir, only or ())
         wish = runtime.value if runtime else _defaults().runtime
         toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
         check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))
@@ -317,7 +335,7 @@ def tune_target(
         targets=(target,),
         runtime=runtime.value if runtime else defaults.runtime,
         executor=executor.value if executor else defaults.executor,
-        device_python=device_python or "python3",
+        device_python=device_python,
         prebuilt=None,
         recorded=(),
         keys=(),

@@ -84,7 +84,7 @@ def show_timings(
     )
     for target, part in work.items():
         say(
-            f"benchmarks of {target}: the GPU was at work in {fmt.percent(part.share)} of "
+            f"benchmarks of {target}: processes kept the GPU busy in {fmt.percent(part.share)} of "
             f"{fmt.duration(part.wall_s)}, imports and starts included; the launches alone took "
             f"{fmt.percent(part.timed_share)}"
         )

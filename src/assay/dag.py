@@ -28,12 +28,21 @@ class Dag:
     catalog: Catalog
     request: Request
     request_path: str | None
+    """Where the run keeps its request; the steps read it there."""
     plan: Plan
+    draft_path: str | None = None
+    """The file that a dry run reads the request from, where the run's own is not this one yet."""
 
     @property
     def run_dir(self) -> str:
         """results/<run>."""
         return f"results/{self.request.run}"
+
+    @property
+    def request_files(self) -> list[str]:
+        """The file whose change makes another plan; none for a bare ``snakemake``."""
+        path = self.draft_path or self.request_path
+        return [path] if path else []
 
     @property
     def report_dir(self) -> str:
@@ -209,14 +218,17 @@ class Dag:
         }
 
 
-def load_dag(root: Path, request_path: str | None) -> Dag:
-    """Read the request (or take the defaults of config/config.yaml, with no GPU) and plan it."""
+def load_dag(root: Path, request_path: str | None, draft_path: str | None = None) -> Dag:
+    """Read the request (or take the defaults of config/config.yaml, with no GPU) and plan it.
+
+    ``draft_path`` is read in the place of ``request_path`` where a dry run names one.
+    """
     catalog = load_catalog(root)
     if request_path is None:
         request = default_request(root)
     else:
-        request = read_record(Request, root / request_path)
-    return Dag(catalog, request, request_path, make_plan(catalog, request))
+        request = read_record(Request, root / (draft_path or request_path))
+    return Dag(catalog, request, request_path, make_plan(catalog, request), draft_path)
 
 
 def default_request(root: Path) -> Request:

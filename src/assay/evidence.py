@@ -58,9 +58,13 @@ class Evidence:
     """How long the steps took; None where nobody kept it. Told, never judged."""
 
 
-def binaries_of(evidence: Evidence, artifact: str) -> set[str]:
-    """SHA-256 of what was compiled of a variant or program."""
-    found = (build for (name, _), build in evidence.builds.items() if name == artifact)
+def binaries_of(evidence: Evidence, artifact: str, arch: str | None = None) -> set[str]:
+    """SHA-256 of what was compiled of a variant or program: for one architecture, or for any."""
+    found = (
+        build
+        for (name, built_for), build in evidence.builds.items()
+        if name == artifact and arch in (None, built_for)
+    )
     return {build.artifact.sha256 for build in found if build.artifact is not None}
 
 

@@ -180,24 +180,32 @@ def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
 
 
 def check_selection(report_dir: Path, only: Sequence[str]) -> None:
-    """Raise BadInput for what ``only`` names and the report's evidence does not hold."""
-    _selected(load_evidence(report_dir / "evidence"), only)
+    """Raise BadInput for what ``only`` names and the report's evidence does not hold.
+
+    By the names of files alone: the report need not have been verified yet.
+    """
+    found = (report_dir / "evidence" / "builds").glob("*/*.json")
+    _check_names([(path.parent.name, path.stem) for path in found], only)
 
 
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
-    names = {f"{r.arch}/{r.id}" for r in evidence.builds.values()}
-    names |= {record.id for record in evidence.builds.values()}
-    for name in only:
-        if name not in names:
-            close = ", ".join(get_close_matches(name, sorted(names)))
-            hint = f"close to it: {close}" if close else "evidence/builds holds their records"
-            raise BadInput(f"the evidence holds no build '{name}' ({hint})")
+    _check_names([(record.arch, record.id) for record in evidence.builds.values()], only)
     wanted = set(only)
     return [
         record
         for record in evidence.builds.values()
         if not wanted or wanted & {record.id, f"{record.arch}/{record.id}"}
     ]
+
+
+def _check_names(builds: Sequence[tuple[str, str]], only: Sequence[str]) -> None:
+    """Raise BadInput for a name that is neither an artifact nor architecture and artifact."""
+    names = {name for arch, artifact in builds for name in (artifact, f"{arch}/{artifact}")}
+    for name in only:
+        if name not in names:
+            close = ", ".join(get_close_matches(name, sorted(names)))
+            hint = f"close to it: {close}" if close else "evidence/builds holds their records"
+            raise BadInput(f"the evidence holds no build '{name}' ({hint})")
 
 
 def _measured(

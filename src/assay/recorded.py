@@ -26,6 +26,7 @@ from assay.evidence import (
     stopwatch_path,
 )
 from assay.io import write_bytes
+from assay.manifest import MANIFEST
 from assay.records.plan import Provision
 from assay.verify import verify
 
@@ -66,6 +67,19 @@ def find_recorded(
             )
             found[target] = (provision, report.resolve())
     return found
+
+
+def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:
+    """Raise BadInput for a directory that is no report, or holds none of ``targets``."""
+    for report in reports:
+        if not (report / MANIFEST).is_file():
+            raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
+        held = [t for t in catalog.targets if (report / "evidence" / platform_path(t)).is_file()]
+        if not set(held) & set(targets):
+            raise BadInput(
+                f"--recorded {report}: holds no measurements of {' or '.join(targets)}, but of "
+                f"{', '.join(held) or 'no target at all'}"
+            )
 
 
 def _relative(report: Path, root: Path) -> str:

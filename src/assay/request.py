@@ -14,17 +14,20 @@ from assay.config import Catalog
 from assay.errors import BadInput, MissingEnvironment
 from assay.evidence import toolchain_image_path
 from assay.image import objection
-from assay.io import write_record_if_changed
+from assay.io import dump_record, write_record, write_record_if_changed
 from assay.measure import probe_device
 from assay.progress import say
 from assay.published import published_reports, trusted_keys
-from assay.recorded import find_recorded
+from assay.recorded import check_reports, find_recorded
 from assay.records.images import RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.base import Place
 from assay.runtimes.choose import choose
 from assay.runtimes.host import HostRuntime
 from assay.sign import load_or_create_signer
+
+DEVICE_PYTHON = "python3"
+"""Where nobody names another, the Python that is asked for a GPU."""
 
 
 def default_signing_key() -> Path:
@@ -41,12 +44,22 @@ class Options:
     targets: tuple[str, ...]
     runtime: str
     executor: str
-    device_python: str
+    device_python: str | None
+    """As it was named; None where none was."""
     prebuilt: Path | None
     recorded: tuple[Path, ...]
     keys: tuple[Path, ...]
     signing_key: Path
     host_image: bool
+    writes: bool = True
+    """Whether a first signing key may be made; a dry run makes none."""
+
+    @property
+    def python(self) -> str:
+        """The device's Python; a path holds wherever a job is started."""
+        named = self.device_python or DEVICE_PYTHON
+        # Links stay: a virtual environment's Python is one, and would lose its packages.
+        return os.path.abspath(named) if os.sep in named else named  # noqa: PTH100
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
@@ -98,7 +111,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=detail
             )
-    load_or_create_signer(options.signing_key)
+    if options.writes or options.signing_key.exists():
+        load_or_create_signer(options.signing_key)
     return Request.model_validate(
         {
             "schema": "assay/request/1",
@@ -108,7 +122,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "runtime": runtime.name,
             "host_image": options.host_image,
             "executor": options.executor,
-            "device_python": options.device_python,
+            "device_python": options.python,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
             "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
             "signing_key": str(options.signing_key.resolve()),
@@ -135,11 +149,26 @@ def _check_names(catalog: Catalog, options: Options) -> None:
     for path in options.keys:
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")
+    check_reports(catalog, options.targets, options.recorded)
+    if options.device_python and options.executor == "local":  # a cluster's node has its own
+        _check_python(options.python)
     if options.executor == "slurm" and shutil.which("sbatch") is None:
         raise MissingEnvironment(
             "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
             "or use --executor local"
         )
+
+
+def _check_python(python: str) -> None:
+    """Raise BadInput for an interpreter that does not start."""
+    try:
+        ended = subprocess.run([python, "--version"], capture_output=True, timeout=60, check=False)
+    except OSError as error:
+        raise BadInput(f"--device-python {python}: cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise BadInput(f"--device-python {python}: does not say its version") from error
+    if ended.returncode != 0:
+        raise BadInput(f"--device-python {python}: --version ends with code {ended.returncode}")
 
 
 def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
@@ -168,7 +197,7 @@ def _device(
             return None, f"no {described.product} here (nvidia-smi lists none)"
         detail = f"measured on this machine's {gpu[0]} ({gpu[1]}) in {runtime}"
     else:
-        place = Place(HostRuntime(), python=options.device_python)
+        place = Place(HostRuntime(), python=options.python)
         try:
             device = probe_device(place, described)
         except MissingEnvironment as error:
@@ -223,13 +252,18 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
 @contextmanager
 def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[Path]:
-    """request.json, untouched when nothing changed; for a dry run one that goes away again."""
-    folder = root / "results" / request.run
-    if scratch:
-        folder = Path(tempfile.mkdtemp(prefix="assay-dry-"))
-    try:
-        write_record_if_changed(request, folder / "request.json")
-        yield folder / "request.json"
-    finally:
-        if scratch:
-            shutil.rmtree(folder, ignore_errors=True)
+    """request.json, untouched when nothing changed.
+
+    For a dry run that is the run's own where it says the same, else one that goes away again.
+    """
+    path = root / "results" / request.run / "request.json"
+    if not scratch:
+        write_record_if_changed(request, path)
+        yield path
+    elif path.is_file() and path.read_bytes() == dump_record(request):
+        yield path
+    else:
+        with tempfile.TemporaryDirectory(prefix="assay-dry-") as folder:
+            draft = Path(folder) / "request.json"
+            write_record(request, draft)
+            yield draft

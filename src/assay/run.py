@@ -31,29 +31,33 @@ def run_workflow(
 ) -> None:
     """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
 
-    ``again``: outputs below the run's directory that are made anew though they are there. Raises
-    the first failed step's error with its exit code.
+    ``again``: outputs below the run's directory that are made anew though they are there. A dry run
+    leaves the run as it is, and may read the request from elsewhere. Raises the first failed step's
+    error with its exit code.
     """
     run_dir = root / "results" / request.run
-    shutil.rmtree(run_dir / "failures", ignore_errors=True)
     profile = "slurm" if request.executor == "slurm" else "default"
-    named = request_path.relative_to(root) if request_path.is_relative_to(root) else request_path
     command = [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
         "--cores", str(cores), "--nolock",
-        "--config", f"request={named}",
+        "--config", *_request_settings(root, run_dir, request_path),
     ]  # fmt: skip
     if dry_run:
         command += ["--dry-run"]
+    else:
+        shutil.rmtree(run_dir / "failures", ignore_errors=True)
     if again:
-        say(f"failed before and tried again: {', '.join(again)}")
+        tried = "would be tried" if dry_run else "tried"
+        say(f"failed before and {tried} again: {', '.join(again)}")
         command += ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
     code = _run(command, root)
     if code == 0:
         return
+    if dry_run:
+        raise CheckFailed(f"the workflow ended with code {code}; its last words are above")
     failures = sorted((run_dir / "failures").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
     if failures:
         first = json.loads(failures[0].read_text())
@@ -62,6 +66,17 @@ def run_workflow(
         f"the workflow ended with code {code}; its last words are above, "
         f"logs are under {run_dir / 'logs'}"
     )
+
+
+def _request_settings(root: Path, run_dir: Path, request_path: Path) -> list[str]:
+    """What the workflow is told of its request.
+
+    A draft, which a dry run has, goes by another name: the place of the request is a parameter of
+    every step, and another place would make the whole run look as if it had to be made anew.
+    """
+    kept = run_dir / "request.json"
+    settings = [f"request={kept.relative_to(root)}"]
+    return settings if request_path == kept else [*settings, f"draft={request_path}"]
 
 
 @contextmanager

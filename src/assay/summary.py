@@ -39,6 +39,8 @@ class Chance:
 
     judged: int
     """Verdicts with an interval."""
+    with_margin: int
+    """Those of them whose claim has a margin; the others are one-sided, at least or at most."""
     measurements: int
     """Different measurements that these rest on: no more than so many are independent."""
     families: tuple[Family, ...]
@@ -54,7 +56,8 @@ class Chance:
     """(1 - confidence) * judged: intervals that miss the true value."""
     expected_inconclusive: float
     """Inconclusive verdicts to expect by chance with intervals this wide, were every figure that
-    is claimed with a margin exactly true."""
+    is claimed with a margin exactly true. Of one-sided claims nothing is expected: at its bound a
+    true figure cannot be decided, however narrow the interval."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class TargetSummary:
     seconds: dict[str, float]
     """Wall-clock seconds of the stages correctness, benchmark and program."""
     gpu_seconds: float
-    """GPU work inside the benchmarks, as events measured it."""
+    """Launches of the benchmarks, timed, warming up and settling, as CUDA events measured them."""
     samples: int
     blocks: int
     discarded_blocks: int
@@ -160,6 +163,7 @@ def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:
     alpha = round((1 - confidence) / 2, 12)
     return Chance(
         judged=len(with_interval),
+        with_margin=sum(v.margin is not None for v in with_interval),
         measurements=len(families),
         families=tuple(sorted(shared, key=lambda entry: -len(entry.claims))),
         decided=sum(v.status in DECIDED for v in with_interval),

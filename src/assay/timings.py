@@ -77,8 +77,8 @@ class GpuWork:
     """What a GPU did of the time that was spent on it, in s."""
 
     work_s: float
-    """Phases of the processes in which the GPU is at work: inputs, oracle, warm-up, timed turns
-    with the flushes and changes of contents between launches, checks."""
+    """Phases in which a process keeps the GPU busy, by the host's clock: inputs, oracle, warm-up,
+    timed turns with the flushes and changes of contents between launches, checks."""
     timed_s: float
     """The launches themselves, timed and warm-up, as CUDA events measured them."""
     wall_s: float
@@ -86,7 +86,7 @@ class GpuWork:
 
     @property
     def share(self) -> float:
-        """GPU work over wall clock."""
+        """Busy phases over wall clock."""
         return self.work_s / self.wall_s
 
     @property
@@ -207,7 +207,7 @@ def timeline(steps: Iterable[StepTiming]) -> Timeline:
 
 
 def gpu_work(evidence: Evidence, steps: Iterable[StepTiming]) -> dict[str, GpuWork]:
-    """What was GPU work of the benchmark steps of each target that was measured in this run.
+    """Busy phases and launches of the benchmark steps of each target measured in this run.
 
     Counted are the records that these steps made: one that they took up from an interrupted start
     was made before they began.
@@ -236,7 +236,7 @@ def taken_up(evidence: Evidence, steps: Iterable[StepTiming]) -> list[BenchmarkR
 
 
 def own_work(record: BenchmarkRecord) -> GpuWork | None:
-    """What was GPU work of one benchmark by its own clock, which starts behind the imports."""
+    """The same of one benchmark by its own clock, which starts behind the imports."""
     return _work([record], record.seconds) if record.seconds > 0 else None
 
 

@@ -70,9 +70,12 @@ def verify(
     trusted_keys: Sequence[Path],
     repository: Path | None = None,
     renderer: Renderer | None = None,
+    origin_keys: Sequence[Path] = (),
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
+    The report itself must be signed by one of ``trusted_keys``; a report that figures were taken
+    over from may as well be signed by one of ``origin_keys``.
     ``repository`` is the checkout, when its present claims are to be compared (a note, no check).
     ``renderer`` makes the readable texts again, to be compared byte for byte.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
@@ -83,6 +86,7 @@ def verify(
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
     keys = [load_public_key(path) for path in trusted_keys]
+    origins = [*keys, *(load_public_key(path) for path in origin_keys)]
     log = CheckLog()
     manifest, shape_holds = _check_shape(log, report_dir)
     if manifest is None or not shape_holds:
@@ -109,7 +113,7 @@ def verify(
         log.skip(("verdicts", "origins"), "the evidence cannot be read")
     else:
         _check_verdicts(log, report_dir, manifest, catalog, evidence)
-        _check_origins(log, report_dir, manifest, evidence, keys)
+        _check_origins(log, report_dir, manifest, evidence, origins)
         if renderer is not None and all(check.passed for check in log.checks):
             notes += _check_texts(log, report_dir, renderer)
         elif renderer is not None:

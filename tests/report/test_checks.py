@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.agreement import agreements, nsight_clock_mhz, nsight_ms
+from assay.agreement import (
+    Coverage,
+    Reading,
+    agreements,
+    coverage,
+    nsight_clock_mhz,
+    nsight_ms,
+)
 from assay.conduct import conduct_of
 from assay.config import Catalog, load_catalog
 from assay.evidence import (
@@ -27,10 +34,11 @@ from assay.records.measurements import (
     StopwatchRecord,
 )
 from assay.records.sanitizer import SanitizerRecord
-from assay.report.checks import agreement_section, alarms, cheats_sections
+from assay.report.checks import alarms, cheats_sections
 from assay.report.operators import operator_sections
 from assay.report.render import render
 from assay.report.sanitizer import sanitizer_sections
+from assay.report.stopwatches import agreement_section
 from assay.side_evidence import failed_cheats, failed_operators, failed_sanitizer
 from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
 
@@ -73,17 +81,21 @@ class TestPlan:
 class TestAgreement:
     """Three times of one arm side by side."""
 
-    def test_deviations_are_from_our_events_in_the_same_process(self, evidence: Evidence) -> None:
+    def test_deviations_are_from_the_judged_time_and_from_our_events_beside(
+        self, evidence: Evidence
+    ) -> None:
         first, second = agreements(evidence)
-        assert first.nvbench_off == pytest.approx(0.01)
-        assert first.nsight_off == pytest.approx(0.171234 / 0.17 - 1)
-        assert not first.beyond(0.03)
-        assert second.nvbench_off == pytest.approx(0.05)
-        assert second.beyond(0.03)
-        assert second.nsight_ms is None
+        assert first.judged.ms is not None
+        assert first.from_judged.nvbench.time == pytest.approx(0.1717 / first.judged.ms - 1)
+        assert first.from_events.nvbench.time == pytest.approx(0.01)
+        assert first.from_events.nsight.time == pytest.approx(0.171234 / 0.17 - 1)
+        assert not first.from_events.in_time(0.03)
+        assert second.from_events.nvbench.time == pytest.approx(0.05)
+        assert second.from_events.in_time(0.03)
+        assert second.nsight == Reading(None)
 
     def test_nsight_is_held_against_the_judged_time_where_nvbench_has_none(
-        self, evidence: Evidence, run: tuple[Path, Path], tmp_path: Path
+        self, evidence: Evidence, catalog: Catalog
     ) -> None:
         record = evidence.stopwatches["h100", "demo_sweep"]
         missing = StopwatchArm(
@@ -95,13 +107,14 @@ class TestAgreement:
         lacking = record.model_copy(update={"arms": (missing,), "nvbench": None})
         evidence.stopwatches["h100", "demo_sweep"] = lacking
         (one,) = agreements(evidence)
-        assert one.reference_ms == one.judged_ms
-        assert one.nsight_off is not None
-        section = agreement_section(load_catalog(run[0]), evidence)
+        assert one.from_judged.nsight.time is not None
+        assert not one.from_events.compared
+        section = agreement_section(catalog, evidence)
         assert section is not None
         assert section.rows[0].standing.endswith(
             "NVBench: not installed (the device Python lacks cuda-bench)"
         )
+        assert not any("in NVBench's own process" in line for line in section.note)
 
     def test_a_duration_in_another_unit_is_converted_and_an_unknown_one_left_out(
         self, evidence: Evidence
@@ -112,32 +125,73 @@ class TestAgreement:
         assert nsight_ms(in_us) == pytest.approx(0.1715)
         assert nsight_ms(in_us.model_copy(update={"units": {name: "fortnight"}})) is None
 
-    def test_the_table_counts_and_marks_what_disagrees(
+    def test_the_table_counts_by_both_references_and_marks(
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
         section = agreement_section(catalog, evidence)
         assert section is not None
-        assert "Of 2 arms with more than one, 1 disagree by more than 3.0" in section.note[0]
-        assert [row.agrees for row in section.rows] == [True, False]
-        assert section.rows[1].nvbench_off == "+5.0\N{NO-BREAK SPACE}%"
-        assert section.rows[0].clocks == "1698 / 1905 / \N{EN DASH}"
+        note = " ".join(section.note)
+        assert "Against the judged time: of 2 arms, 1 differ" in note
+        assert "process of its own): of 2 arms, 1 differ by more than 3.0" in note
+        first, second = section.rows
+        assert second.nvbench_off.from_events.startswith("events: +5.0\N{NO-BREAK SPACE}%")
+        assert first.judged.clock == "1704\N{NO-BREAK SPACE}MHz"
+        assert first.events.clock == "1698\N{NO-BREAK SPACE}MHz"
+        # The fixture's NVBench ran at a clock that its times do not show.
+        assert first.standing == "NVBench differs in cycles"
+        assert second.standing == "NVBench differs in time and in cycles"
+        assert first.marked and second.marked
+
+    def test_arms_and_comparisons_without_a_second_stopwatch_are_told(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
+        timed = len(evidence.benchmarks["h100", "demo_sweep"].processes[0].arms)
+        alone = evidence.benchmarks["h100", "demo_sweep"]
+        evidence.benchmarks["h100", "alone"] = alone
+        covered = coverage(evidence, agreements(evidence))
+        assert covered == Coverage(2 * timed, 2, (("h100", "alone"),))
+        section = agreement_section(catalog, evidence)
+        assert section is not None
+        assert (
+            f"Held against another stopwatch are 2 of {2 * timed} timed arms. No arm has a second "
+            "stopwatch in: alone (h100)." in section.note
+        )
+
+    def test_what_another_clock_explains_is_said_and_not_marked(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
+        (first, *_) = agreements(evidence)
+        assert first.judged.ms is not None and first.judged.mhz is not None
+        ms, mhz = 0.9 * first.judged.ms, first.judged.mhz / 0.9
+        record = evidence.stopwatches["h100", "demo_sweep"]
+        arm = record.arms[0].model_copy(update={"nvbench_cold_ms": ms, "nvbench_clock_mhz": mhz})
+        evidence.stopwatches["h100", "demo_sweep"] = record.model_copy(update={"arms": (arm,)})
+        key = ("h100", "demo_sweep", "bk32")
+        time, clock = "gpu__time_duration.sum", "gpc__cycles_elapsed.avg.per_second"
+        evidence.profiles[key] = evidence.profiles[key].model_copy(
+            update={"metrics": {time: ms, clock: mhz * 1e6}, "units": {time: "ms", clock: "hz"}}
+        )
+        section = agreement_section(catalog, evidence)
+        assert section is not None
+        (row,) = section.rows
+        assert row.standing == "each differs in time, agrees in cycles"
+        assert not row.marked
+        assert "of 1 arms, 1 differ" in section.note[1] and "1 of which agree" in section.note[1]
 
     def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
         first, _ = agreements(evidence)
-        at_clock = replace(
-            first,
-            nsight_ms=first.events_ms and first.events_ms * 0.9,
-            nsight_clock_mhz=first.events_clock_mhz and first.events_clock_mhz / 0.9,
-            nvbench_ms=first.events_ms,
-        )
-        assert at_clock.nsight_off == pytest.approx(-0.1)
-        assert at_clock.nsight_cycles_off == pytest.approx(0.0)
-        assert at_clock.beyond(0.03) and at_clock.by_clock(0.03)
-        wrong = replace(at_clock, nsight_clock_mhz=first.events_clock_mhz)
-        assert wrong.beyond(0.03) and not wrong.by_clock(0.03)
-        unknown = replace(at_clock, nsight_clock_mhz=None)
-        assert unknown.nsight_cycles_off is None
-        assert unknown.beyond(0.03) and not unknown.by_clock(0.03)
+        judged = Reading(1.0, 1500.0)
+        faster = replace(first, judged=judged, nvbench=judged, nsight=Reading(0.9, 1500 / 0.9))
+        assert faster.from_judged.nsight.time == pytest.approx(-0.1)
+        assert faster.from_judged.nsight.cycles == pytest.approx(0.0)
+        assert faster.from_judged.by_clock(0.03)
+        wrong = replace(faster, nsight=Reading(0.9, 1500.0)).from_judged
+        assert wrong.in_time(0.03) and wrong.in_cycles(0.03) and not wrong.by_clock(0.03)
+        unknown = replace(faster, nsight=Reading(0.9)).from_judged
+        assert unknown.nsight.cycles is None
+        assert unknown.in_time(0.03) and not unknown.by_clock(0.03)
+        hidden = replace(faster, nsight=Reading(1.0, 1800.0)).from_judged
+        assert not hidden.in_time(0.03) and hidden.in_cycles(0.03)
 
     def test_a_clock_is_taken_in_hertz_only(self, evidence: Evidence) -> None:
         profile = evidence.profiles["h100", "demo_sweep", "bk32"]
@@ -175,53 +229,59 @@ class TestConduct:
 class TestAlarms:
     """A reader learns first of a net with a hole and of a kernel that a sanitizer objects to."""
 
-    def test_none_in_a_good_run(self, evidence: Evidence) -> None:
-        assert list(alarms(evidence)) == []
+    def test_none_in_a_good_run(self, catalog: Catalog, evidence: Evidence) -> None:
+        assert list(alarms(catalog, evidence)) == []
 
-    def test_a_cheat_that_nothing_catches(self, evidence: Evidence) -> None:
+    def test_a_cheat_that_nothing_catches(self, catalog: Catalog, evidence: Evidence) -> None:
         evidence.cheats["h100"] = cheats("h100", caught=False)
-        (alarm,) = alarms(evidence)
+        (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 the checks let kernels that cheat through: warm up detector."
         assert "Of 2 kernels that cheat, 1 are caught" in cheats_sections(evidence)[0].summary
         assert cheats_sections(evidence)[0].rows[2].standing == "not caught"
 
-    def test_an_honest_kernel_that_is_caught(self, evidence: Evidence) -> None:
+    def test_an_honest_kernel_that_is_caught(self, catalog: Catalog, evidence: Evidence) -> None:
         record = cheats("h100")
         honest = record.cheats[0].model_copy(update={"caught_by": ("repeat",), "as_meant": False})
         evidence.cheats["h100"] = record.model_copy(update={"cheats": (honest, *record.cheats[1:])})
-        (alarm,) = alarms(evidence)
+        (alarm,) = alarms(catalog, evidence)
         assert "object to an honest kernel" in alarm
         assert "is caught as well" in cheats_sections(evidence)[0].summary
 
     def test_a_cheat_that_could_not_be_tried_is_neither_caught_nor_let_through(
-        self, evidence: Evidence
+        self, catalog: Catalog, evidence: Evidence
     ) -> None:
         record = cheats("h100", caught=False)
         last = record.cheats[2].model_copy(update={"timed_run": "failed: died of SIGKILL"})
         evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:2], last)})
-        (alarm,) = alarms(evidence)
+        (alarm,) = alarms(catalog, evidence)
         assert "it is not known what the checks make of: warm up detector" in alarm
 
-    def test_a_kernel_that_a_sanitizer_objects_to_is_named(self, evidence: Evidence) -> None:
+    def test_a_kernel_that_a_sanitizer_objects_to_is_named(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
         evidence.sanitizers["h100"] = sanitizer("h100", "sm_90a", KERNELS, racy="demo_bk64")
-        (alarm,) = alarms(evidence)
+        (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 compute-sanitizer objects to demo_bk64 (racecheck: 1 error)."
-        (section,) = sanitizer_sections(evidence)
+        (section,) = sanitizer_sections(catalog, evidence)
         assert "2 of 3 compiled kernels are clean" in section.summary
         assert section.rows[1].cells == (("clean", True), ("1 error", False), ("clean", True))
         assert section.rows[1].words[-1].startswith("racecheck: Error: Race") or any(
             words.startswith("racecheck: Error: Race") for words in section.rows[1].words
         )
 
-    def test_a_tool_that_misses_its_control(self, evidence: Evidence) -> None:
+    def test_a_tool_that_misses_its_control(self, catalog: Catalog, evidence: Evidence) -> None:
         evidence.sanitizers["h100"] = sanitizer("h100", "sm_90a", KERNELS, blind=True)
-        (alarm,) = alarms(evidence)
+        (alarm,) = alarms(catalog, evidence)
         assert "synccheck missed a kernel that does wrong on purpose" in alarm
-        assert sanitizer_sections(evidence)[0].controls.endswith("synccheck missed it.")
+        assert sanitizer_sections(catalog, evidence)[0].controls.endswith("synccheck missed it.")
 
-    def test_other_binaries_than_the_runs_do_not_read_as_clean(self, evidence: Evidence) -> None:
+    def test_other_binaries_than_the_runs_do_not_read_as_clean(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
         record = evidence.sanitizers["h100"]
-        assert all(good for row in sanitizer_sections(evidence)[0].rows for _, good in row.cells)
+        assert all(
+            good for row in sanitizer_sections(catalog, evidence)[0].rows for _, good in row.cells
+        )
         before = [
             run.model_copy(update={"binary_sha256": "ab" * 32})
             if run.variant == "demo_bk64"
@@ -230,10 +290,10 @@ class TestAlarms:
             if run.variant != "demo_bk96"
         ]
         evidence.sanitizers["h100"] = record.model_copy(update={"runs": tuple(before)})
-        stale, missing = alarms(evidence)
+        stale, missing = alarms(catalog, evidence)
         assert stale.endswith("so that it says nothing of this run's: demo_bk64.")
         assert missing == "On h100 compute-sanitizer was not shown: demo_bk96."
-        (section,) = sanitizer_sections(evidence)
+        (section,) = sanitizer_sections(catalog, evidence)
         assert section.summary.endswith("Of 1 it watched another binary than this run's.")
         rows = {row.variant: row for row in section.rows}
         assert all(good for _, good in rows["demo_bk32"].cells)
@@ -242,7 +302,7 @@ class TestAlarms:
         assert rows["demo_bk96"].cells == (("not tried", False),) * 3
 
     def test_what_was_timed_but_not_compiled_here_is_told_without_alarm(
-        self, evidence: Evidence
+        self, catalog: Catalog, evidence: Evidence
     ) -> None:
         """As where figures are taken over, and this machine's host compiler is another."""
         key = ("demo_bk32", "sm_90a")
@@ -250,11 +310,24 @@ class TestAlarms:
         assert build.artifact is not None
         other = build.artifact.model_copy(update={"sha256": "ab" * 32})
         evidence.builds[key] = build.model_copy(update={"artifact": other})
-        assert list(alarms(evidence)) == []
-        row = sanitizer_sections(evidence)[0].rows[0]
+        assert list(alarms(catalog, evidence)) == []
+        row = sanitizer_sections(catalog, evidence)[0].rows[0]
         assert row.variant == "demo_bk32"
         assert row.words[-1] == "the binary that was timed; this run compiled another, or none"
         assert all(good for _, good in row.cells)
+
+    def test_what_compiled_for_another_target_only_is_not_missed(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
+        """A variant that fails for the target's architecture cannot be shown to a tool there."""
+        record = evidence.sanitizers["h100"]
+        runs = tuple(run for run in record.runs if run.variant != "demo_bk96")
+        evidence.sanitizers["h100"] = record.model_copy(update={"runs": runs})
+        assert len(list(alarms(catalog, evidence))) == 1
+        evidence.builds["demo_bk96", "sm_89"] = evidence.builds.pop(("demo_bk96", "sm_90a"))
+        assert list(alarms(catalog, evidence)) == []
+        rows = sanitizer_sections(catalog, evidence)[0].rows
+        assert "demo_bk96" not in {row.variant for row in rows}
 
 
 class TestPages:
@@ -327,7 +400,7 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
     write_record(told[0], copy / "h100" / "cheats.json")
     write_record(told[1], copy / "h100" / "sanitizer.json")
     evidence = load_evidence(copy)
-    said = " ".join(alarms(evidence))
+    said = " ".join(alarms(load_catalog(run[0]), evidence))
     assert "On h100 kernels that cheat could not be tried: it hung." in said
     assert "On h100 compute-sanitizer came to no result: it hung." in said
     html, markdown = rendered(run[0], copy, tmp_path / "out")

@@ -8,7 +8,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from assay.dag import load_dag
 
-ASSAY = load_dag(ROOT, config.get("request"))
+ASSAY = load_dag(ROOT, config.get("request"), config.get("draft"))
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"
 

@@ -8,7 +8,7 @@ rule plan:
         kernels=sorted(
             str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")
         ),
-        request=ASSAY.request_path or [],
+        request=ASSAY.request_files,
     output:
         plan=f"{RUN}/plan.json",
         pipeline=f"{RUN}/pipeline.json",

@@ -1,12 +1,11 @@
-"""The report's part on what guards the figures: other stopwatches, kernels that cheat, alarms."""
+"""The report's part on what guards the figures: kernels that cheat, and alarms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import formatting as fmt
-from assay.agreement import Agreement, agreements
 from assay.config import Catalog
-from assay.evidence import Evidence, cheats_path, stopwatch_path
+from assay.evidence import Evidence, cheats_path
 from assay.records.measurements import CheatOutcome
 from assay.report.claims import Link, link
 from assay.report.sanitizer import sanitizer_alarms
@@ -19,36 +18,6 @@ CHECKS = {
     "timed_run": "the timed launches against the oracle",
 }
 """A check's name in a reader's words."""
-
-
-@dataclass(frozen=True)
-class AgreementRow:
-    """One arm by three stopwatches."""
-
-    arm: str
-    comparison: str
-    target: str
-    judged: str
-    events: str
-    nvbench: str
-    nvbench_off: str
-    nvbench_cycles: str
-    nsight: str
-    nsight_off: str
-    nsight_cycles: str
-    clocks: str
-    standing: str
-    agrees: bool | None
-    """None where there was nothing to compare."""
-    link: Link
-
-
-@dataclass(frozen=True)
-class AgreementSection:
-    """The table of stopwatches."""
-
-    note: tuple[str, ...]
-    rows: tuple[AgreementRow, ...]
 
 
 @dataclass(frozen=True)
@@ -73,10 +42,10 @@ class CheatsSection:
     link: Link
 
 
-def alarms(evidence: Evidence) -> Iterator[str]:
+def alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
     """What must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
     yield from _cheat_alarms(evidence)
-    yield from sanitizer_alarms(evidence)
+    yield from sanitizer_alarms(catalog, evidence)
 
 
 def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
@@ -98,72 +67,6 @@ def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
 def _failed(cheat: CheatOutcome) -> bool:
     """Whether its process came to no result."""
     return cheat.timed_run.startswith("failed: ")
-
-
-def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection | None:
-    """The table of stopwatches; None where no other stopwatch was asked."""
-    found = list(agreements(evidence))
-    if not found:
-        return None
-    limit = catalog.judging.stopwatch_agreement
-    beyond = sum(one.beyond(limit) for one in found)
-    clocks = sum(one.by_clock(limit) for one in found)
-    held = sum(one.nvbench_off is not None or one.nsight_off is not None for one in found)
-    return AgreementSection(
-        note=(
-            f"The same binaries by three stopwatches: this project's CUDA events, NVBench's cold "
-            f"time, Nsight Compute's duration. Of {held} arms with more than one, {beyond} "
-            f"disagree by more than {fmt.percent(limit)}, {clocks} of which agree in SM cycles: "
-            "the clock was another. No time is averaged, and only the judged column decides "
-            "anything. Deviations are from our events in NVBench's own process, or from the "
-            "judged time where NVBench has none.",
-            "NVBench waits for the GPU between launches, so that a card under a power cap may run "
-            "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
-            "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
-            "as we do, and counts the longest kernel of a launch only: a library that launches "
-            "several differs by the others. The clocks stand beside the times.",
-        ),
-        rows=tuple(_agreement_row(one, limit) for one in found),
-    )
-
-
-def _agreement_row(one: Agreement, limit: float) -> AgreementRow:
-    compared = one.nvbench_off is not None or one.nsight_off is not None
-    standing = f"differ by more than {fmt.percent(limit)}" if one.beyond(limit) else "agree"
-    if one.by_clock(limit):
-        standing += ", agree in cycles"
-    if one.nvbench_ms is None:
-        missing = f"NVBench: {fmt.words(one.nvbench_status)}"
-        # What follows an error's first line is advice to whoever debugs; the record has it.
-        missing += f" ({one.detail.splitlines()[0]})" if one.detail else ""
-        standing = f"{standing}; {missing}" if compared else missing
-    known = (one.reference_clock_mhz, one.nvbench_clock_mhz, one.nsight_clock_mhz)
-    clocks = " / ".join(fmt.NOTHING if mhz is None else f"{mhz:.0f}" for mhz in known)
-    return AgreementRow(
-        arm=one.arm,
-        comparison=one.comparison,
-        target=one.target,
-        judged=fmt.quantity(one.judged_ms, "ms"),
-        events=fmt.quantity(one.events_ms, "ms"),
-        nvbench=fmt.quantity(one.nvbench_ms, "ms"),
-        nvbench_off=_deviation(one.nvbench_off),
-        nvbench_cycles=_in_cycles(one.nvbench_cycles_off),
-        nsight=fmt.quantity(one.nsight_ms, "ms"),
-        nsight_off=_deviation(one.nsight_off),
-        nsight_cycles=_in_cycles(one.nsight_cycles_off),
-        clocks=clocks if any(mhz is not None for mhz in known) else fmt.NOTHING,
-        standing=standing,
-        agrees=not one.beyond(limit) if compared else None,
-        link=link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
-    )
-
-
-def _in_cycles(off: float | None) -> str:
-    return "" if off is None else f"{_deviation(off)} in cycles"
-
-
-def _deviation(off: float | None) -> str:
-    return fmt.NOTHING if off is None else f"{100 * off:+.1f}\N{NO-BREAK SPACE}%"
 
 
 def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:

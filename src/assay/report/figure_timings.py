@@ -13,7 +13,7 @@ from assay.report.figure_style import MUTED, SERIES, STYLE, inline_svg
 
 HOST, ON_GPU = SERIES[0], SERIES[1]
 PALE = 0.4
-"""Opacity of a bar of which only a part was GPU work."""
+"""Opacity of a bar of which the GPU was kept busy in a part only."""
 MINUTES_FROM_S = 300.0
 """Axes longer than this count minutes."""
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600)
@@ -28,7 +28,7 @@ class StepBar:
     lane: int
     on_gpu: bool
     share: float | None
-    """The part of it that was GPU work, 0 to 1; None where that is not known."""
+    """The part of it in which a process kept the GPU busy, 0 to 1; None where not known."""
 
 
 @dataclass(frozen=True)

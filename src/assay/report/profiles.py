@@ -12,11 +12,11 @@ COLUMNS = (
     ("gpu__time_duration.sum", "duration"),
     ("gpc__cycles_elapsed.avg.per_second", "clock"),
     ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "tensor pipe"),
-    ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "of active cycles"),
-    ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2 throughput"),
+    ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "of active"),
+    ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2"),
     ("lts__t_sector_hit_rate.pct", "L2 hit rate"),
-    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM throughput"),
-    ("sm__warps_active.avg.pct_of_peak_sustained_active", "achieved occupancy"),
+    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM"),
+    ("sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy"),
     ("launch__registers_per_thread", "registers"),
 )
 STALL = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
@@ -38,7 +38,7 @@ class ProfileRow:
     collected: bool
     detail: str
     cells: tuple[str, ...]
-    stalls: str
+    stalls: tuple[str, ...]
     """Where warps spend the time between two instructions, the largest shares."""
     link: Link
 
@@ -61,7 +61,7 @@ def _row(target: str, comparison: str, arm: str, record: ProfileRecord) -> Profi
         collected=record.status == "collected",
         detail=record.kernel or record.detail,
         cells=tuple(_metric(kernel, name) for name, _ in COLUMNS),
-        stalls=_stalls(kernel) or fmt.NOTHING,
+        stalls=_stalls(kernel),
         link=link(f"evidence/{profile_path(target, comparison, arm)}"),
     )
 
@@ -84,10 +84,10 @@ def _metric(kernel: Kernel, name: str) -> str:
     return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
 
 
-def _stalls(kernel: Kernel) -> str:
+def _stalls(kernel: Kernel) -> tuple[str, ...]:
     whole = kernel.values.get(BETWEEN_INSTRUCTIONS, 0.0)
     if whole <= 0:
-        return ""
+        return ()
     before, behind = STALL
     shares = sorted(
         (
@@ -98,7 +98,7 @@ def _stalls(kernel: Kernel) -> str:
         reverse=True,
     )
     waits = [(share, reason) for share, reason in shares if reason != ISSUING]
-    return ", ".join(
+    return tuple(
         f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"
         for share, why in waits[:STALLS_SHOWN]
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay import formatting as fmt
 from assay.checks import listed
+from assay.config import Catalog
 from assay.evidence import Evidence, binaries_of, sanitizer_path
 from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report.claims import Link, link
@@ -46,7 +47,7 @@ class _Watched:
     """Compiled for the target and to be watched, but not in the record."""
 
 
-def sanitizer_alarms(evidence: Evidence) -> Iterator[str]:
+def sanitizer_alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
     """What compute-sanitizer objects to, and what its silence says nothing of."""
     for target, record in evidence.sanitizers.items():
         if record.status == "failed":
@@ -59,7 +60,7 @@ def sanitizer_alarms(evidence: Evidence) -> Iterator[str]:
                 )
         if found := [f"{r.variant} ({_words(r)})" for r in record.runs if not _good(r)]:
             yield f"On {target} compute-sanitizer objects to {', '.join(found)}."
-        watched, planned = _watched(evidence, record), _planned(evidence, target)
+        watched, planned = _watched(catalog, evidence, record), _planned(evidence, target)
         if foreign := [variant for variant in watched.foreign if variant in planned]:
             yield (
                 f"On {target} compute-sanitizer watched binaries that this run neither compiled "
@@ -69,17 +70,18 @@ def sanitizer_alarms(evidence: Evidence) -> Iterator[str]:
             yield f"On {target} compute-sanitizer was not shown: {listed(watched.untold)}."
 
 
-def _watched(evidence: Evidence, record: SanitizerRecord) -> _Watched:
+def _watched(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> _Watched:
+    arch = catalog.targets[record.target].arch
     ran: dict[str, set[str | None]] = {}
     for run in record.runs:
         ran.setdefault(run.variant, set()).add(run.binary_sha256)
     timed = _timed(evidence, record.target)
-    other = [v for v, digests in ran.items() if not digests <= binaries_of(evidence, v)]
+    other = [v for v, digests in ran.items() if not digests <= binaries_of(evidence, v, arch)]
     planned = _planned(evidence, record.target) if record.status == "collected" else ()
     return _Watched(
         not_compiled=tuple(v for v in other if ran[v] <= timed),
         foreign=tuple(v for v in other if not ran[v] <= timed),
-        untold=tuple(v for v in planned if v not in ran and binaries_of(evidence, v)),
+        untold=tuple(v for v in planned if v not in ran and binaries_of(evidence, v, arch)),
     )
 
 
@@ -117,10 +119,10 @@ def _finding(run: Sanitized) -> str:
     return ", ".join(counts) or run.status
 
 
-def sanitizer_sections(evidence: Evidence) -> tuple[SanitizerSection, ...]:
+def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> tuple[SanitizerSection, ...]:
     """compute-sanitizer's findings of every target that has a record of them."""
     return tuple(
-        _section(target, record, _watched(evidence, record))
+        _section(target, record, _watched(catalog, evidence, record))
         for target, record in evidence.sanitizers.items()
     )
 

@@ -15,13 +15,14 @@ from assay.timings import GpuWork, Span, StageTotal, Timeline
 CAPTION = (
     "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "
     "of their row. Blue steps ran on the host alone, orange ones held a GPU. Of a benchmark, the "
-    "dark part of its height is the share in which the GPU was at work."
+    "dark part of its height is the share of busy phases."
 )
 WORK = (
-    "The GPU is at work while a process makes inputs, computes the oracle, warms up, takes its "
-    "timed turns (flushes of L2 and changes of contents included) and checks outputs; not while "
-    "anything is imported, compiled, loaded or started. Launches are what CUDA events measured of "
-    "warm-up and timed launches alone."
+    "Busy phases are those in which a process keeps the GPU busy, by the host's clock: it makes "
+    "inputs, computes the oracle, warms up, takes its timed turns (settling, flushes of L2 and "
+    "changes of contents included) and checks outputs; not when anything is imported, compiled, "
+    "loaded or started. Launches are a part of them: the warming, settling and timed launches "
+    "alone, as CUDA events measured them."
 )
 CUT = " At a dashed line the run was started again later; the pause is left out."
 
@@ -34,7 +35,7 @@ class TimingRow:
     steps: str
     seconds: str
     longest: str
-    gpu_work: str
+    busy: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class WorkRow:
     target: str
     comparison: str
     seconds: str
-    gpu_work: str
+    busy: str
     launches: str
 
 
@@ -100,14 +101,7 @@ def _lines(
         "scheduler needs to start a step is in no step."
     )
     if here:
-        held = fmt.duration(timings.gpu_seconds(steps, here))
-        yield f"Steps that had a GPU to themselves took {held} together." + (
-            f" Of the benchmarks' {fmt.duration(overall.wall_s)}, imports and starts included, the "
-            f"GPU was at work in {fmt.duration(overall.work_s)} ({fmt.percent(overall.share)}); "
-            f"the launches alone took {fmt.duration(overall.timed_s)}."
-            if overall
-            else ""
-        )
+        yield _held(timings.gpu_seconds(steps, here), overall)
     if taken := timings.taken_up(evidence, steps):
         least = fmt.duration(sum(record.seconds for record in taken))
         yield (
@@ -121,8 +115,26 @@ def _lines(
             yield (
                 f"The benchmarks of {planned.target} were taken over, which takes no time here; "
                 f"by their own record they took {fmt.duration(earlier.wall_s)}, "
-                f"{fmt.percent(earlier.share)} of it GPU work."
+                f"{fmt.percent(earlier.share)} of it in busy phases and "
+                f"{fmt.percent(earlier.timed_share)} in launches."
             )
+
+
+def _held(seconds: float, overall: GpuWork | None) -> str:
+    """How long steps held a GPU, and how much of it is known to have kept it busy."""
+    text = f"Steps held a GPU to themselves for {fmt.duration(seconds)} together."
+    if overall is None:
+        return f"{text} In how much of it they kept it busy is not known."
+    text += (
+        f" In {fmt.duration(overall.work_s)} of it processes are known to have kept the GPU busy, "
+        f"all in the benchmarks: {fmt.percent(overall.share)} of their "
+        f"{fmt.duration(overall.wall_s)}, imports and starts included. The launches alone, as CUDA "
+        f"events measured them, took {fmt.duration(overall.timed_s)} "
+        f"({fmt.percent(overall.timed_share)})."
+    )
+    if (rest := seconds - overall.wall_s) > 0:
+        text += f" Of the steps' other {fmt.duration(rest)} no phases are kept."
+    return text
 
 
 def _stage_row(
@@ -136,7 +148,7 @@ def _stage_row(
     total = next(total for total in totals if total.stage is stage)
     note = f"{_steps(total)}, {fmt.duration(total.seconds)}"
     if stage is Stage.BENCHMARK and overall:
-        note += f", {fmt.percent(overall.share)} GPU work"
+        note += f", {fmt.percent(overall.share)} busy"
     return StageRow(
         label=fmt.words(stage.value),
         note=note,
@@ -168,7 +180,7 @@ def _work_rows(evidence: Evidence) -> Iterator[WorkRow]:
                 target=target,
                 comparison=comparison,
                 seconds=fmt.duration(work.wall_s),
-                gpu_work=fmt.percent(work.share),
+                busy=fmt.percent(work.share),
                 launches=fmt.percent(work.timed_share),
             )
 
@@ -184,7 +196,7 @@ def _row(total: StageTotal, overall: GpuWork | None) -> TimingRow:
             if total.steps == 1
             else f"{timings.step_name(total.longest)}, {fmt.duration(total.longest.seconds)}"
         ),
-        gpu_work=fmt.percent(overall.share) if overall and shared else fmt.NOTHING,
+        busy=fmt.percent(overall.share) if overall and shared else fmt.NOTHING,
     )
 
 

@@ -13,13 +13,7 @@ from assay.evidence import Evidence
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
-from assay.report.checks import (
-    AgreementSection,
-    CheatsSection,
-    agreement_section,
-    alarms,
-    cheats_sections,
-)
+from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
 from assay.report.images import ImageRow, image_rows
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
@@ -32,10 +26,12 @@ from assay.report.measurements import (
 )
 from assay.report.operators import OperatorsSection, operator_sections
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
+from assay.report.rules import protocols, rules
 from assay.report.sanitizer import SanitizerSection, sanitizer_sections
+from assay.report.stopwatches import AgreementSection, agreement_section
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
-from assay.summary import Summary, summarise
+from assay.summary import Chance, Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def build_view(
         run=verdicts.run,
         commit=_commit(pipeline.commit, pipeline.clean_tree),
         headline=headline(evidence, pipeline),
-        alarms=tuple(alarms(evidence)),
+        alarms=tuple(alarms(catalog, evidence)),
         counts=count_table(evidence.plan.sources, summary),
         remarks=tuple(remarks(summary)),
         sources=source_sections(catalog, evidence.plan.sources, verdicts.verdicts),
@@ -111,7 +107,7 @@ def build_view(
         profiles=profile_rows(evidence),
         agreement=agreement_section(catalog, evidence),
         cheats=cheats_sections(evidence),
-        sanitizers=sanitizer_sections(evidence),
+        sanitizers=sanitizer_sections(catalog, evidence),
         operators=operator_sections(evidence),
         images=image_rows(evidence),
         platforms=platform_sections(evidence),
@@ -208,10 +204,10 @@ def remarks(summary: Summary) -> Iterator[str]:
         yield (
             f"{chance.judged} verdicts rest on an interval, {chance.decided} of them decided. "
             f"Chance alone would make at most {fmt.rough(chance.expected_wrong)} of them wrong, "
-            f"were every claim at the edge of its margin, and {fmt.rough(chance.expected_missed)} "
-            f"intervals would miss the true value; {fmt.rough(chance.expected_inconclusive)} would "
-            "be inconclusive by chance, were every figure exactly true."
+            "were every claim at the edge of its margin or at its bound, and "
+            f"{fmt.rough(chance.expected_missed)} intervals would miss the true value."
         )
+        yield from _undecided_by_chance(chance)
         if chance.families:
             yield (
                 f"They rest on {chance.measurements} different measurements: verdicts that share "
@@ -231,67 +227,23 @@ def remarks(summary: Summary) -> Iterator[str]:
             yield (
                 f"{target.target}: {target.samples} samples in {target.blocks} blocks, "
                 f"{target.discarded_blocks} of them discarded; {stages}; "
-                f"{fmt.rough(target.gpu_seconds)} s of GPU work inside the benchmarks."
+                f"{fmt.rough(target.gpu_seconds)} s in the benchmarks' launches alone, by CUDA "
+                "events."
             )
 
 
-def rules(catalog: Catalog) -> Iterator[str]:
-    """How verdicts are reached, said from the constants that decide."""
-    judging = catalog.judging
-    level = fmt.percent(judging.confidence).replace(".0", "")
-    yield (
-        f"A claim that states a figure is reproduced when the whole {level} confidence interval of "
-        f"measured over claimed lies within a factor of 1 ± the margin: "
-        f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
-        f"{fmt.percent(judging.ratio_margin)} for ratios of arms measured side by side. "
-        "It is exceeded or not reproduced when the interval lies wholly beyond it on the better or "
-        "the worse side, and inconclusive otherwise."
-    )
-    yield (
-        "A claim of at least (or at most) a figure is reproduced when the whole interval is on the "
-        "claimed side of the figure; it has no margin. A measured value no further from the figure "
-        "than the A/A noise floor decides nothing."
-    )
-    yield (
-        "A margin below the A/A noise floor (the same binary as both arms) makes a verdict "
-        "inconclusive. An incorrect kernel has no time."
-    )
-    yield (
-        "Intervals treat the fresh process as the unit of replication: a hierarchical bootstrap of "
-        f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
-        f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
-        f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
-        f"Original programs run in {judging.program_runs} fresh "
-        f"processes. Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
-    )
-    yield (
-        "A failed reproduction with a reimplemented artifact does not say that the original was "
-        "wrong: it says what was rebuilt, from which statements, and how that stands."
-    )
-
-
-def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
-    """The protocols that the plan's comparisons follow, in words."""
-    names = {
-        catalog.comparisons[name].protocol
-        for plan in evidence.plan.targets
-        for name in plan.comparisons
-    }
-    for name in sorted(names):
-        protocol = catalog.protocols[name]
-        filled = protocol.turn_min_ms and f", or {fmt.number(protocol.turn_min_ms)} ms,"
-        settled = protocol.settle_ms and (
-            f"before each, {fmt.number(protocol.settle_ms)} ms of the same arm that do not count; "
+def _undecided_by_chance(chance: Chance) -> Iterator[str]:
+    """How many verdicts would stay open though their figures are true, by kind of claim."""
+    one_sided = chance.judged - chance.with_margin
+    if chance.with_margin:
+        yield (
+            f"Of the {chance.with_margin} with a margin, "
+            f"{fmt.rough(chance.expected_inconclusive)} would be inconclusive by chance, were "
+            "every figure exactly true."
         )
-        timer = "CUDA events" if protocol.timer == "events" else "CUDA events round graphs"
-        yield Fact(
-            name,
-            f"{protocol.processes} fresh processes; {protocol.blocks} randomised ABBA blocks in "
-            f"each; two turns of {protocol.samples} launches{filled or ''} an arm and block; "
-            f"{settled or ''}{protocol.l2} L2; {timer}. "
-            f"Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
-            f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "
-            f"than {fmt.percent(protocol.warmup_stable_fraction)}. NVML every "
-            f"{fmt.number(protocol.telemetry_interval_ms)} ms. "
-            f"{fmt.percent(protocol.checked_turns)} of the turns are checked against the oracle.",
+    if one_sided:
+        yield (
+            f"{'The other ' if chance.with_margin else ''}{one_sided} "
+            f"{'is' if one_sided == 1 else 'are'} one-sided (at least or at most): a figure "
+            "exactly at its bound cannot be decided, however long it is measured."
         )

@@ -1,0 +1,88 @@
+"""How verdicts are reached and how samples are taken, said from the values that decide."""
+
+from collections.abc import Iterator
+
+from assay import formatting as fmt
+from assay.config import Catalog
+from assay.evidence import Evidence
+from assay.records.workloads import MOST_SAMPLES, MOST_SETTLING, Protocol
+from assay.report.claims import Fact
+
+
+def rules(catalog: Catalog) -> Iterator[str]:
+    """How verdicts are reached, said from the constants that decide."""
+    judging = catalog.judging
+    level = fmt.percent(judging.confidence).replace(".0", "")
+    yield (
+        f"A claim that states a figure is reproduced when the whole {level} confidence interval of "
+        f"measured over claimed lies within a factor of 1 ± the margin: "
+        f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
+        f"{fmt.percent(judging.ratio_margin)} for ratios of arms measured side by side. "
+        "It is exceeded or not reproduced when the interval lies wholly beyond it on the better or "
+        "the worse side, and inconclusive otherwise."
+    )
+    yield (
+        "A claim of at least (or at most) a figure is reproduced when the whole interval is on the "
+        "claimed side of the figure; it has no margin. A measured value no further from the figure "
+        "than the A/A noise floor decides nothing."
+    )
+    yield (
+        "A margin below the A/A noise floor (the same binary as both arms) makes a verdict "
+        "inconclusive. An incorrect kernel has no time."
+    )
+    yield (
+        "Intervals treat the fresh process as the unit of replication: a hierarchical bootstrap of "
+        f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
+        f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
+        f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
+        f"Original programs run in {judging.program_runs} fresh "
+        f"processes. Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
+    )
+    yield (
+        "A failed reproduction with a reimplemented artifact does not say that the original was "
+        "wrong: it says what was rebuilt, from which statements, and how that stands."
+    )
+
+
+def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
+    """The protocols that the plan's comparisons follow, in words."""
+    names = {
+        catalog.comparisons[name].protocol
+        for plan in evidence.plan.targets
+        for name in plan.comparisons
+    }
+    for name in sorted(names):
+        yield Fact(name, _protocol(catalog.protocols[name]))
+
+
+def _protocol(protocol: Protocol) -> str:
+    timer = "CUDA events" if protocol.timer == "events" else "CUDA events round graphs"
+    return (
+        f"{protocol.processes} fresh processes; {protocol.blocks} randomised ABBA blocks in each; "
+        f"two turns an arm and block. {_turn(protocol)} {protocol.l2.capitalize()} L2; {timer}. "
+        f"Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
+        f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "
+        f"than {fmt.percent(protocol.warmup_stable_fraction)}. NVML every "
+        f"{fmt.number(protocol.telemetry_interval_ms)} ms. "
+        f"{fmt.percent(protocol.checked_turns)} of the turns are checked against the oracle."
+    )
+
+
+def _turn(protocol: Protocol) -> str:
+    """What one turn holds, and which launches are too short to fill it."""
+    launches = "launches" if protocol.timer == "events" else "graphs of many launches"
+    text = f"A turn times {protocol.samples} {launches}"
+    short = "launches" if protocol.timer == "events" else "graphs"
+    if protocol.turn_min_ms and protocol.filling_ms:
+        text += (
+            f", or as many as fill {fmt.number(protocol.turn_min_ms)} ms, but no more than "
+            f"{MOST_SAMPLES}: {short} of less than "
+            f"{protocol.filling_ms:.3g} ms make it shorter"
+        )
+    if protocol.settle_ms and protocol.settling_ms:
+        text += (
+            f". Before it, {fmt.number(protocol.settle_ms)} ms of the same arm do not count, in no "
+            f"more than {MOST_SETTLING} launches: those of less than "
+            f"{protocol.settling_ms:.3g} ms settle for less"
+        )
+    return f"{text}."

@@ -1,0 +1,175 @@
+"""The report's table of three stopwatches, and how many of them agree."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay import formatting as fmt
+from assay.agreement import Agreement, Coverage, Off, Reading, Standing, agreements, coverage
+from assay.config import Catalog
+from assay.evidence import Evidence, stopwatch_path
+from assay.report.claims import Link, link
+
+
+@dataclass(frozen=True)
+class TimeCell:
+    """A time and the clock it was taken at."""
+
+    time: str
+    clock: str
+
+
+@dataclass(frozen=True)
+class OffCell:
+    """How far a stopwatch is off the judged time, and off our events beside NVBench."""
+
+    time: str
+    cycles: str
+    from_events: str
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """One arm by three stopwatches."""
+
+    arm: str
+    comparison: str
+    target: str
+    judged: TimeCell
+    events: TimeCell
+    nvbench: TimeCell
+    nvbench_off: OffCell
+    nsight: TimeCell
+    nsight_off: OffCell
+    standing: str
+    marked: bool
+    """Whether another clock does not explain the difference."""
+    link: Link
+
+
+@dataclass(frozen=True)
+class AgreementSection:
+    """The table of stopwatches."""
+
+    note: tuple[str, ...]
+    rows: tuple[AgreementRow, ...]
+
+
+def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection | None:
+    """The table of stopwatches; None where no other stopwatch was asked."""
+    found = list(agreements(evidence))
+    if not found:
+        return None
+    limit = catalog.judging.stopwatch_agreement
+    return AgreementSection(
+        note=(
+            *_headline(found, limit),
+            _covered(coverage(evidence, found)),
+            "NVBench waits for the GPU between launches, so that a card under a power cap may run "
+            "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
+            "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
+            "as we do, and counts the longest kernel of a launch only: a library that launches "
+            "several differs by the others. The mean SM clock stands below each time; ours is that "
+            "of a whole turn, with what flushes L2 between the launches.",
+        ),
+        rows=tuple(_row(one, limit) for one in found),
+    )
+
+
+def _headline(found: Sequence[Agreement], limit: float) -> Iterator[str]:
+    yield (
+        "The same binaries by three stopwatches: this project's CUDA events, NVBench's cold time, "
+        "Nsight Compute's duration. No time is averaged, and only the judged column decides "
+        "anything."
+    )
+    judged = [one.from_judged for one in found if one.from_judged.compared]
+    hidden = sum(one.in_cycles(limit) and not one.in_time(limit) for one in judged)
+    yield (
+        f"Against the judged time: {_counted(judged, limit)}"
+        f" {hidden} more agree in time but not in cycles; what differs in cycles, or in time at a "
+        "clock that is not known, is marked."
+    )
+    beside = [one.from_events for one in found if one.from_events.compared]
+    if beside:
+        yield (
+            "Against our events in NVBench's own process, seconds before it (Nsight Compute has a "
+            f"process of its own): {_counted(beside, limit)}"
+        )
+
+
+def _counted(standings: Sequence[Standing], limit: float) -> str:
+    beyond = sum(one.in_time(limit) for one in standings)
+    clocks = sum(one.by_clock(limit) for one in standings)
+    return (
+        f"of {len(standings)} arms, {beyond} differ by more than {fmt.percent(limit)}, {clocks} of "
+        "which agree in SM cycles: the clock was another."
+    )
+
+
+def _covered(covered: Coverage) -> str:
+    text = f"Held against another stopwatch are {covered.held} of {covered.timed} timed arms."
+    if covered.without:
+        names = ", ".join(f"{comparison} ({target})" for target, comparison in covered.without)
+        text += f" No arm has a second stopwatch in: {names}."
+    return text
+
+
+def _row(one: Agreement, limit: float) -> AgreementRow:
+    judged, events = one.from_judged, one.from_events
+    return AgreementRow(
+        arm=one.arm,
+        comparison=one.comparison,
+        target=one.target,
+        judged=_time(one.judged),
+        events=_time(one.events),
+        nvbench=_time(one.nvbench),
+        nvbench_off=_off(judged.nvbench, events.nvbench),
+        nsight=_time(one.nsight),
+        nsight_off=_off(judged.nsight, events.nsight),
+        standing="; ".join(_words(one, limit)),
+        marked=judged.in_cycles(limit),
+        link=link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
+    )
+
+
+def _words(one: Agreement, limit: float) -> Iterator[str]:
+    """How the others stand to the judged time, and why one is missing."""
+    nvbench = _differs(one.from_judged.nvbench, limit)
+    nsight = _differs(one.from_judged.nsight, limit)
+    if nvbench and nvbench == nsight:
+        yield f"each {nvbench}"
+    else:
+        said = [f"{name} {how}" for name, how in (("NVBench", nvbench), ("Nsight", nsight)) if how]
+        if one.from_judged.compared:
+            yield from said or ["agree"]
+    if one.nvbench.ms is None:
+        missing = f"NVBench: {fmt.words(one.nvbench_status)}"
+        # What follows an error's first line is advice to whoever debugs; the record has it.
+        yield missing + (f" ({one.detail.splitlines()[0]})" if one.detail else "")
+
+
+def _differs(off: Off, limit: float) -> str:
+    """In which measure a stopwatch is further off than ``limit``; nothing where in none."""
+    if off.in_time(limit):
+        if off.cycles is None:
+            return "differs in time, cycles not known"
+        if off.in_cycles(limit):
+            return "differs in time and in cycles"
+        return "differs in time, agrees in cycles"
+    return "differs in cycles" if off.in_cycles(limit) else ""
+
+
+def _time(reading: Reading) -> TimeCell:
+    clock = "" if reading.mhz is None else f"{reading.mhz:.0f}\N{NO-BREAK SPACE}MHz"
+    return TimeCell(fmt.quantity(reading.ms, "ms"), clock)
+
+
+def _off(judged: Off, events: Off) -> OffCell:
+    cycles = "" if judged.cycles is None else f"{_deviation(judged.cycles)} in cycles"
+    beside = "" if events.time is None else f"events: {_deviation(events.time)}"
+    if events.cycles is not None:
+        beside += f", {_deviation(events.cycles)}"
+    return OffCell(_deviation(judged.time), cycles, beside)
+
+
+def _deviation(off: float | None) -> str:
+    return fmt.NOTHING if off is None else f"{100 * off:+.1f}\N{NO-BREAK SPACE}%"
