@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from assay import stats
 from assay.conduct import conduct_of
 from assay.evidence import Evidence
+from assay.raw_page import CLOCK, DURATION, HZ
 from assay.records.measurements import BenchmarkRecord, ProfileRecord, StopwatchArm
 
-DURATION = "gpu__time_duration.sum"
-CLOCK = "gpc__cycles_elapsed.avg.per_second"
-HZ = ("hz", "cycle/second")
-"""Names of the unit that Nsight Compute gives a clock in, asked for base units."""
 TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
 """Milliseconds of each unit that Nsight Compute has given a duration in."""
 

@@ -17,7 +17,7 @@ from assay.deadline import deadline, left_until
 from assay.device_link import DeviceJobFailed, device_environment, run_device_row
 from assay.errors import CheckFailed, MissingEnvironment
 from assay.progress import say
-from assay.raw_page import longest_kernel, split_raw_page
+from assay.raw_page import CLOCK, DURATION, longest_kernel, split_raw_page
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
@@ -36,7 +36,7 @@ SECTIONS = (
     "WarpStateStats",
 )
 METRICS = (
-    "gpu__time_duration.sum",
+    DURATION,
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
@@ -49,7 +49,7 @@ METRICS = (
     "launch__occupancy_limit_registers",
     "launch__shared_mem_per_block",
     "smsp__cycles_active.avg",
-    "gpc__cycles_elapsed.avg.per_second",
+    CLOCK,
 )
 """Metrics lifted from the raw page into the record; the whole page is kept beside them."""
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 DURATION = "gpu__time_duration.sum"
+CLOCK = "gpc__cycles_elapsed.avg.per_second"
+HZ = ("hz", "cycle/second")
+"""Names of the unit that Nsight Compute gives a clock in, asked for base units."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from assay import formatting as fmt
 from assay.evidence import Evidence, profile_path
-from assay.raw_page import Kernel, longest_kernel
+from assay.raw_page import CLOCK, DURATION, HZ, Kernel, longest_kernel
 from assay.records.measurements import ProfileRecord
 from assay.report.claims import Link, link
 
 COLUMNS = (
-    ("gpu__time_duration.sum", "duration"),
-    ("gpc__cycles_elapsed.avg.per_second", "clock"),
+    (DURATION, "duration"),
+    (CLOCK, "clock"),
     ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "tensor pipe"),
     ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "of active"),
     ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2"),
@@ -78,7 +78,7 @@ def _metric(kernel: Kernel, name: str) -> str:
     if name not in kernel.values:
         return fmt.NOTHING
     value, unit = kernel.values[name], kernel.units.get(name, "")
-    if unit == "hz":
+    if unit in HZ:
         value, unit = value / 1e6, "MHz"
     text = fmt.number(value)
     return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
