@@ -239,7 +239,7 @@ class TestRecord:
         made = record(outcome(), outcome(variant="bsr_gemm_mma"))
         builds = {("bsr_gemm_wgmma", "sm_90a"): build, ("bsr_bsr_wgmma", "sm_90a"): build}
         found = replace(load_evidence(tmp_path), operators={"h100": made}, builds=builds)
-        (section,) = operator_sections(found)
+        (section,) = operator_sections(catalog, found)
         rows = {row.variant: row for row in section.rows}
         assert set(rows) == {*planned(catalog).targets[0].operators}
         assert rows["bsr_gemm_wgmma"].status == "passed, by another binary than this run's"
@@ -247,12 +247,12 @@ class TestRecord:
         assert rows["bsr_gemm_wgmma_fp8"].checks == "It did not compile."
         assert not any(row.passed for row in section.rows)
         same = record(outcome(binary_sha256=build.artifact.sha256))
-        (section,) = operator_sections(replace(found, operators={"h100": same}))
+        (section,) = operator_sections(catalog, replace(found, operators={"h100": same}))
         assert section.rows[0].passed
 
     def test_evidence_and_section(self, catalog: Catalog, tmp_path: Path) -> None:
         write_record(planned(catalog), tmp_path / "plan.json")
-        assert operator_sections(load_evidence(tmp_path)) == ()
+        assert operator_sections(catalog, load_evidence(tmp_path)) == ()
         failed = [{"name": "torch_compile", "passed": False, "detail": "Unsupported: a break"}]
         build = builders.build("bsr_gemm_wgmma")
         assert build.artifact is not None
@@ -261,7 +261,7 @@ class TestRecord:
         made = record(outcome(binary_sha256=sha256), wrong)
         write_record(made, tmp_path / operators_path("h100"))
         builds = {("bsr_gemm_wgmma", "sm_90a"): build}
-        (section,) = operator_sections(replace(load_evidence(tmp_path), builds=builds))
+        (section,) = operator_sections(catalog, replace(load_evidence(tmp_path), builds=builds))
         assert [row.passed for row in section.rows[:2]] == [True, False]
         assert section.rows[0].checks.startswith("oracle: relative error: regular 2e-04; ")
         assert "torch compile FAILED: Unsupported: a break" in section.rows[1].checks

@@ -58,14 +58,10 @@ class Evidence:
     """How long the steps took; None where nobody kept it. Told, never judged."""
 
 
-def binaries_of(evidence: Evidence, artifact: str, arch: str | None = None) -> set[str]:
-    """SHA-256 of what was compiled of a variant or program: for one architecture, or for any."""
-    found = (
-        build
-        for (name, built_for), build in evidence.builds.items()
-        if name == artifact and arch in (None, built_for)
-    )
-    return {build.artifact.sha256 for build in found if build.artifact is not None}
+def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
+    """SHA-256 of what was compiled of a variant or program; empty where nothing was."""
+    build = evidence.builds.get((artifact, arch))
+    return {build.artifact.sha256} if build is not None and build.artifact is not None else set()
 
 
 def plan_path() -> str:

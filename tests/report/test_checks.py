@@ -409,7 +409,9 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
         assert "are caught on this GPU" not in text
         assert "are clean under every tool" not in text
     operators = failed_operators(job, "GPU-1", "it hung")
-    (section,) = operator_sections(replace(evidence, operators={"h100": operators}))
+    (section,) = operator_sections(
+        load_catalog(run[0]), replace(evidence, operators={"h100": operators})
+    )
     assert (section.failure, section.rows) == ("it hung", ())
 
 

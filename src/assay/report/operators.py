@@ -1,9 +1,10 @@
 """The report's account of PyTorch's operators: what was tried of each, and how it went."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from assay import formatting as fmt
+from assay.config import Catalog
 from assay.evidence import Evidence, binaries_of, operators_path
 from assay.records.operators import OperatorOutcome, OperatorsRecord
 from assay.report.claims import Link, link
@@ -36,7 +37,7 @@ class OperatorsSection:
     link: Link
 
 
-def operator_sections(evidence: Evidence) -> tuple[OperatorsSection, ...]:
+def operator_sections(catalog: Catalog, evidence: Evidence) -> tuple[OperatorsSection, ...]:
     """A section for each target on which the operators were tried."""
     return tuple(
         OperatorsSection(
@@ -44,14 +45,20 @@ def operator_sections(evidence: Evidence) -> tuple[OperatorsSection, ...]:
             torch=record.torch or "",
             failure=record.detail if record.status == "failed" else "",
             seconds=fmt.duration(record.seconds),
-            rows=(*(_row(evidence, o) for o in record.operators), *_untold(evidence, record)),
+            rows=tuple(_rows(evidence, record, catalog.targets[target].arch)),
             link=link(f"evidence/{operators_path(target)}"),
         )
         for target, record in evidence.operators.items()
     )
 
 
-def _untold(evidence: Evidence, record: OperatorsRecord) -> Iterator[OperatorRow]:
+def _rows(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[OperatorRow]:
+    for outcome in record.operators:
+        yield _row(outcome, binaries_of(evidence, outcome.variant, arch))
+    yield from _untold(evidence, record, arch)
+
+
+def _untold(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[OperatorRow]:
     """A row for each kernel that was to be tried and of which the record says nothing."""
     if record.status == "failed":
         return
@@ -60,17 +67,17 @@ def _untold(evidence: Evidence, record: OperatorsRecord) -> Iterator[OperatorRow
     for variant in planned.get(record.target, ()):
         if variant not in told:
             why = "The record says nothing of it."
-            if not binaries_of(evidence, variant):
+            if not binaries_of(evidence, variant, arch):
                 why = "It did not compile."
             yield OperatorRow(fmt.NOTHING, variant, fmt.NOTHING, False, "not tried", why, "")
 
 
-def _row(evidence: Evidence, outcome: OperatorOutcome) -> OperatorRow:
+def _row(outcome: OperatorOutcome, binaries: Set[str]) -> OperatorRow:
     checks = "; ".join(
         f"{fmt.words(check.name)}{'' if check.passed else ' FAILED'}: {check.detail}"
         for check in outcome.checks
     )
-    same = outcome.binary_sha256 in binaries_of(evidence, outcome.variant)
+    same = outcome.binary_sha256 in binaries
     return OperatorRow(
         operator=f"torch.ops.assay.{outcome.operator}",
         variant=outcome.variant,

@@ -108,7 +108,7 @@ def build_view(
         agreement=agreement_section(catalog, evidence),
         cheats=cheats_sections(evidence),
         sanitizers=sanitizer_sections(catalog, evidence),
-        operators=operator_sections(evidence),
+        operators=operator_sections(catalog, evidence),
         images=image_rows(evidence),
         platforms=platform_sections(evidence),
         timings=timings_section(evidence),
