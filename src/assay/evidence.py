@@ -4,10 +4,13 @@ The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; path
 relative to the directory, so that a verdict can name its evidence.
 """
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from assay.io import read_record
+from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.images import ImageRecord
 from assay.records.measurements import (
@@ -25,6 +28,9 @@ from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.timings import TimingsRecord
+
+K = TypeVar("K", bound=str | tuple[str, ...])
+R = TypeVar("R", bound=Record)
 
 BuildKey = tuple[str, str]
 """(variant, program or probe id, arch)."""
@@ -149,24 +155,63 @@ def operators_path(target: str) -> str:
     return f"{target}/operators.json"
 
 
+@dataclass(frozen=True)
+class Kind(Generic[K, R]):
+    """One kind of record that targets have."""
+
+    record: type[R]
+    path: Callable[..., str]
+    """From the parts of a key."""
+    keys: Callable[[TargetPlan], Iterable[K]]
+    """What a target's plan calls for: the target itself, or it with a comparison, job or arm."""
+
+    def paths(self, *plans: TargetPlan) -> dict[K, str]:
+        """Where the records lie that the plans of targets call for."""
+        keys = [key for plan in plans for key in self.keys(plan)]
+        return {key: self.path(*([key] if isinstance(key, str) else key)) for key in keys}
+
+    def load(self, directory: Path, plan: Plan) -> dict[K, R]:
+        """The records of all targets, as far as they are there."""
+        return _load(self.record, directory, self.paths(*plan.targets))
+
+
+def _each(
+    of: Callable[[TargetPlan], Iterable[str]],
+) -> Callable[[TargetPlan], list[tuple[str, str]]]:
+    return lambda plan: [(plan.target, name) for name in of(plan)]
+
+
+def _one(wanted: Callable[[TargetPlan], object]) -> Callable[[TargetPlan], list[str]]:
+    return lambda plan: [plan.target] if wanted(plan) else []
+
+
+PLATFORMS = Kind(PlatformRecord, platform_path, _one(lambda plan: True))
+RUNNER_IMAGES = Kind(ImageRecord, runner_image_path, _one(lambda plan: plan.runner))
+CORRECTNESS = Kind(CorrectnessRecord, correctness_path, _each(lambda plan: plan.comparisons))
+BENCHMARKS = Kind(BenchmarkRecord, benchmark_path, _each(lambda plan: plan.comparisons))
+PROGRAMS = Kind(ProgramRecord, program_path, _each(lambda plan: [job.id for job in plan.programs]))
+PROFILES = Kind(
+    ProfileRecord, profile_path, lambda plan: [(plan.target, *pair) for pair in plan.profiles]
+)
+STOPWATCHES = Kind(StopwatchRecord, stopwatch_path, _each(lambda plan: plan.stopwatches))
+CHEATS = Kind(CheatsRecord, cheats_path, _one(lambda plan: plan.cheats))
+SANITIZERS = Kind(SanitizerRecord, sanitizer_path, _one(lambda plan: plan.sanitized))
+OPERATORS = Kind(OperatorsRecord, operators_path, _one(lambda plan: plan.operators))
+
+BESIDE_FIGURES: tuple[Kind[Any, Any], ...] = (
+    PROFILES, STOPWATCHES, CHEATS, SANITIZERS, OPERATORS,
+)  # fmt: skip
+"""What no verdict rests on."""
+KINDS: tuple[Kind[Any, Any], ...] = (
+    PLATFORMS, RUNNER_IMAGES, CORRECTNESS, BENCHMARKS, PROGRAMS, *BESIDE_FIGURES,
+)  # fmt: skip
+"""Everything that a target's plan calls for."""
+
+
 def target_paths(plan: TargetPlan) -> list[str]:
-    """Every record path that the plan of one target calls for."""
-    target = plan.target
-    paths = [platform_path(target)]
-    if plan.runner:
-        paths += [runner_image_path(target), sbom_path(runner_image_path(target))]
-    for comparison in plan.comparisons:
-        paths += [correctness_path(target, comparison), benchmark_path(target, comparison)]
-    paths += [program_path(target, job.id) for job in plan.programs]
-    paths += [profile_path(target, comparison, arm) for comparison, arm in plan.profiles]
-    paths += [stopwatch_path(target, comparison) for comparison in plan.stopwatches]
-    if plan.cheats:
-        paths.append(cheats_path(target))
-    if plan.sanitized:
-        paths.append(sanitizer_path(target))
-    if plan.operators:
-        paths.append(operators_path(target))
-    return paths
+    """Every record path that the plan of one target calls for, and an image's bill of materials."""
+    paths = [path for kind in KINDS for path in kind.paths(plan).values()]
+    return paths + [sbom_path(image) for image in RUNNER_IMAGES.paths(plan).values()]
 
 
 BATCHES = ("correctness", "benchmark", "program", "profile", "stopwatch")
@@ -192,90 +237,37 @@ def load_evidence(directory: Path) -> Evidence:
     and that is not there stays absent: the judge turns that into ``not_run``.
     """
     plan = read_record(Plan, directory / plan_path())
-    builds: dict[BuildKey, BuildRecord] = {}
-    for job in plan.builds:
-        path = directory / build_path(job.id, job.arch)
-        if path.is_file():
-            builds[job.id, job.arch] = read_record(BuildRecord, path)
-    platforms: dict[str, PlatformRecord] = {}
-    correctness: dict[tuple[str, str], CorrectnessRecord] = {}
-    benchmarks: dict[tuple[str, str], BenchmarkRecord] = {}
-    programs: dict[tuple[str, str], ProgramRecord] = {}
-    profiles: dict[tuple[str, str, str], ProfileRecord] = {}
-    for target_plan in plan.targets:
-        target = target_plan.target
-        if (path := directory / platform_path(target)).is_file():
-            platforms[target] = read_record(PlatformRecord, path)
-        for comparison in target_plan.comparisons:
-            if (path := directory / correctness_path(target, comparison)).is_file():
-                correctness[target, comparison] = read_record(CorrectnessRecord, path)
-            if (path := directory / benchmark_path(target, comparison)).is_file():
-                benchmarks[target, comparison] = read_record(BenchmarkRecord, path)
-        for program in target_plan.programs:
-            if (path := directory / program_path(target, program.id)).is_file():
-                programs[target, program.id] = read_record(ProgramRecord, path)
-        for comparison, arm in target_plan.profiles:
-            if (path := directory / profile_path(target, comparison, arm)).is_file():
-                profiles[target, comparison, arm] = read_record(ProfileRecord, path)
-    toolchain_images = _images(directory, {t: toolchain_image_path(t) for t in plan.toolchains})
-    runner_images = _images(
-        directory, {t.target: runner_image_path(t.target) for t in plan.targets if t.runner}
-    )
-    inspections: dict[str, Inspection] = {}
-    if (path := directory / inspections_path()).is_file():
-        record = read_record(InspectionsRecord, path)
-        inspections = {entry.claim: entry for entry in record.inspections}
+    inspections = _read(InspectionsRecord, directory / inspections_path())
     return Evidence(
         plan=plan,
-        builds=builds,
-        platforms=platforms,
-        correctness=correctness,
-        benchmarks=benchmarks,
-        programs=programs,
-        profiles=profiles,
-        inspections=inspections,
-        toolchain_images=toolchain_images,
-        runner_images=runner_images,
-        operators=_operators(directory, plan),
-        stopwatches=_stopwatches(directory, plan),
-        cheats=_cheats(directory, plan),
-        sanitizers=_sanitizers(directory, plan),
-        timings=_timings(directory),
+        builds=_load(
+            BuildRecord,
+            directory,
+            {(job.id, job.arch): build_path(job.id, job.arch) for job in plan.builds},
+        ),
+        platforms=PLATFORMS.load(directory, plan),
+        correctness=CORRECTNESS.load(directory, plan),
+        benchmarks=BENCHMARKS.load(directory, plan),
+        programs=PROGRAMS.load(directory, plan),
+        profiles=PROFILES.load(directory, plan),
+        inspections={e.claim: e for e in inspections.inspections} if inspections else {},
+        toolchain_images=_load(
+            ImageRecord, directory, {name: toolchain_image_path(name) for name in plan.toolchains}
+        ),
+        runner_images=RUNNER_IMAGES.load(directory, plan),
+        operators=OPERATORS.load(directory, plan),
+        stopwatches=STOPWATCHES.load(directory, plan),
+        cheats=CHEATS.load(directory, plan),
+        sanitizers=SANITIZERS.load(directory, plan),
+        timings=_read(TimingsRecord, directory / timings_path()),
     )
 
 
-def _operators(directory: Path, plan: Plan) -> dict[str, OperatorsRecord]:
-    paths = {t.target: directory / operators_path(t.target) for t in plan.targets if t.operators}
-    return {t: read_record(OperatorsRecord, path) for t, path in paths.items() if path.is_file()}
+def _load(record: type[R], directory: Path, paths: Mapping[K, str]) -> dict[K, R]:
+    read = {key: _read(record, directory / path) for key, path in paths.items()}
+    return {key: found for key, found in read.items() if found is not None}
 
 
-def _stopwatches(directory: Path, plan: Plan) -> dict[tuple[str, str], StopwatchRecord]:
-    paths = {
-        (t.target, name): directory / stopwatch_path(t.target, name)
-        for t in plan.targets
-        for name in t.stopwatches
-    }
-    return {k: read_record(StopwatchRecord, path) for k, path in paths.items() if path.is_file()}
-
-
-def _cheats(directory: Path, plan: Plan) -> dict[str, CheatsRecord]:
-    paths = {t.target: directory / cheats_path(t.target) for t in plan.targets if t.cheats}
-    return {t: read_record(CheatsRecord, path) for t, path in paths.items() if path.is_file()}
-
-
-def _sanitizers(directory: Path, plan: Plan) -> dict[str, SanitizerRecord]:
-    paths = {t.target: directory / sanitizer_path(t.target) for t in plan.targets if t.sanitized}
-    return {t: read_record(SanitizerRecord, path) for t, path in paths.items() if path.is_file()}
-
-
-def _timings(directory: Path) -> TimingsRecord | None:
-    path = directory / timings_path()
-    return read_record(TimingsRecord, path) if path.is_file() else None
-
-
-def _images(directory: Path, paths: dict[str, str]) -> dict[str, ImageRecord]:
-    return {
-        target: read_record(ImageRecord, directory / path)
-        for target, path in paths.items()
-        if (directory / path).is_file()
-    }
+def _read(record: type[R], path: Path) -> R | None:
+    """The record; None where there is none. Raises BadInput for a malformed one."""
+    return read_record(record, path) if path.is_file() else None

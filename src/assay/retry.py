@@ -5,7 +5,6 @@ same run may have more luck. What was judged stands, whatever it says, and so do
 record names, such as ``not_installed``.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from assay import evidence
@@ -45,8 +44,9 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
             evidence.step_output(target.target, path)
             for target in plan.targets
             if target.provision.kind == "device" and _has_figures(run_dir, target)
-            for path, record in _beside_figures(target)
-            if _is_worth_another_try(run_dir / path, record)
+            for kind in evidence.BESIDE_FIGURES
+            for path in kind.paths(target).values()
+            if _is_worth_another_try(run_dir / path, kind.record)
         )
     )
 
@@ -54,21 +54,6 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
 def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:
     outputs = [run_dir / path for path in evidence.target_outputs(plan)]
     return all(path.is_dir() for path in outputs if path.name in FIGURES)
-
-
-def _beside_figures(plan: TargetPlan) -> Iterator[tuple[str, type[Record]]]:
-    """The records that no verdict rests on, by path and kind."""
-    target = plan.target
-    for comparison, arm in plan.profiles:
-        yield evidence.profile_path(target, comparison, arm), ProfileRecord
-    for comparison in plan.stopwatches:
-        yield evidence.stopwatch_path(target, comparison), StopwatchRecord
-    if plan.cheats:
-        yield evidence.cheats_path(target), CheatsRecord
-    if plan.sanitized:
-        yield evidence.sanitizer_path(target), SanitizerRecord
-    if plan.operators:
-        yield evidence.operators_path(target), OperatorsRecord
 
 
 def _is_worth_another_try(path: Path, record: type[Record]) -> bool:
