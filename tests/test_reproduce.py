@@ -201,6 +201,14 @@ class TestWhatWasNamedAndIsNotThere:
             "--recorded reports/other: holds no measurements of h100, but of no target at all"
         )
 
+    def test_a_report_of_a_target_that_an_earlier_one_serves(self, repository: Repository) -> None:
+        reports = ("--recorded", f"reports/{FIRST}", "--recorded", f"reports/{SECOND}")
+        answer = repository.reproduce("new", *reports)
+        assert self.sentence(answer) == (
+            f"--recorded reports/{SECOND}: nothing of it would be used: "
+            f"h100 comes from reports/{FIRST}, named before it"
+        )
+
     @pytest.mark.parametrize(
         ("python", "why"),
         [

@@ -27,6 +27,7 @@ from assay.evidence import (
 )
 from assay.io import write_bytes
 from assay.manifest import MANIFEST
+from assay.progress import say
 from assay.records.plan import Provision
 from assay.verify import verify
 
@@ -70,16 +71,29 @@ def find_recorded(
 
 
 def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:
-    """Raise BadInput for a directory that is no report, or holds none of ``targets``."""
+    """Raise BadInput for a directory that is no report, or of which nothing would be taken.
+
+    The first report that holds a target serves it. Of a report that comes too late for some of its
+    targets, and serves others, a line says so.
+    """
+    serving: dict[str, Path] = {}
     for report in reports:
         if not (report / MANIFEST).is_file():
             raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
         held = [t for t in catalog.targets if (report / "evidence" / platform_path(t)).is_file()]
-        if not set(held) & set(targets):
+        asked = [t for t in targets if t in held]
+        if not asked:
             raise BadInput(
                 f"--recorded {report}: holds no measurements of {' or '.join(targets)}, but of "
                 f"{', '.join(held) or 'no target at all'}"
             )
+        late = [t for t in asked if t in serving]
+        why = " and ".join(f"{t} comes from {serving[t]}, named before it" for t in late)
+        if late == asked:
+            raise BadInput(f"--recorded {report}: nothing of it would be used: {why}")
+        if late:
+            say(f"--recorded {report}: is used in part: {why}")
+        serving |= {t: report for t in asked if t not in late}
 
 
 def _relative(report: Path, root: Path) -> str:

@@ -1,0 +1,68 @@
+"""Which of the reports that ``--recorded`` names serves which target."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.config import Catalog, load_catalog
+from assay.errors import BadInput
+from assay.evidence import platform_path
+from assay.recorded import check_reports
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that are named for the targets they hold."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("h100", "l4", "h100-l4"):
+        for target in name.split("-"):
+            platform = Path(name, "evidence", platform_path(target))
+            platform.parent.mkdir(parents=True)
+            platform.write_text("{}")
+        Path(name, "manifest.json").write_text("{}")
+
+
+@pytest.mark.parametrize("names", [("h100", "l4"), ("h100-l4",)])
+def test_reports_that_all_serve_a_target_pass_without_a_word(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str], names: tuple[str, ...]
+) -> None:
+    check_reports(catalog, ("h100", "l4"), map(Path, names))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_report_used_in_part_is_told(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_reports(catalog, ("h100", "l4"), [Path("h100"), Path("h100-l4")])
+    assert capsys.readouterr() == (
+        "",
+        "assay: --recorded h100-l4: is used in part: h100 comes from h100, named before it\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("targets", "names", "why"),
+    [
+        (("h100", "l4"), ("h100-l4", "h100"), "h100 comes from h100-l4, named before it"),
+        (("l4",), ("l4", "l4"), "l4 comes from l4, named before it"),
+        (("h100",), ("h100", "h100-l4"), "h100 comes from h100, named before it"),
+        (
+            ("h100", "l4"),
+            ("h100", "l4", "h100-l4"),
+            "h100 comes from h100, named before it and l4 comes from l4, named before it",
+        ),
+    ],
+)
+def test_a_report_of_which_nothing_would_be_used_is_bad_input(
+    catalog: Catalog, targets: tuple[str, ...], names: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        check_reports(catalog, targets, map(Path, names))
+    assert str(caught.value) == f"--recorded {names[-1]}: nothing of it would be used: {why}"
