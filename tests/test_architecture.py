@@ -14,7 +14,7 @@ BOOTSTRAP = {"errors", "progress", "pinned", "launcher"}
 """Run before anything is installed."""
 PURE = {
     "agreement", "audit", "conduct", "flops", "intervals", "judge", "judging", "modes", "patterns",
-    "roofline", "simulation", "simulation_worst", "stats", "summary", "sweeps", "tuning",
+    "roofline", "simulation", "simulation_worst", "stats", "summary", "sweeps", "tuning", "turns",
 }  # fmt: skip
 """No files, no clock, no processes, no device."""
 STAGES = {
@@ -145,7 +145,7 @@ def test_operators_need_nothing_that_a_user_of_pytorch_lacks(path: Path):
 
 @each({"device"})
 def test_the_device_side_needs_nothing_of_the_host_but_pure_modules(path: Path):
-    assert ours(imports(path)) <= {"device", "flops", "ops", "patterns", "tuning"}
+    assert ours(imports(path)) <= {"device", "flops", "ops", "patterns", "tuning", "turns"}
 
 
 @each({"runtimes"})

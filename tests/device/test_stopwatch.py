@@ -9,8 +9,6 @@ from assay.device import stopwatch as module
 from assay.device.clocks import Clocks
 from assay.device.stopwatch import (
     MAX_LEAD_MS,
-    MAX_SAMPLES,
-    MAX_SETTLING,
     CudaStopwatch,
     Keep,
     Timing,
@@ -20,6 +18,7 @@ from assay.device.stopwatch import (
     turn_samples,
     warm_up,
 )
+from assay.turns import MAX_SAMPLES, MAX_SETTLING
 from tests.device.helpers import HostStopwatch, protocol
 
 

@@ -13,16 +13,13 @@ from assay.device.clocks import Clocks, CycleCounter
 from assay.device.cuda import DEVICE, reset_persisting_lines
 from assay.device.inputs import Tensor
 from assay.device.jobs import Protocol as Rules
+from assay.turns import MAX_SAMPLES, MAX_SETTLING
 
 FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
 MAX_LEAD_MS = 20.0
-MAX_SETTLING = 512
-"""Launches that a turn settles for at most."""
-MAX_SAMPLES = 64
-"""Launches a turn at most: a short kernel's turn must not fill the evidence with samples."""
 
 
 def nothing_before(_number: int) -> None:

@@ -146,12 +146,6 @@ class ComparisonsFile(Record):
     comparisons: Annotated[tuple[Comparison, ...], Field(min_length=1)]
 
 
-MOST_SAMPLES = 64
-"""Timed launches a turn at most, unless the protocol itself asks for more."""
-MOST_SETTLING = 512
-"""Launches that a turn settles for at most."""
-
-
 class Protocol(Record):
     """How samples are taken; constants carry their reason in config/protocols.yaml."""
 
@@ -173,22 +167,10 @@ class Protocol(Record):
     checked_turns: Annotated[float, Field(gt=0, le=1)]
     """Share of timed turns of which an output is compared with the oracle."""
     turn_min_ms: Annotated[float, Field(gt=0)] | None = None
-    """Launches are added to ``samples`` until they fill this time (64 a turn at most)."""
+    """Launches are added to ``samples`` until they fill this time, up to a limit (assay.turns)."""
     settle_ms: Annotated[float, Field(gt=0)] | None = None
     """Before each turn, launches of the same arm that are not counted fill this time, so that the
     clock a power limit allows is the arm's own and not that of the arm before."""
-
-    @property
-    def filling_ms(self) -> float | None:
-        """Shorter launches do not fill ``turn_min_ms``; None where ``samples`` alone count."""
-        if self.turn_min_ms is None or self.samples >= MOST_SAMPLES:
-            return None
-        return self.turn_min_ms / MOST_SAMPLES
-
-    @property
-    def settling_ms(self) -> float | None:
-        """Shorter launches than this do not fill ``settle_ms``; None where none is asked for."""
-        return self.settle_ms and self.settle_ms / MOST_SETTLING
 
 
 class ProtocolsFile(Record):

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from assay import formatting as fmt
 from assay.config import Catalog
 from assay.evidence import Evidence
-from assay.records.workloads import MOST_SAMPLES, MOST_SETTLING, Protocol
+from assay.records.workloads import Protocol
 from assay.report.claims import Fact
+from assay.turns import MAX_SAMPLES, MAX_SETTLING
 
 
 def rules(catalog: Catalog) -> Iterator[str]:
@@ -73,16 +74,16 @@ def _turn(protocol: Protocol) -> str:
     launches = "launches" if protocol.timer == "events" else "graphs of many launches"
     text = f"A turn times {protocol.samples} {launches}"
     short = "launches" if protocol.timer == "events" else "graphs"
-    if protocol.turn_min_ms and protocol.filling_ms:
+    if protocol.turn_min_ms and protocol.samples < MAX_SAMPLES:
         text += (
             f", or as many as fill {fmt.number(protocol.turn_min_ms)} ms, but no more than "
-            f"{MOST_SAMPLES}: {short} of less than "
-            f"{protocol.filling_ms:.3g} ms make it shorter"
+            f"{MAX_SAMPLES}: {short} of less than "
+            f"{protocol.turn_min_ms / MAX_SAMPLES:.3g} ms make it shorter"
         )
-    if protocol.settle_ms and protocol.settling_ms:
+    if protocol.settle_ms:
         text += (
             f". Before it, {fmt.number(protocol.settle_ms)} ms of the same arm do not count, in no "
-            f"more than {MOST_SETTLING} launches: those of less than "
-            f"{protocol.settling_ms:.3g} ms settle for less"
+            f"more than {MAX_SETTLING} launches: those of less than "
+            f"{protocol.settle_ms / MAX_SETTLING:.3g} ms settle for less"
         )
     return f"{text}."
