@@ -63,19 +63,6 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
-// One warp: whether the phase with this parity is complete. All lanes agree.
-__device__ __forceinline__ bool barrier_ready(uint32_t barrier, uint32_t parity) {
-  uint32_t done;
-  asm volatile(
-      "{\n.reg .pred done;\n"
-      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, done;\n}\n"
-      : "=r"(done)
-      : "r"(barrier), "r"(parity)
-      : "memory");
-  return __all_sync(0xffffffffu, done);
-}
-
 // A place in a ring of slots, and the parity of the phase in which it is visited.
 template <int kSlots>
 struct Ring {
@@ -127,6 +114,13 @@ __device__ __forceinline__ void registers_take() {
 // L2 eviction policies as the copy instructions take them (the values createpolicy makes).
 constexpr uint64_t kEvictNormal = 0x1000000000000000;
 constexpr uint64_t kEvictFirst = 0x12F0000000000000;
+
+// A policy that keeps `share` (0 to 1) of what it is given for as long as other lines can be evicted.
+__device__ __forceinline__ uint64_t keep_policy(float share) {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, %1;\n" : "=l"(policy) : "f"(share));
+  return policy;
+}
 
 // One thread. Coordinates: `x` along the contiguous dimension. Elements outside the tensor arrive as zeros,
 // and count for the barrier like all others.
@@ -327,19 +321,24 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encoder);
 }
 
-// A map of `rank` dimensions, contiguous one first, whose boxes are swizzled over 128 bytes; `strides` in bytes, from the
-// second dimension on. Elements of 16 bits or, with element_bytes 1, of 8.
-inline cudaError_t describe(CUtensorMap* map, const void* pointer, uint32_t rank, const cuuint64_t* sizes,
-                            const cuuint64_t* strides, const cuuint32_t* box, int element_bytes) {
+// A map of kRank dimensions, contiguous one first; `strides` in bytes, from the second dimension on. Elements of 16 bits
+// or, with element_bytes 1, of 8. Boxes are swizzled over 128 bytes or lie as they are.
+template <int kRank>
+inline cudaError_t describe(CUtensorMap* map, const void* pointer, const cuuint64_t (&sizes)[kRank],
+                            const cuuint64_t (&strides)[kRank - 1], const cuuint32_t (&box)[kRank],
+                            int element_bytes = 2, CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B) {
   const auto encode = tensor_map_encoder();
   if (encode == nullptr) {
     return cudaErrorNotSupported;
   }
-  const cuuint32_t steps[3] = {1, 1, 1};
+  cuuint32_t steps[kRank];
+  for (cuuint32_t& step : steps) {
+    step = 1;
+  }
   const CUresult result =
-      encode(map, element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank,
-             const_cast<void*>(pointer), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      encode(map, element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, kRank,
+             const_cast<void*>(pointer), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -347,10 +346,7 @@ inline cudaError_t describe(CUtensorMap* map, const void* pointer, uint32_t rank
 // swizzle spans.
 inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
                                    uint32_t box_rows, uint32_t box_cols, int element_bytes = 2) {
-  const cuuint64_t sizes[2] = {cols, rows};
-  const cuuint64_t strides[1] = {cols * element_bytes};
-  const cuuint32_t box[2] = {box_cols, box_rows};
-  return describe(map, pointer, 2, sizes, strides, box, element_bytes);
+  return describe<2>(map, pointer, {cols, rows}, {cols * element_bytes}, {box_cols, box_rows}, element_bytes);
 }
 
 // A row-major matrix [rows, cols] of 16-bit elements, cols a multiple of 64, as panels of 64 columns: a box is
@@ -358,10 +354,8 @@ inline cudaError_t describe_matrix(CUtensorMap* map, const void* pointer, uint64
 inline cudaError_t describe_panels(CUtensorMap* map, const void* pointer, uint64_t rows, uint64_t cols,
                                    uint32_t box_rows, uint32_t box_panels) {
   constexpr int kPanel = 64;
-  const cuuint64_t sizes[3] = {kPanel, rows, cols / kPanel};
-  const cuuint64_t strides[2] = {cols * 2, kPanel * 2};
-  const cuuint32_t box[3] = {kPanel, box_rows, box_panels};
-  return describe(map, pointer, 3, sizes, strides, box, 2);
+  return describe<3>(map, pointer, {kPanel, rows, cols / kPanel}, {cols * 2, kPanel * 2},
+                     {kPanel, box_rows, box_panels});
 }
 
 }  // namespace sm90

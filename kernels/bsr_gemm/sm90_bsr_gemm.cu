@@ -22,7 +22,8 @@
 // consumer); the order of the block rows; two mbarriers a slot. With 256 columns and 4 stages: 224 KiB and a bit.
 //
 // Persistent: clusters take tiles in turn. Tiles run down a group of GROUP_M block rows, then to the next
-// columns, so that the group's blocks of A and the running columns of B stay in L2. Block rows are taken
+// columns, so that the group's blocks of A and the running columns of B stay in L2; KEEP_A percent of A is marked to be
+// evicted last, for a large group is more than L2 holds beside B and C. Block rows are taken
 // longest first, every second round of clusters in reverse, so that ragged rows even out. The ring runs across
 // tile borders: while consumers store C, the next tile's first steps land.
 //
@@ -47,6 +48,9 @@
 #endif
 #ifndef ZIGZAG  // 1: every second round walks the blocks from last to first
 #define ZIGZAG 1
+#endif
+#ifndef KEEP_A  // percent of A that L2 is told to keep; 0: as everything else
+#define KEEP_A 0
 #endif
 #ifndef DTYPE  // of A and B: 0 fp16, 1 bf16, 2 fp8 (E4M3); C has the first two's own type, bf16 for fp8
 #define DTYPE 0
@@ -78,6 +82,7 @@ struct Config {
   static constexpr int kCluster = CLUSTER;
   static constexpr int kGroupM = GROUP_M;
   static constexpr bool kZigzag = ZIGZAG != 0;
+  static constexpr int kKeepA = KEEP_A;
 
   static constexpr int kConsumers = 2;
   static constexpr int kThreads = 128 * (1 + kConsumers);
@@ -112,6 +117,7 @@ struct Config {
   static_assert(kTileN == 128 || kTileN == 256, "products are written for 128 and 256 columns");
   static_assert(kBlockK % kTileK == 0, "a stored block must be whole steps of 64 columns");
   static_assert(kCluster == 1 || kCluster == 2 || kCluster == 4, "A's tile is cut into whole groups of 8 rows");
+  static_assert(kKeepA >= 0 && kKeepA <= 100, "a share in percent");
   static_assert(kStages >= 2, "one slot is filled while another is read");
   static_assert(kPanels == kOutPanels || kPanels == 2 * kOutPanels, "late panels take the early ones' memory");
   static_assert(kStageBytes % 1024 == 0, "swizzled tiles begin at multiples of 1024 bytes");
@@ -178,16 +184,16 @@ struct Shared {
 // One thread: the copies of one step into a slot that all consumers of the cluster have left.
 __device__ __forceinline__ void copy_step(const Shared& shared, int slot, const CUtensorMap* map_a,
                                           const CUtensorMap* map_b, int block, int inner, int step, int column,
-                                          uint32_t rank) {
+                                          uint32_t rank, uint64_t policy_a) {
   const uint32_t full = shared.full(slot);
   sm90::barrier_expect(full, Config::kStageBytes);
   const int part = static_cast<int>(rank) * Config::kRowsA;
   const int row_a = block * Config::kTileM + part;
   if constexpr (Config::kCluster == 1) {
-    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, sm90::kEvictNormal);
+    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, policy_a);
   } else {
     sm90::copy_in_multicast(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
-                            (1 << Config::kCluster) - 1, sm90::kEvictNormal);
+                            (1 << Config::kCluster) - 1, policy_a);
   }
   const int row_b = inner * Config::kBlockK + step * Config::kTileK;
   if constexpr (Config::kFp8) {
@@ -207,6 +213,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
                                         const CUtensorMap* map_a, const CUtensorMap* map_b) {
   const int lane = threadIdx.x % 32;
   const uint32_t rank = Config::kCluster == 1 ? 0 : sm90::cluster_rank();
+  const uint64_t policy_a = Config::kKeepA == 0 ? sm90::kEvictNormal : sm90::keep_policy(Config::kKeepA / 100.0f);
   Ring ring;
   ring.parity = 1;  // the first visit to each slot need not wait
   Work work = work_at(p, order, 0);
@@ -225,7 +232,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       for (int step = 0; step < Config::kStepsPerBlock; ++step) {
         sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
         if (lane == 0) {
-          copy_step(shared, ring.slot, map_a, map_b, work.block(i), inner_here, step, column, rank);
+          copy_step(shared, ring.slot, map_a, map_b, work.block(i), inner_here, step, column, rank, policy_a);
         }
         ring.advance();
       }

@@ -251,25 +251,6 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
 
 // ---- host --------------------------------------------------------------------------------------------
 
-// Row-major fp16 in boxes without swizzle; `sizes` from the contiguous dimension on, `strides` in bytes of the others.
-template <int kRank>
-cudaError_t describe(CUtensorMap* map, const void* pointer, const cuuint64_t (&sizes)[kRank],
-                     const cuuint64_t (&strides)[kRank - 1], const cuuint32_t (&box)[kRank]) {
-  const auto encode = sm90::tensor_map_encoder();
-  if (encode == nullptr) {
-    return cudaErrorNotSupported;
-  }
-  cuuint32_t steps[kRank];
-  for (cuuint32_t& step : steps) {
-    step = 1;
-  }
-  const CUresult result =
-      encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, kRank, const_cast<void*>(pointer), sizes, strides, box, steps,
-             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
-}
-
 bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 }  // namespace
@@ -295,12 +276,14 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   const void* blocks = a_values != nullptr ? a_values : c;
   CUtensorMap map_a;
   CUtensorMap map_b;
-  cudaError_t error = describe<2>(&map_a, blocks, {Config::kTileK, static_cast<cuuint64_t>(stored_rows)}, {kRowA},
-                                  {Config::kStrideA, Config::kTileM});
+  constexpr CUtensorMapSwizzle kAsItIs = CU_TENSOR_MAP_SWIZZLE_NONE;
+  cudaError_t error = sm90::describe<2>(&map_a, blocks, {Config::kTileK, static_cast<cuuint64_t>(stored_rows)}, {kRowA},
+                                        {Config::kStrideA, Config::kTileM}, 2, kAsItIs);
   if (error == cudaSuccess) {
-    error = describe<3>(&map_b, b,
-                        {Config::kTileN, static_cast<cuuint64_t>(n / Config::kTileN), static_cast<cuuint64_t>(k)},
-                        {kRowTileB, 2 * static_cast<cuuint64_t>(n)}, {Config::kStrideB, 1, Config::kTileK});
+    error = sm90::describe<3>(&map_b, b,
+                              {Config::kTileN, static_cast<cuuint64_t>(n / Config::kTileN), static_cast<cuuint64_t>(k)},
+                              {kRowTileB, 2 * static_cast<cuuint64_t>(n)}, {Config::kStrideB, 1, Config::kTileK}, 2,
+                              kAsItIs);
   }
   int device = 0;
   int sms = 0;
