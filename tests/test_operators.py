@@ -130,10 +130,12 @@ class TestOffer:
 class TestPlan:
     """Tried where this project's own claims are measured, and nowhere else."""
 
-    def test_every_offered_kernel_that_is_built(self, catalog: Catalog) -> None:
+    def test_every_offered_kernel(self, catalog: Catalog) -> None:
         plan = planned(catalog)
         built = {job.id for job in plan.builds if job.arch == "sm_90a"}
-        wanted = tuple(e.variant for e in offered(catalog, "h100") if e.variant in built)
+        wanted = tuple(e.variant for e in offered(catalog, "h100"))
+        # None is left out: each stands in a comparison that a claim asks for.
+        assert set(wanted) <= built
         assert plan.targets[0].operators == wanted
         assert "bsr_gemm_wgmma" in wanted
         assert operators_path("h100") in target_paths(plan.targets[0])
