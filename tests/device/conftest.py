@@ -9,6 +9,7 @@ WITHOUT_TORCH = {
     "test_jobs",
     "test_telemetry",
     "test_zygote",
+    "test_neighbours",
     "test_schedule",
     "test_program_runs",
     "test_exclusive",

@@ -1,12 +1,13 @@
 """The tasks end to end on a CPU: only CUDA's first touch and its stopwatch are replaced."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from assay.device import benchmark_run, correctness, profile
-from assay.device.errors import BadJob, DeviceError
+from assay.device.errors import BadJob, DeviceError, NoDevice
 from assay.device.jobs import Job, Target, make_comparison, make_protocol
 from assay.device.telemetry import Choice
 from tests.device.helpers import HostStopwatch, SteadySensor
@@ -74,6 +75,107 @@ def test_correctness_record(job, validated):
     assert [arm.status for arm in result.arms] == ["failed", "correct", "correct"]
     assert "no compiled library" in result.arms[0].detail
     assert len(result.arms[1].checks) == 8
+
+
+class TestSideBySide:
+    """Arms of one comparison in the gate at one time."""
+
+    @staticmethod
+    def wait_for(path):
+        end = time.monotonic() + 10.0
+        while not path.exists():
+            if time.monotonic() > end:
+                raise TimeoutError(path.name)
+            time.sleep(0.002)
+
+    @pytest.fixture
+    def gate(self, job, monkeypatch):
+        """Run the gate with ``check(arm name)`` in place of an arm's checks."""
+        monkeypatch.setattr(correctness.neighbours, "width", lambda: 3)
+
+        def run(check):
+            def check_arm(arm, seeds, device, prepare, note):
+                check(arm.id)
+                return {"status": "correct", "checks": [], "detail": arm.id}
+
+            monkeypatch.setattr(correctness, "check_arm", check_arm)
+            return correctness.run_correctness(job, make_comparison(job), [1], CHOICE)
+
+        return run
+
+    def test_all_at_once_and_recorded_in_the_order_of_the_comparison(self, gate, tmp_path, capfd):
+        def check(name):
+            (tmp_path / name).touch()
+            for other in ("second", "first", "ours"):
+                self.wait_for(tmp_path / other)
+
+        record = gate(check)
+        found = [(arm["arm"], arm["status"], arm["detail"]) for arm in record["arms"]]
+        assert found == [(name, "correct", name) for name in ("ours", "first", "second")]
+        lines = capfd.readouterr().err.splitlines()
+        assert [line.split(",")[0] for line in lines] == [
+            "[1/3] ours: correct",
+            "[2/3] first: correct",
+            "[3/3] second: correct",
+        ]
+
+    def test_an_arm_that_found_no_memory_is_checked_again_alone(self, gate, tmp_path, capfd):
+        def check(name):
+            if name != "first":
+                (tmp_path / name).touch()
+                self.wait_for(tmp_path / "failed")
+                time.sleep(0.1)
+                (tmp_path / name).unlink()
+            elif not (tmp_path / "failed").exists():
+                for other in ("ours", "second"):
+                    self.wait_for(tmp_path / other)
+                (tmp_path / "failed").touch()
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+            else:
+                assert not [other for other in ("ours", "second") if (tmp_path / other).exists()]
+
+        record = gate(check)
+        assert [arm["status"] for arm in record["arms"]] == ["correct"] * 3
+        assert "first found no room beside others: once more" in capfd.readouterr().err
+
+    def test_memory_that_is_short_alone_too_fails_the_arm(self, gate):
+        def check(name):
+            if name == "ours":
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+
+        record = gate(check)
+        assert [arm["status"] for arm in record["arms"]] == ["failed", "correct", "correct"]
+        assert record["arms"][0]["detail"] == "OutOfMemoryError: CUDA out of memory."
+
+    def test_an_illegal_address_gets_no_second_chance(self, gate, tmp_path):
+        def check(name):
+            with (tmp_path / f"{name}.runs").open("a") as file:
+                file.write("ran\n")
+            if name == "first":
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+        record = gate(check)
+        assert [arm["status"] for arm in record["arms"]] == ["correct", "failed", "correct"]
+        assert (tmp_path / "first.runs").read_text() == "ran\n"
+
+    def test_a_context_without_memory_is_no_lost_gpu(self, gate, tmp_path, monkeypatch):
+        def open_cuda(choice):
+            if (tmp_path / "opened").exists():
+                return
+            (tmp_path / "opened").touch()
+            raise NoDevice(f"PyTorch cannot use {choice.product}: CUDA error: out of memory")
+
+        monkeypatch.setattr(correctness, "open_cuda", open_cuda)
+        record = gate(lambda name: None)
+        assert [arm["status"] for arm in record["arms"]] == ["correct"] * 3
+
+    def test_a_lost_gpu_ends_the_job(self, gate, monkeypatch):
+        def open_cuda(choice):
+            raise NoDevice("CUDA opened GPU-1, not GPU-0000-0")
+
+        monkeypatch.setattr(correctness, "open_cuda", open_cuda)
+        with pytest.raises(NoDevice, match="opened GPU-1"):
+            gate(lambda name: None)
 
 
 def test_benchmark_record(job, validated, capfd):

@@ -1,11 +1,19 @@
-"""The gate: each arm against its oracle, in a process of its own."""
+"""The gate: each arm against its oracle, in a process of its own, a few of them side by side.
+
+Nothing is timed here, and neighbours change no verdict (see ``neighbours``) but by the memory they
+take: an arm that found none is checked again alone. Three arms as slow as the slowest would still
+end within the deadline.
+"""
 
 import dataclasses
+import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
+from assay.device import neighbours
 from assay.device.arms import prepare_arm
 from assay.device.cuda import DEVICE, open_cuda
 from assay.device.errors import Unsupported
@@ -14,7 +22,7 @@ from assay.device.jobs import ArmSpec, Comparison, Job, Json, Workload, progress
 from assay.device.oracles import measure_errors, oracle
 from assay.device.prepared import Prepared
 from assay.device.telemetry import Choice
-from assay.device.zygote import Note, Outcome, run_child
+from assay.device.zygote import Note, Outcome, run_children
 
 DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""
@@ -199,13 +207,25 @@ def run_correctness(job: Job, comparison: Comparison, seeds: Sequence[int], choi
         open_cuda(choice)
         return check_arm(arm, seeds, DEVICE, prepare_arm, note)
 
-    arms = []
-    for number, arm in enumerate(comparison.arms, start=1):
-        outcome = run_child(lambda note, arm=arm: work(arm, note), DEADLINE_S)  # type: ignore[misc]
+    arms: list[Json] = []
+
+    def report(number: int, outcome: Outcome) -> None:
+        arm = comparison.arms[number]
         arms.append(arm_record(arm, outcome))
         status, count = arms[-1]["status"], len(arms[-1]["checks"])
         text = f"{arm.id}: {status}, {count} checks, {outcome.seconds:.1f} s"
-        progress(number, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
+        progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
+
+    def again(number: int, outcome: Outcome) -> bool:
+        if outcome.error is None or not neighbours.no_room(outcome.error):
+            return False
+        # The trace that the child left above would seem to be the arm's verdict.
+        sys.stderr.write(f"{comparison.arms[number].id} found no room beside others: once more\n")
+        sys.stderr.flush()
+        return True
+
+    works = [partial(work, arm) for arm in comparison.arms]
+    run_children(works, DEADLINE_S, neighbours.width(), report, again)
     return {
         "schema": "assay/correctness/1",
         "comparison": comparison.id,

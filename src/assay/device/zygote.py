@@ -2,9 +2,12 @@
 
 Each child initialises a CUDA context of its own, so an illegal address in one leaves the others
 unharmed. The child's result comes back through an unlinked temporary file, its last note through
-shared memory, which survives even a child that is killed.
+shared memory, which survives even a child that is killed. Children side by side are polled by the
+one thread there is: a fork copies no other thread, only the locks that it held.
 """
 
+import bisect
+import contextlib
 import ctypes
 import json
 import mmap
@@ -14,9 +17,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from assay.device.errors import NoDevice
 from assay.device.jobs import Json
@@ -31,10 +34,6 @@ Note = Callable[[str], None]
 Work = Callable[[Note], Json]
 
 
-def _no_tick() -> object:
-    return None
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What became of a child: a value or an error, and its last note."""
@@ -43,6 +42,20 @@ class Outcome:
     error: str | None
     note: str
     seconds: float
+    no_device: bool = False
+    """The child found no usable GPU: the error is no fault of its work."""
+
+
+def _no_tick() -> object:
+    return None
+
+
+def _no_report(_number: int, _outcome: Outcome) -> object:
+    return None
+
+
+def _never_again(_number: int, _outcome: Outcome) -> bool:
+    return False
 
 
 def prepare_environment() -> None:
@@ -53,58 +66,165 @@ def prepare_environment() -> None:
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 
+class Child:
+    """A forked process, and where its result and its last note arrive.
+
+    Whoever starts one polls it until it has an outcome, and stops it whatever happens.
+    """
+
+    def __init__(self, work: Work, deadline_s: float) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._deadline_s = deadline_s
+        with contextlib.ExitStack() as stack:
+            self._result = stack.enter_context(tempfile.TemporaryFile())
+            self._board = stack.enter_context(mmap.mmap(-1, NOTE_BYTES))
+            self._began = time.monotonic()
+            self._pid = os.fork()
+            if self._pid == 0:
+                _child(work, self._result, self._board)
+            self._ended = False
+            self._held = stack.pop_all()
+
+    def poll(self) -> Outcome | None:
+        """What became of the child, or None while it works; a child over its deadline is stopped.
+
+        Call it no more once it has given an outcome.
+        """
+        done, status = os.waitpid(self._pid, os.WNOHANG)
+        if done:
+            self._ended = True
+            return self._close(status)
+        if time.monotonic() >= self._began + self._deadline_s:
+            self.kill()
+            self._reap()
+            return self._close(None)
+        return None
+
+    def kill(self) -> None:
+        """Have the child end, without waiting for it."""
+        if not self._ended:
+            # It may be gone already, where an interrupt fell between its end and our note of that.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the child if it has not ended, and let go of what was held for it."""
+        self.kill()
+        self._reap()
+        self._held.close()
+
+    def _reap(self) -> None:
+        if not self._ended:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+            self._ended = True
+
+    def _close(self, status: int | None) -> Outcome:
+        """The outcome of a child with this wait status, or of one that was stopped."""
+        with self._held:
+            note = self._board[:].rstrip(b"\0").decode(errors="replace")
+            seconds = time.monotonic() - self._began
+            if status is None:
+                return Outcome(None, f"stopped after {self._deadline_s:.0f} s", note, seconds)
+            if os.WIFSIGNALED(status):
+                name = signal.Signals(os.WTERMSIG(status)).name
+                return Outcome(None, f"died of {name}", note, seconds)
+            self._result.seek(0)
+            return _outcome(self._result.read(), note, seconds)
+
+
 def run_child(work: Work, deadline_s: float, on_tick: Callable[[], object] = _no_tick) -> Outcome:
     """Run ``work`` in a forked child and wait, calling ``on_tick`` meanwhile.
 
     A child that raises, dies or outlives ``deadline_s`` gives an Outcome with an error; NoDevice
     is raised again here.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    began = time.monotonic()
-    with tempfile.TemporaryFile() as result, mmap.mmap(-1, NOTE_BYTES) as board:
-        pid = os.fork()
-        if pid == 0:
-            _child(work, result, board)
-        status: int | None = None
-        try:
-            status = _wait(pid, began + deadline_s, on_tick)
-        finally:
-            if status is None:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-        note = board[:].rstrip(b"\0").decode(errors="replace")
-        seconds = time.monotonic() - began
-        if status is None:
-            return Outcome(None, f"stopped after {deadline_s:.0f} s", note, seconds)
-        if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-            return Outcome(None, f"died of {name}", note, seconds)
-        result.seek(0)
-        return _outcome(result.read(), note, seconds)
+    child = Child(work, deadline_s)
+    try:
+        while (outcome := child.poll()) is None:
+            on_tick()
+            time.sleep(POLL_S)
+    finally:
+        child.stop()
+    return _with_device(outcome)
 
 
-def _wait(pid: int, deadline: float, on_tick: Callable[[], object]) -> int | None:
-    """The child's wait status, or None at the deadline."""
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return status
-        on_tick()
-        time.sleep(POLL_S)
-    return None
+def run_children(
+    works: Sequence[Work],
+    deadline_s: float,
+    width: int,
+    report: Callable[[int, Outcome], object] = _no_report,
+    again: Callable[[int, Outcome], bool] = _never_again,
+) -> list[Outcome]:
+    """As run_child for each of ``works``, up to ``width`` side by side; outcomes in their order.
+
+    ``report`` is called with number and outcome in that order too, each as soon as it and all
+    before it are known. ``deadline_s`` counts for each child from its own start.
+
+    Where a child had others beside it and ``again`` says that its outcome is owed to them, it is
+    run once more with none, and the outcome is that of the second run. From then on the children
+    run one by one: the next would be in each other's way as well. However this ends, and NoDevice
+    from one child ends it, no child is left.
+    """
+    waiting = list(range(len(works)))
+    running: dict[int, Child] = {}
+    beside: set[int] = set()
+    outcomes: dict[int, Outcome] = {}
+    reported = 0
+    try:
+        while reported < len(works):
+            while waiting and len(running) < width:
+                number = waiting.pop(0)
+                running[number] = Child(works[number], deadline_s)
+                if len(running) > 1:
+                    beside.update(running)
+            for number, outcome in _ended(running):
+                if number in beside and again(number, outcome):
+                    beside.remove(number)
+                    bisect.insort(waiting, number)
+                    width = 1
+                else:
+                    outcomes[number] = _with_device(outcome)
+            while reported in outcomes:
+                report(reported, outcomes[reported])
+                reported += 1
+            if running:
+                time.sleep(POLL_S)
+    finally:
+        # All are told to end before the first is waited for: one may take long to let go of a GPU.
+        for child in running.values():
+            child.kill()
+        for child in running.values():
+            child.stop()
+    return [outcomes[number] for number in range(len(works))]
+
+
+def _ended(running: dict[int, Child]) -> list[tuple[int, Outcome]]:
+    """Take the children that have ended out of ``running``."""
+    polled = [(number, child.poll()) for number, child in running.items()]
+    ended = [(number, outcome) for number, outcome in polled if outcome is not None]
+    for number, _ in ended:
+        del running[number]
+    return ended
+
+
+def _with_device(outcome: Outcome) -> Outcome:
+    """The same outcome. Raises NoDevice if the child had no GPU."""
+    if outcome.no_device:
+        raise NoDevice(outcome.error)
+    return outcome
 
 
 def _outcome(payload: bytes, note: str, seconds: float) -> Outcome:
     if not payload:
         return Outcome(None, "ended without a result", note, seconds)
     document: Json = json.loads(payload)
-    if document["kind"] == "no_device":
-        raise NoDevice(document["error"])
-    return Outcome(document["value"], document["error"], note, seconds)
+    lost = document["kind"] == "no_device"
+    return Outcome(document["value"], document["error"], note, seconds, lost)
 
 
-def _child(work: Work, result: IO[bytes], board: Any) -> None:
+def _child(work: Work, result: IO[bytes], board: Any) -> NoReturn:
     """Everything the child does; it never returns into the parent's stack."""
     document: Json = {"kind": "value", "value": None, "error": None}
 
