@@ -1,7 +1,7 @@
 """Ten thousand claims with full samples, judged in a process of its own: what it costs.
 
 ``python -m tests.synthetic_load 10000`` prints seconds and the peak of memory, as JSON. Every claim
-has samples of its own, as config/protocols.yaml plans them: 5 processes of 4 blocks, in each two
+has samples of its own, as config/protocols.yaml plans them: 5 processes of 3 blocks, in each two
 turns of 10 launches. Nineteen arms share a comparison with an A/A control; every third claim is
 a ratio to the comparison's first arm, so that pairs are judged too.
 """
@@ -19,10 +19,10 @@ from assay.judge import judge
 from assay.records.claims import Benchmark, Claim, Metric, Term, Unit
 from assay.records.measurements import BenchmarkRecord, Block, CorrectnessRecord, Process, Turn
 from assay.records.workloads import Arm, Comparison
+from assay.simulation import BLOCKS, LAUNCHES, PROCESSES
 from tests import builders as b
 
 ARMS = 19
-PROCESSES, BLOCKS, LAUNCHES = 5, 4, 10
 
 
 def many(claims: int) -> tuple[Catalog, Evidence]:

@@ -7,7 +7,9 @@ import pytest
 from assay.config import Catalog, load_catalog
 from assay.errors import BadInput
 from assay.evidence import platform_path
-from assay.recorded import check_reports
+from assay.published import trusted_keys
+from assay.recorded import check_reports, find_recorded, require_figures
+from assay.records.plan import Provision
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,3 +68,34 @@ def test_a_report_of_which_nothing_would_be_used_is_bad_input(
     with pytest.raises(BadInput) as caught:
         check_reports(catalog, targets, map(Path, names))
     assert str(caught.value) == f"--recorded {names[-1]}: nothing of it would be used: {why}"
+
+
+def test_comparisons_measured_otherwise_are_named_with_what_changed(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the run before, whose protocols were longer, the short kernels' comparisons are left."""
+    report = ROOT / "reports" / "published" / "h100_20261121_settled"
+    (provision, where) = find_recorded(ROOT, catalog, ["h100"], [report], list(trusted_keys(ROOT)))[
+        "h100"
+    ]
+    assert where == report
+    require_figures(provision)
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "assay: reports/published/h100_20261121_settled: 21 of its 23 comparisons"
+    )
+    assert "another protocol: " in said
+    assert "attention_s512" not in said
+    assert "h100/benchmark/bsr_bsr_stages.json.gz" not in provision.recorded_paths
+
+
+def test_a_platform_alone_holds_no_figures() -> None:
+    provision = Provision(
+        target="h100",
+        kind="recorded",
+        recorded_in="r",
+        recorded_paths=("h100/platform.json", "h100/sanitizer.json"),
+        detail="",
+    )
+    with pytest.raises(BadInput, match="--recorded r: holds no figure of h100 that"):
+        require_figures(provision)

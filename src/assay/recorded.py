@@ -41,7 +41,8 @@ def find_recorded(
 ) -> dict[str, tuple[Provision, Path]]:
     """The first verified report that holds each target, with its directory.
 
-    Raises CheckFailed when one does not verify.
+    Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
+    CheckFailed when a report does not verify.
     """
     wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
     for report in reports:
@@ -56,6 +57,7 @@ def find_recorded(
             platform = evidence.platforms[target]
             gpu = platform.device.gpu
             paths = usable_paths(catalog, then, evidence, target)
+            _tell_left_out(_relative(report, root), catalog, then, evidence, target)
             provision = Provision(
                 target=target,
                 kind="recorded",
@@ -96,6 +98,17 @@ def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Pa
         serving |= {t: report for t in asked if t not in late}
 
 
+def require_figures(provision: Provision) -> None:
+    """Raise BadInput where nothing that is taken over answers a claim."""
+    target = provision.target
+    kinds = (f"{target}/benchmark/", f"{target}/program/")
+    if not any(path.startswith(kinds) for path in provision.recorded_paths):
+        raise BadInput(
+            f"--recorded {provision.recorded_in}: holds no figure of {target} that the "
+            f"configuration still measures in the same way"
+        )
+
+
 def _relative(report: Path, root: Path) -> str:
     """Its path below the repository, else its name: evidence holds no machine's paths."""
     resolved = report.resolve()
@@ -108,7 +121,7 @@ def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -
     """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold."""
     paths = {platform_path(target)}
     for comparison in (c for t, c in evidence.benchmarks if t == target):
-        if _same_definition(now, then, comparison):
+        if _changed(now, then, comparison) is None:
             paths |= {benchmark_path(target, comparison), correctness_path(target, comparison)}
             paths |= {
                 profile_path(target, c, arm)
@@ -129,15 +142,38 @@ def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -
     return paths
 
 
-def _same_definition(now: Catalog, then: Catalog, name: str) -> bool:
-    if name not in now.comparisons or now.comparisons[name] != then.comparisons[name]:
-        return False
+def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
+    """What is no longer as it was when the comparison was measured, or None."""
+    if name not in now.comparisons:
+        return "it exists no more"
     comparison = now.comparisons[name]
-    return now.protocols[comparison.protocol] == then.protocols[comparison.protocol] and all(
-        now.workloads[arm.workload] == then.workloads[arm.workload]
-        and now.variants[arm.variant] == then.variants[arm.variant]
-        for arm in comparison.arms
-    )
+    if comparison != then.comparisons[name]:
+        return "other arms"
+    if now.protocols[comparison.protocol] != then.protocols[comparison.protocol]:
+        return "another protocol"
+    arms = comparison.arms
+    if any(now.workloads[arm.workload] != then.workloads[arm.workload] for arm in arms):
+        return "other workloads"
+    if any(now.variants[arm.variant] != then.variants[arm.variant] for arm in arms):
+        return "other variants"
+    return None
+
+
+def _tell_left_out(
+    report: str, now: Catalog, then: Catalog, evidence: Evidence, target: str
+) -> None:
+    measured = [c for t, c in evidence.benchmarks if t == target]
+    left: dict[str, list[str]] = {}
+    for comparison in measured:
+        if (change := _changed(now, then, comparison)) is not None:
+            left.setdefault(change, []).append(comparison)
+    if left:
+        count = sum(map(len, left.values()))
+        why = "; ".join(f"{change}: {', '.join(names)}" for change, names in left.items())
+        say(
+            f"{report}: {count} of its {len(measured)} comparisons on {target} are not taken over, "
+            f"for the configuration measures them otherwise by now ({why})"
+        )
 
 
 def _same_operators(now: Catalog, then: Catalog) -> bool:

@@ -18,7 +18,7 @@ from assay.io import dump_record, write_record, write_record_if_changed
 from assay.measure import probe_device
 from assay.progress import say
 from assay.published import published_reports, trusted_keys
-from assay.recorded import check_reports, find_recorded
+from assay.recorded import check_reports, find_recorded, require_figures
 from assay.records.images import RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.base import Place
@@ -90,6 +90,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
         for target, (provision, where) in find_recorded(
             root, catalog, options.targets, options.recorded, keys
         ).items():
+            require_figures(provision)
             provisions[target], recorded_dirs[target] = provision, str(where)
     missing = {}
     for target in options.targets:

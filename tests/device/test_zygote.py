@@ -1,7 +1,9 @@
 """assay.device.zygote: a forked child reports, fails, dies or hangs, and the parent knows which."""
 
+import contextlib
 import os
 import signal
+import sys
 import time
 from functools import partial
 
@@ -347,3 +349,46 @@ class TestAgain:
         works = [lost, meets(tmp_path, "beside", ["second"])]
         outcomes = run_children(works, 10, 2, again=lambda number, outcome: outcome.no_device)
         assert [outcome.value["name"] for outcome in outcomes] == ["lost", "beside"]
+
+
+def test_an_interrupted_child_ends_alone() -> None:
+    """It neither unwinds the copy of its parent's stack nor takes its siblings along."""
+
+    def interrupted(note):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+        return {}
+
+    def sibling(note):
+        time.sleep(0.3)
+        return {"done": True}
+
+    first, second = run_children([interrupted, sibling], 10.0, 2)
+    assert first.error == "died of SIGINT"
+    assert second.value == {"done": True}
+
+
+def test_an_interrupt_while_a_child_tells_of_its_error_spares_the_others(tmp_path) -> None:
+    def failing(note):
+        # Its standard error is a full pipe: telling of the error takes until it is interrupted.
+        _reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
+        os.set_blocking(writing, True)
+        sys.stderr = os.fdopen(writing, "w", buffering=1)
+        (tmp_path / "pid").write_text(str(os.getpid()))
+        raise RuntimeError("boom")
+
+    def sibling(note):
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGINT)
+        time.sleep(0.3)
+        return {"done": True}
+
+    first, second = run_children([failing, sibling], 10.0, 2)
+    assert first.error == "died of SIGINT"
+    assert second.value == {"done": True}

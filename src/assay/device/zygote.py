@@ -80,9 +80,15 @@ class Child:
             self._result = stack.enter_context(tempfile.TemporaryFile())
             self._board = stack.enter_context(mmap.mmap(-1, NOTE_BYTES))
             self._began = time.monotonic()
-            self._pid = os.fork()
-            if self._pid == 0:
-                _child(work, self._result, self._board)
+            # An interrupt between the fork and the child's own handling would unwind a copy of this
+            # process, which would then end its siblings.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._pid = os.fork()
+                if self._pid == 0:
+                    _child(work, self._result, self._board, before)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self._ended = False
             self._held = stack.pop_all()
 
@@ -224,27 +230,33 @@ def _outcome(payload: bytes, note: str, seconds: float) -> Outcome:
     return Outcome(document["value"], document["error"], note, seconds, lost)
 
 
-def _child(work: Work, result: IO[bytes], board: Any) -> NoReturn:
+def _child(work: Work, result: IO[bytes], board: Any, mask: set[int | signal.Signals]) -> NoReturn:
     """Everything the child does; it never returns into the parent's stack."""
-    document: Json = {"kind": "value", "value": None, "error": None}
+    try:
+        # Interrupted by itself it ends at once; interrupted with its parent, the parent says why.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        # Should the parent be killed, the GPU must not go on working for nobody.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        result.write(json.dumps(_result_of(work, board), allow_nan=False).encode())
+        result.flush()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def _result_of(work: Work, board: Any) -> Json:
+    """What ``work`` came to, as the parent reads it."""
 
     def note(text: str) -> None:
         data = text.encode()[:NOTE_BYTES]
         board[:] = data.ljust(NOTE_BYTES, b"\0")
 
     try:
-        # Should the parent be killed, the GPU must not go on working for nobody.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        document["value"] = work(note)
+        return {"kind": "value", "value": work(note), "error": None}
     except NoDevice as error:
-        document.update(kind="no_device", error=str(error))
+        return {"kind": "no_device", "value": None, "error": str(error)}
     except BaseException as error:
         traceback.print_exc()
-        document.update(kind="error", error=f"{type(error).__name__}: {error}")
-    try:
-        result.write(json.dumps(document, allow_nan=False).encode())
-        result.flush()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(0)
+        return {"kind": "error", "value": None, "error": f"{type(error).__name__}: {error}"}
