@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.config import Catalog
-from assay.evidence import Evidence
-from assay.programs import job_id
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.judging.cutlass_output import job_id
 from assay.records.base import Record
 from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
 from assay.records.claims import (

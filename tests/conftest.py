@@ -17,7 +17,7 @@ from tests.containers import engines
 from tests.slurm import cluster
 
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
-    from assay.toolchain import Toolchain
+    from assay.building.toolchain import Toolchain
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -122,8 +122,8 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def toolchain() -> "Toolchain":
     """The pinned compiler, unpacked; skips where it cannot be had."""
-    from assay.errors import MissingEnvironment
-    from assay.toolchain import ensure_toolchain
+    from assay.base.errors import MissingEnvironment
+    from assay.building.toolchain import ensure_toolchain
 
     try:
         return ensure_toolchain(ROOT)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.io import write_bytes
+from assay.shared.files import write_bytes
 from tests.report_fixtures import JUDGING, PROTOCOLS
 
 REPOSITORY = Path(__file__).resolve().parents[1]

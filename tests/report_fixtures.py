@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.config import Catalog, load_catalog
-from assay.evidence import (
+from assay.base.io import write_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import (
     benchmark_path,
     build_path,
     cheats_path,
     correctness_path,
     inspections_path,
-    load_evidence,
     pipeline_path,
     plan_path,
     platform_path,
@@ -26,9 +28,8 @@ from assay.evidence import (
     sanitizer_path,
     stopwatch_path,
 )
-from assay.io import sha256_bytes, write_bytes, write_record
-from assay.judge import judge
-from assay.plan import make_plan
+from assay.judging.judge import judge
+from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
 from assay.records.measurements import (
@@ -57,7 +58,8 @@ from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.tuning import Choice, TuningFile
 from assay.records.workloads import Comparison
 from assay.report.render import render
-from assay.sign import sign
+from assay.shared.files import sha256_bytes, write_bytes
+from assay.verification.sign import sign
 
 REPOSITORY = Path(__file__).parent.parent
 UUID = "GPU-00000000-1111-2222-3333-444444444444"

@@ -12,14 +12,14 @@ import sys
 import time
 
 import numpy as np
+from tools.simulation import BLOCKS, LAUNCHES, PROCESSES
 
-from assay.config import Catalog
-from assay.evidence import Evidence
-from assay.judge import judge
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.judging.judge import judge
 from assay.records.claims import Benchmark, Claim, Metric, Term, Unit
 from assay.records.measurements import BenchmarkRecord, Block, CorrectnessRecord, Process, Turn
 from assay.records.workloads import Arm, Comparison
-from assay.simulation import BLOCKS, LAUNCHES, PROCESSES
 from tests import builders as b
 
 ARMS = 19

@@ -19,11 +19,11 @@ def check(root: Path, *command: str) -> None:
 
 
 def test_ruff_finds_nothing(root: Path):
-    check(root, "ruff", "check", "src", "tests", "workflow/scripts", "kernels")
+    check(root, "ruff", "check", "src", "tests", "tools", "workflow/scripts", "kernels")
 
 
 def test_python_is_formatted(root: Path):
-    check(root, "ruff", "format", "--check", "src", "tests", "workflow/scripts", "kernels")
+    check(root, "ruff", "format", "--check", "src", "tests", "tools", "workflow/scripts", "kernels")
 
 
 def test_types_hold(root: Path):

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("docker")
 
-from assay.errors import MissingEnvironment
+from assay.base.errors import MissingEnvironment
+from assay.base.io import load_yaml
 from assay.images.obtain import obtain
-from assay.io import load_yaml
 from assay.records.images import ImageRecord
 from assay.records.targets import Target
 from assay.runtimes.base import Place

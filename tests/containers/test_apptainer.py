@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import CheckFailed, MissingEnvironment
-from assay.io import sha256_file
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.runtimes import apptainer
 from assay.runtimes.apptainer import (
     ApptainerRuntime,
@@ -21,6 +20,7 @@ from assay.runtimes.apptainer import (
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.choose import choose
 from assay.runtimes.settings import SHELL
+from assay.shared.files import sha256_file
 from tests.containers.fixtures import Bench, docker_archive, record
 
 real = pytest.mark.apptainer

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.build import build
-from assay.config import Catalog, load_catalog
-from assay.evidence import load_evidence
-from assay.published import published_reports
+from assay.building.build import build
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
 from assay.records.builds import BuildRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOG: Catalog = load_catalog(ROOT)

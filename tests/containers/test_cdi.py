@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.runtimes import cdi, driver, gpus
 from tests.containers.engines import ENGINES
 from tests.containers.fixtures import bench

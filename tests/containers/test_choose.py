@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.runtimes import cdi, gpus
 from assay.runtimes.choose import OPENERS, choose, open_runtime
 from assay.runtimes.host import HostRuntime

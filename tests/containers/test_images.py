@@ -14,7 +14,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.building.toolchain import ensure_packages
 from assay.images import engine_work
 from assay.images.base import ensure_base
 from assay.images.definition import define, load_inputs
@@ -23,9 +25,8 @@ from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, RECORD, SBOM
 from assay.images.obtain import archive_of, check_found, obtain
 from assay.images.wheels import ensure_wheels, lock_hashes
-from assay.io import read_record, sha256_file
 from assay.records.images import ImageRecord
-from assay.toolchain import ensure_packages
+from assay.shared.files import sha256_file
 from tests.conftest import ROOT
 from tests.containers.conftest import Built, target, tree
 from tests.containers.fixtures import Bench, bench, root_file_system

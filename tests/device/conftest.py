@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 WITHOUT_TORCH = {
-    "test_jobs",
     "test_telemetry",
-    "test_zygote",
-    "test_neighbours",
+    "test_forks",
+    "test_side_by_side",
     "test_schedule",
     "test_program_runs",
-    "test_exclusive",
+    "test_locks",
     "test_phases",
 }
 
@@ -26,7 +25,7 @@ class _NeedsTorch(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector):
     """Stand in for modules that import PyTorch where there is none."""
-    here = module_path.parent == Path(__file__).parent
+    here = Path(__file__).parent in module_path.parents
     if here and module_path.stem not in WITHOUT_TORCH and not importlib.util.find_spec("torch"):
         return _NeedsTorch.from_parent(parent, path=module_path)
     return None

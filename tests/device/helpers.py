@@ -2,8 +2,8 @@
 
 import time
 
-from assay.device.jobs import ArmSpec, Pattern, Protocol, Variant, Workload
-from assay.device.telemetry import Reading
+from assay.device.worker.telemetry import Reading
+from assay.shared.job import ArmSpec, Pattern, Protocol, Variant, Workload
 
 
 def bsr_workload(**changes):
@@ -117,7 +117,7 @@ class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
     def turn(self, launch, samples, lead_ms=0.0, before=lambda number: None, keep=None):
-        from assay.device.stopwatch import Timing, copy_output
+        from assay.device.timing.stopwatch import Timing, copy_output
 
         times = []
         for number in range(samples):

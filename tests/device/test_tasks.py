@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from assay.device import benchmark_run, correctness, profile
-from assay.device.errors import BadJob, DeviceError, NoDevice
-from assay.device.jobs import Job, Target, make_comparison, make_protocol
-from assay.device.telemetry import Choice
+from assay.device.tasks import benchmark as benchmark_run
+from assay.device.tasks import correctness, profile
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import BadJob, DeviceError, NoDevice
+from assay.shared.job import Job, Target, make_comparison, make_protocol
 from tests.device.helpers import HostStopwatch, SteadySensor
-from tests.device.test_jobs import job_document
+from tests.shared.test_job import job_document
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 

@@ -1,4 +1,4 @@
-"""assay.ops.kernel_set: what a folder offers, and which kernel of it answers a call."""
+"""kernel_set: what a folder offers, and which kernel of it answers a call."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""assay.ops.launch: what a launcher is given, and what its answer becomes. CUDA is faked."""
+"""launch: what a launcher is given, and what its answer becomes. CUDA is faked."""
 
 import contextlib
 from pathlib import Path
@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from assay.device.bindings import WORKSPACE_BYTES
 from assay.ops import launch as launching
 from assay.ops import operators
 from assay.ops.kernel_set import Kernel, KernelSet, only
+from assay.shared.launch_abi import WORKSPACE_BYTES
 from tests.ops.helpers import bsr, dense_b
 
 M, N, K, BLOCK = 64, 40, 48, (16, 12)

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.agreement import (
+from assay.base.io import read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
+from assay.findings.block_quality import conduct_of
+from assay.findings.stopwatch_agreement import (
     Coverage,
     Reading,
     agreements,
@@ -15,17 +22,7 @@ from assay.agreement import (
     nsight_clock_mhz,
     nsight_ms,
 )
-from assay.conduct import conduct_of
-from assay.config import Catalog, load_catalog
-from assay.evidence import (
-    Evidence,
-    benchmark_path,
-    cheats_path,
-    load_evidence,
-    sanitizer_path,
-    stopwatch_path,
-)
-from assay.io import read_record, write_record
+from assay.measuring.best_effort import failed_cheats, failed_operators, failed_sanitizer
 from assay.records.measurements import (
     BenchmarkRecord,
     CheatOutcome,
@@ -39,7 +36,6 @@ from assay.report.operators import operator_sections
 from assay.report.render import render
 from assay.report.sanitizer import sanitizer_sections
 from assay.report.stopwatches import agreement_section
-from assay.side_evidence import failed_cheats, failed_operators, failed_sanitizer
 from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")

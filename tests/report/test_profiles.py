@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.evidence import load_evidence
+from assay.evidence.load import load_evidence
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
 
 REPORT = Path(__file__).parents[2] / "reports" / "published" / "h100_20261121_settled"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay import formatting as fmt
-from assay.config import load_catalog
-from assay.errors import BadInput
-from assay.evidence import load_evidence
-from assay.judge import judge
+from assay.base.errors import BadInput
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.report import formatting as fmt
 from assay.report import render as report_module
 from assay.report.render import render
 from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run

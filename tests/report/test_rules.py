@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import load_catalog
-from assay.evidence import load_evidence
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
 from assay.report.rules import protocols
 from tests.report_fixtures import write_repository, write_run
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import load_catalog
-from assay.evidence import load_evidence
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
 from assay.records.tuning import ShapeClass
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.render import texts_of

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from assay.progress import exclusive
+from assay.base.progress import exclusive
 
 NODES = {"l4": "l4", "h100": "h100"}
 """Node name to the type of its one GPU."""

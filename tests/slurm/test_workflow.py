@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import load_catalog
-from assay.errors import CheckFailed
-from assay.evidence import load_evidence
-from assay.io import read_record
-from assay.judge import judge
-from assay.platform_probe import assert_allocation, parse_allocation
+from assay.base.errors import CheckFailed
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.measuring.host_platform import assert_allocation, parse_allocation
 from assay.records.platform import Allocation
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.verify import verify
+from assay.verification.verify import verify
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.report_fixtures import provision, signed_report, write_run
 from tests.slurm.cluster import NODES, PARTITION, Cluster
@@ -193,7 +193,7 @@ def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
     path = root / "results" / RUN / "allocations" / "h100" / "platform.json"
     before = path.read_bytes()
     call = (
-        "import sys; sys.path.insert(0, 'src'); from assay.steps import run_step; "
+        "import sys; sys.path.insert(0, 'src'); from assay.pipeline.steps import run_step; "
         f"run_step('platform', {{'target': 'h100'}}, request='results/{RUN}/request.json', "
         f"run='{RUN}', log='results/{RUN}/logs/wrong.log')"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
-from assay.dag import load_dag
+from assay.pipeline.dag import load_dag
 
 ASSAY = load_dag(ROOT, config.get("request"), config.get("draft"))
 RUN = ASSAY.run_dir

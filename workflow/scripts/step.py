@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "src"))
 
-from assay.steps import run_step
+from assay.pipeline.steps import run_step
 
 job = snakemake  # noqa: F821 - put here by Snakemake before this script starts
 run_step(job.rule, dict(job.wildcards.items()), **dict(job.params.items()), log=job.log[0])

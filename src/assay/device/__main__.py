@@ -15,9 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.device.errors import BadJob, DeviceError, NoDevice
-from assay.device.exclusive import Lock, Use, Watch, exclusivity_record, hold_gpu, require_alone
-from assay.device.jobs import (
+from assay.device.worker.batch import one_kind, run_row
+from assay.device.worker.forks import prepare_environment
+from assay.device.worker.locks import Lock, Use, Watch, exclusivity_record, hold_gpu, require_alone
+from assay.device.worker.preload import (
+    modules_for,
+    preload,
+    share_compiled_kernels,
+    start_again_without,
+)
+from assay.device.worker.telemetry import Choice, NvmlSensor, open_target
+from assay.shared.errors import BadJob, DeviceError, NoDevice
+from assay.shared.job import (
     Comparison,
     Job,
     Json,
@@ -27,15 +36,6 @@ from assay.device.jobs import (
     make_protocol,
     read_job,
 )
-from assay.device.preload import (
-    modules_for,
-    preload,
-    share_compiled_kernels,
-    start_again_without,
-)
-from assay.device.row import one_kind, run_row
-from assay.device.telemetry import Choice, NvmlSensor, open_target
-from assay.device.zygote import prepare_environment
 
 BEGAN = time.monotonic()
 FORKING = {"correctness", "benchmark", "stopwatch"}
@@ -85,7 +85,7 @@ def _preload(jobs: Sequence[Job], arguments: list[str]) -> list[str]:
 
 def _task(name: str) -> Any:
     """A task's module; imported late, for it imports PyTorch."""
-    return importlib.import_module(f"assay.device.{name}")
+    return importlib.import_module(f"assay.device.tasks.{name}")
 
 
 def perform(job: Job, lock: Lock, began: float) -> Json:
@@ -149,7 +149,7 @@ def _measure(
     if job.task == "profile":
         return _record(_task("profile").run_profile(comparison, entry(job.document, "arm"), choice))
     if job.task == "benchmark":
-        run = _task("benchmark_run").run_benchmark
+        run = _task("benchmark").run_benchmark
         watch = Watch(nvml, choice.uuid, WATCH_INTERVAL_S)
         return _record(run(job, comparison, protocol, choice, sensor, watch))
     if job.task in BESIDE:

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.images.disk import CHUNK, counting
 from assay.images.layer import BLOCK, Layer, layer_size, read_index, write_layer
-from assay.io import sha256_bytes
+from assay.shared.files import sha256_bytes
 
 LAYER = "layer.tar"
 MANIFEST = "manifest.json"

@@ -8,13 +8,13 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.errors import MissingEnvironment
+from assay.base.errors import MissingEnvironment
+from assay.base.progress import exclusive, say, watch
 from assay.images.disk import TICK_S, check_seal, disk_sentence, is_full, partial, seal
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.images.layer import normalise
-from assay.io import sha256_bytes
-from assay.progress import exclusive, say, watch
 from assay.records.images import BaseInputs
+from assay.shared.files import sha256_bytes
 
 FORMAT = 1
 """Counts changes of this module that change the base's bytes."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import docker
 
-from assay.errors import CheckFailed
+from assay.base.errors import CheckFailed
 from assay.images.engine_work import read_inside
 from assay.images.wheels import Wheel, normal
 from assay.records.images import DebianPackage, PythonPackage

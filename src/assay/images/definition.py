@@ -6,14 +6,15 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined, TemplateError
 
-from assay.errors import BadInput
+from assay.base.errors import BadInput
+from assay.base.io import dump_record, load_yaml, read_text
+from assay.base.pip_locks import lock_digest
+from assay.building.toolchain import DATE
 from assay.images.base import base_definition
 from assay.images.layer import FORMAT as LAYER_FORMAT
-from assay.io import dump_record, load_yaml, read_text, sha256_bytes
-from assay.pinned import lock_digest
 from assay.records.images import ImagesFile, Role, RoleInputs
 from assay.records.targets import Target
-from assay.toolchain import DATE
+from assay.shared.files import sha256_bytes
 
 FORMAT = 1
 """Counts changes of this package that change an image's bytes."""

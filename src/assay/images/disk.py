@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.errors import CheckFailed, MissingEnvironment
-from assay.io import sha256_file, write_bytes
-from assay.progress import ticking
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import ticking
+from assay.shared.files import sha256_file, write_bytes
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_TEXT = "no space left on device"

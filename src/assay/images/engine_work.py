@@ -15,9 +15,9 @@ import docker.errors
 import docker.types
 import requests
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import say
 from assay.images.disk import CHUNK, chunks_of, counting, is_full
-from assay.progress import say
 from assay.runtimes import owners
 
 PATIENCE_S = 3600

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import docker
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import dump_record, read_record, write_record
+from assay.base.pip_locks import tail
+from assay.base.progress import exclusive, say
 from assay.images import engine_work
 from assay.images.contents import read_contents
 from assay.images.definition import load_inputs
@@ -21,11 +24,9 @@ from assay.images.disk import CHUNK, check_file, counting, disk_sentence
 from assay.images.make import RECORD, SBOM, engine_name
 from assay.images.obtain import cache_folder, check_found
 from assay.images.sbom import bill_of_materials
-from assay.io import dump_record, read_record, sha256_bytes, sha256_file, write_bytes, write_record
-from assay.pinned import tail
-from assay.progress import exclusive, say
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.targets import Target
+from assay.shared.files import sha256_bytes, sha256_file, write_bytes
 
 FORMAT = 1
 EMPTY = {"dev": 0o755, "proc": 0o555, "run": 0o755, "sys": 0o555, "tmp": 0o1777, "var/tmp": 0o1777}

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import docker
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import write_record
+from assay.base.progress import say
 from assay.images import engine_work
 from assay.images.archive import Archive, ImageConfig, tar_chunks, write_archive
 from assay.images.base import ensure_base
@@ -17,10 +19,9 @@ from assay.images.definition import Definition, pip_entry
 from assay.images.disk import disk_sentence, partial
 from assay.images.sbom import bill_of_materials
 from assay.images.wheels import Wheel, ensure_wheels
-from assay.io import sha256_bytes, write_bytes, write_record
-from assay.progress import say
 from assay.records.images import ImageBase, ImageRecord, RuntimeName
 from assay.runtimes.connection import product
+from assay.shared.files import sha256_bytes, write_bytes
 
 ARCHIVE, RECORD, SBOM = "image.tar", "record.json", "sbom.json"
 PIP_TEXT = "pip.txt"

@@ -11,14 +11,14 @@ from typing import Any
 
 import docker
 
-from assay.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.base.progress import exclusive, say
 from assay.images import engine_work
 from assay.images.archive import verify_archive
 from assay.images.definition import Definition, define
 from assay.images.disk import check_file, disk_sentence
 from assay.images.make import ARCHIVE, RECORD, SBOM, engine_name, make
-from assay.io import read_record
-from assay.progress import exclusive, say
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
 

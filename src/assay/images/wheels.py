@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.pip_locks import REMEDY, clean, lock_digest, pip_download, stage, tail
+from assay.base.progress import exclusive, say, watch
 from assay.images.disk import TICK_S, disk_sentence, is_full, partial
-from assay.io import sha256_file
-from assay.pinned import REMEDY, clean, lock_digest, pip_download, stage, tail
-from assay.progress import exclusive, say, watch
+from assay.shared.files import sha256_file
 
 PYTHON = "3.11"
 """Python of the images' Debian release; the host's may be another."""

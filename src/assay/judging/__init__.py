@@ -1,1 +1,1 @@
-"""How a verdict is reached, one module an evaluation; ``assay.judge`` is the entry. Pure."""
+"""How a verdict is reached, one module an evaluation; ``judge`` is the entry. Pure."""

@@ -3,9 +3,8 @@
 import math
 from collections import Counter
 
-from assay import roofline, stats
-from assay.evidence import benchmark_path, build_path, correctness_path
-from assay.judging.base import Case, Failure, Measured, not_run, show, with_platform
+from assay.evidence.stages import benchmark_path, build_path, correctness_path
+from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
 from assay.judging.formulas import AS_IS, Conversion, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.records.claims import FlopFormula, Metric, NotRun, Term, Unit
@@ -15,7 +14,9 @@ from assay.records.measurements import (
 )
 from assay.records.verdicts import Status
 from assay.records.workloads import Workload
-from assay.stats import Summary
+from assay.statistics import roofline
+from assay.statistics import summaries as stats
+from assay.statistics.summaries import Summary
 
 METRIC_UNIT: dict[Metric, Unit] = {
     Metric.RATE: Unit.TFLOP_PER_S,

@@ -23,11 +23,11 @@ import math
 from dataclasses import dataclass, replace
 
 from assay.judging import remedy
-from assay.judging.base import Measured, show_percent
+from assay.judging.case import Measured, show_percent
 from assay.records.claims import Relation, Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
-from assay.stats import MIN_PROCESSES, Summary
+from assay.statistics.summaries import MIN_PROCESSES, Summary
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ the measured rate is restated by the claim's formula before the two are compared
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay import flops
-from assay.programs import ParserName, Shape, attention_flop, causal_41, printed_flop
+from assay.judging.cutlass_output import ParserName, Shape, attention_flop, causal_41, printed_flop
 from assay.records.claims import FlopFormula
 from assay.records.measurements import ArmFacts
 from assay.records.workloads import Workload
+from assay.shared import flops
 
 CUTLASS_41 = (FlopFormula.CUTLASS_41_FULL, FlopFormula.CUTLASS_41_CAUSAL)
 WHOLE = (FlopFormula.DENSE, FlopFormula.EFFECTIVE, FlopFormula.ATTENTION_4BHQKD)

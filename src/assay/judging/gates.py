@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.judging.base import Case, Failure, not_run, show
+from assay.judging.case import Case, Failure, not_run, show
 from assay.records.claims import NotRun, Term
 from assay.records.measurements import (
     ArmCorrectness,

@@ -4,13 +4,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay import roofline, stats
-from assay.errors import BadInput
-from assay.evidence import build_path, program_path
-from assay.judging.base import Case, Failure, Measured, not_run, to_base, with_platform
-from assay.judging.formulas import for_program
-from assay.judging.gates import last_words
-from assay.programs import (
+from assay.base.errors import BadInput
+from assay.evidence.stages import build_path, program_path
+from assay.judging.case import Case, Failure, Measured, not_run, to_base, with_platform
+from assay.judging.cutlass_output import (
     MalformedOutput,
     ParsedOutput,
     Shape,
@@ -20,10 +17,14 @@ from assay.programs import (
     printed_flop,
     schedule,
 )
+from assay.judging.formulas import for_program
+from assay.judging.gates import last_words
 from assay.records.claims import FlopFormula, NotRun, Program, Unit
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
 from assay.records.verdicts import Status
+from assay.statistics import roofline
+from assay.statistics import summaries as stats
 
 DTYPES: dict[str, roofline.Dtype] = {
     "cutlass_41": "float16",

@@ -6,9 +6,15 @@ wider margin must be declared before a new run; it never rescues the run that su
 
 import math
 
-from assay.judging.base import show_percent
+from assay.judging.case import show_percent
 from assay.records.workloads import Judging
-from assay.stats import MIN_PROCESSES, MOST_PROCESSES, Summary, floor_of, processes_needed
+from assay.statistics.summaries import (
+    MIN_PROCESSES,
+    MOST_PROCESSES,
+    Summary,
+    floor_of,
+    processes_needed,
+)
 
 MENDED = "a measurement that the hardware can make; neither processes nor margins mend this one"
 CONTROLLED = "a run whose A/A control has usable blocks"

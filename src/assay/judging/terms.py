@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass, replace
 
 from assay.judging import remedy
-from assay.judging.base import Case, Failure, Measured, from_base, show, with_unit
 from assay.judging.benchmark import measure_term
+from assay.judging.case import Case, Failure, Measured, from_base, show, with_unit
 from assay.judging.decision import Decision
-from assay.judging.performance import claimed_value, decided, decision_on, fail
+from assay.judging.verdicts import claimed_value, decided, decision_on, fail
 from assay.judging.worst import (
     TermFigure,
     bounded,

@@ -16,11 +16,11 @@ one term fails even at the stricter level. docs/statistics.md has the levels tha
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.judging.base import Case, Failure, Measured
 from assay.judging.benchmark import METRIC_UNIT, measure_term
+from assay.judging.case import Case, Failure, Measured
 from assay.records.claims import Benchmark, Claim, Relation, Term, Unit
 from assay.records.workloads import Judging
-from assay.stats import Summary
+from assay.statistics.summaries import Summary
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.tuning import Problem, choose
+from assay.shared.kernel_choice import Problem, choose
 
 INDEX = "kernels.json"
 SCHEMA = "assay/kernel_set/1"

@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from assay.device.bindings import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
-from assay.device.errors import Unsupported
-from assay.device.jobs import Artifact
 from assay.ops.checks import NAMES, Shape, Tensor
 from assay.ops.kernel_set import Block, Call, Kernel, find, missing
+from assay.shared.errors import Unsupported
+from assay.shared.job import Artifact
+from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
 
 ALIGNMENT = 16
 """Bytes that the kernels' vector and bulk copies ask of matrices; PyTorch's allocator gives 512."""

@@ -50,7 +50,7 @@ class Relation(StrEnum):
 
 
 class FlopFormula(StrEnum):
-    """Which operations a rate counted; the judge converts before it compares (see assay.flops)."""
+    """Which operations a rate counted; the judge converts before it compares (``shared.flops``)."""
 
     NNZ = "nnz"
     DENSE = "dense"
@@ -114,7 +114,7 @@ class Operand(Record):
 
 
 class Formula(StrEnum):
-    """Arithmetic the audit knows, over operands a, b, c ... in order (see assay.audit)."""
+    """Arithmetic the audit knows, over operands a, b, c ... in order (see assay.judging.audit)."""
 
     QUOTIENT = "quotient"  # a / b
     PRODUCT = "product"  # a * b * ...
@@ -178,7 +178,7 @@ class Invocation(Record):
 
     arguments: tuple[str, ...]
     shape: dict[str, int | bool]
-    """The stated problem, keyed as the program's parser names it (see assay.programs)."""
+    """The stated problem, keyed as its parser names it (``judging.cutlass_output``)."""
 
 
 class Program(Record):
@@ -187,7 +187,7 @@ class Program(Record):
     kind: Literal["program"]
     program: Identifier
     figure: str
-    """Name of the printed figure, as assay.programs parses it."""
+    """Name of the printed figure, as assay.judging.cutlass_output parses it."""
     typed: tuple[str, ...] | None
     """Arguments exactly as the source types them; None where it gives no command line."""
     stated: Invocation

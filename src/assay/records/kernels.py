@@ -29,7 +29,7 @@ class Variant(Record):
     flags: tuple[str, ...] = ()
     """Further nvcc flags, for example the source's --use_fast_math."""
     entry: str | None = None
-    """Name in assay.device.baselines, for libraries."""
+    """Name in assay.device.kernels.baselines, for libraries."""
     artifact: Literal["original", "reimplemented"]
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""

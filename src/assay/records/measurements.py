@@ -90,7 +90,7 @@ class ArmFacts(Record):
     variant: Identifier
     workload: Identifier
     flop: int
-    """Floating-point operations of one launch, stored blocks only (see assay.flops)."""
+    """Floating-point operations of one launch, stored blocks only (see assay.shared.flops)."""
     bytes: int
     """Least traffic of one launch: inputs read once, output written once."""
     pattern_sha256: Sha256 | None

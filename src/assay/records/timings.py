@@ -50,6 +50,11 @@ class StepTiming(Record):
     seconds: Measurable
     """Wall clock inside the step; what a scheduler or Snakemake needs to start it is not in it."""
 
+    @property
+    def began(self) -> float:
+        """Seconds since the epoch."""
+        return datetime.fromisoformat(self.started).timestamp()
+
 
 class TimingsRecord(Record):
     """Every step up to the verdicts that a report rests on, in the order in which they started."""

@@ -21,7 +21,7 @@ class Operation(StrEnum):
 
 
 class Pattern(Record):
-    """Which blocks are stored: ``blocks_per_row`` of each block row (see assay.patterns)."""
+    """Which blocks are stored: ``blocks_per_row`` of each block row (see assay.shared.sparsity)."""
 
     kind: Literal["random", "ragged", "sliding_window"]
     block_rows: Annotated[int, Field(gt=0)]
@@ -43,7 +43,7 @@ class Workload(Record):
     of ``tma_load`` are float32."""
     distribution: Literal["normal", "zeros"]
     """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
-    In FP8 both operands are scaled by 32 instead (see assay.device.inputs)."""
+    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.inputs)."""
     seed: Annotated[int, Field(ge=0)]
     m: Annotated[int, Field(gt=0)] | None = None
     n: Annotated[int, Field(gt=0)] | None = None
@@ -167,7 +167,7 @@ class Protocol(Record):
     checked_turns: Annotated[float, Field(gt=0, le=1)]
     """Share of timed turns of which an output is compared with the oracle."""
     turn_min_ms: Annotated[float, Field(gt=0)] | None = None
-    """Launches are added to ``samples`` until they fill this time, up to a limit (assay.turns)."""
+    """Launches are added to ``samples`` until they fill this time, up to ``shared.limits``."""
     settle_ms: Annotated[float, Field(gt=0)] | None = None
     """Before each turn, launches of the same arm that are not counted fill this time, so that the
     clock a power limit allows is the arm's own and not that of the arm before."""

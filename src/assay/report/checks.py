@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.config import Catalog
-from assay.evidence import Evidence, cheats_path
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import cheats_path
 from assay.records.measurements import CheatOutcome
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.sanitizer import sanitizer_alarms
 

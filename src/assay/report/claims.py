@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay import programs
-from assay.config import Catalog
-from assay.evidence import Evidence, program_path
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import program_path
+from assay.judging import cutlass_output as programs
 from assay.records.claims import Audit, Claim, Invocation, Program, Relation
 from assay.records.measurements import ProgramRecord
 from assay.records.verdicts import Status, Verdict
 from assay.report import figures
+from assay.report import formatting as fmt
 
 AUDITED = (Status.CONSISTENT, Status.INCONSISTENT)
 RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.evidence import Evidence, runner_image_path, sbom_path, toolchain_image_path
+from assay.evidence.model import Evidence
+from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_path
 from assay.records.images import ImageBase, ImageRecord
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 
 

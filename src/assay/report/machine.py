@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.evidence import Evidence, build_path, platform_path
+from assay.evidence.model import Evidence
+from assay.evidence.stages import build_path, platform_path
+from assay.findings.run_summary import BinaryMatch
 from assay.records.builds import BuildRecord
 from assay.records.platform import PlatformRecord
+from assay.report import formatting as fmt
 from assay.report.claims import Fact, Link, link
-from assay.summary import BinaryMatch
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from assay import formatting as fmt
-from assay import roofline, stats
-from assay.conduct import Conduct, conduct_of
-from assay.config import Catalog
-from assay.evidence import (
-    Evidence,
-    benchmark_path,
-    correctness_path,
-)
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import benchmark_path, correctness_path
+from assay.findings.block_quality import Conduct, conduct_of
 from assay.records.claims import Benchmark, Metric
 from assay.records.measurements import (
     ArmCorrectness,
@@ -21,7 +16,10 @@ from assay.records.measurements import (
 )
 from assay.records.targets import Target
 from assay.report import figures
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
+from assay.statistics import roofline
+from assay.statistics import summaries as stats
 
 PROCESS_GAP_S = 0.3
 """Drawn between the traces of two processes, so that they read as two."""

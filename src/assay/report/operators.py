@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.config import Catalog
-from assay.evidence import Evidence, binaries_of, operators_path
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence, binaries_of
+from assay.evidence.stages import operators_path
 from assay.records.operators import OperatorOutcome, OperatorsRecord
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 
 

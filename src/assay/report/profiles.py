@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.evidence import Evidence, profile_path
-from assay.raw_page import CLOCK, DURATION, HZ, Kernel, longest_kernel
+from assay.evidence.model import Evidence
+from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, Kernel, longest_kernel
+from assay.evidence.stages import profile_path
 from assay.records.measurements import ProfileRecord
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 
 COLUMNS = (

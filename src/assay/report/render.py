@@ -9,13 +9,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
-from assay import formatting as fmt
-from assay.config import load_catalog
-from assay.errors import BadInput
-from assay.evidence import (
+from assay.base.errors import BadInput
+from assay.base.io import dump_record, read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import (
     build_path,
     inspections_path,
-    load_evidence,
     pipeline_path,
     plan_path,
     sbom_path,
@@ -23,14 +23,15 @@ from assay.evidence import (
     timings_path,
     toolchain_image_path,
 )
-from assay.io import dump_record, read_record, write_bytes, write_record
-from assay.manifest import ATTESTATION, MANIFEST
-from assay.origin import origin_folder
+from assay.evidence.timings import collect_timings
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
+from assay.report import formatting as fmt
 from assay.report.view import ReportView, build_view
-from assay.timings import collect_timings
+from assay.shared.files import write_bytes
+from assay.verification.manifest import ATTESTATION, MANIFEST
+from assay.verification.origin import origin_folder
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:

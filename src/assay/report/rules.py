@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from assay import formatting as fmt
-from assay.config import Catalog
-from assay.evidence import Evidence
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
 from assay.records.workloads import Protocol
+from assay.report import formatting as fmt
 from assay.report.claims import Fact
-from assay.turns import MAX_SAMPLES, MAX_SETTLING
+from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 
 def rules(catalog: Catalog) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.checks import listed
-from assay.config import Catalog
-from assay.evidence import Evidence, binaries_of, sanitizer_path
+from assay.base.check_log import listed
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence, binaries_of
+from assay.evidence.stages import sanitizer_path
 from assay.records.sanitizer import Sanitized, SanitizerRecord
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 
 

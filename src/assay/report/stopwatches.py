@@ -3,10 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.agreement import Agreement, Coverage, Off, Reading, Standing, agreements, coverage
-from assay.config import Catalog
-from assay.evidence import Evidence, stopwatch_path
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import stopwatch_path
+from assay.findings.stopwatch_agreement import (
+    Agreement,
+    Coverage,
+    Off,
+    Reading,
+    Standing,
+    agreements,
+    coverage,
+)
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 
 

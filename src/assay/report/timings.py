@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay import timings
-from assay.evidence import Evidence, timings_path
+from assay.evidence.model import Evidence
+from assay.evidence.stages import timings_path
+from assay.findings import step_timings as timings
+from assay.findings.step_timings import GpuWork, Span, StageTotal, Timeline
 from assay.records.timings import Stage, StepTiming
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
 from assay.report.measurements import Picture
-from assay.timings import GpuWork, Span, StageTotal, Timeline
 
 CAPTION = (
     "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay import sweeps
-from assay.config import Catalog
-from assay.evidence import Evidence
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.findings import tuning_outcomes as sweeps
 from assay.records.tuning import Choice, ShapeClass
+from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.measurements import Picture

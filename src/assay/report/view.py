@@ -1,18 +1,19 @@
 """Everything the report's templates print, built from catalog, evidence and verdicts.
 
-Builders pick, order and format. The numbers come from the verdicts, from assay.summary and
-assay.sweeps, and from the pure functions of assay.stats; the templates hold no arithmetic at all.
+Builders pick, order and format. The numbers come from the verdicts, from the findings, and
+from the pure functions of ``statistics.summaries``; the templates hold no arithmetic at all.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import formatting as fmt
-from assay.config import Catalog
-from assay.evidence import Evidence
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.findings.run_summary import Chance, Summary, summarise
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
+from assay.report import formatting as fmt
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
 from assay.report.images import ImageRow, image_rows
@@ -31,7 +32,6 @@ from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.stopwatches import AgreementSection, agreement_section
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
-from assay.summary import Chance, Summary, summarise
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from assay.errors import CheckFailed, MissingEnvironment
-from assay.io import sha256_file
-from assay.progress import say
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import Outcome, Task
 from assay.runtimes.driver import find_driver
 from assay.runtimes.engine import NO_COMMAND, exit_code
 from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
+from assay.shared.files import sha256_file
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255

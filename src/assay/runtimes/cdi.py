@@ -16,9 +16,10 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.errors import BadInput, MissingEnvironment
-from assay.io import read_text, write_bytes
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.io import read_text
 from assay.runtimes.driver import Driver, find_driver
+from assay.shared.files import write_bytes
 
 VERSION = "0.5.0"
 """The newest that Podman 4.3 reads."""

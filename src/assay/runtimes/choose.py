@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import Runtime

@@ -10,7 +10,7 @@ import docker
 import docker.errors
 import requests.exceptions
 
-from assay.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 
 EngineName = Literal["docker", "podman"]
 

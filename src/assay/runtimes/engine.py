@@ -11,8 +11,8 @@ import docker.errors
 import requests.exceptions
 import urllib3.exceptions
 
-from assay.errors import CheckFailed, MissingEnvironment
-from assay.progress import say
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes import gpus, owners
 from assay.runtimes.base import Outcome, Task

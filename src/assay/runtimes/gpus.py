@@ -8,7 +8,7 @@ from typing import Any
 
 import docker.types
 
-from assay.errors import MissingEnvironment
+from assay.base.errors import MissingEnvironment
 from assay.runtimes import cdi
 
 ALL = f"{cdi.KIND}=all"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from assay.errors import MissingEnvironment
+from assay.base.errors import MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import Outcome, Task
 

@@ -1,0 +1,225 @@
+"""Makes the host environment from the hash-pinned locks, then becomes the command line in it.
+
+Runs before anything is installed: standard library only. ``.venv/assay.json`` is written last and
+names the locks' digests, so that a changed lock or an interrupted start leads to a fresh install.
+
+Environment variables: ``ASSAY_PYTHON`` (the interpreter to build on), ``ASSAY_WHEELHOUSE`` (a
+directory of the locks' distributions, for machines without a network), ``ASSAY_NO_VENV=1`` (use
+the interpreter and the packages it already has, for nodes whose environment is given),
+``ASSAY_TEST_REQUIRE`` (parts of the test suite that must not be skipped; see tests/conftest.py).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from assay.base.errors import AssayError, MissingEnvironment
+from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.progress import exclusive, say, watch
+
+OLDEST = (3, 11)
+STAMP = "assay.json"
+TICK_S = 5.0
+
+
+def main(root: str, arguments: Sequence[str]) -> int:
+    """Prepare the environment and replace this process by the command line.
+
+    Returns only when that is impossible: 3 with a sentence on stderr, 130 when interrupted.
+    """
+    try:
+        python = prepare(Path(root), arguments, os.environ)
+    except AssayError as error:
+        print(f"assay: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("assay: interrupted; the next start begins the install again", file=sys.stderr)
+        return 130
+    return become(python, Path(root), arguments, os.environ)
+
+
+def become(
+    python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
+) -> NoReturn:
+    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's."""
+    environment = {**clean(environ), "PYTHONPATH": str(root / "src")}
+    if environ.get("ASSAY_NO_VENV") == "1" and "PYTHONPATH" in environ:
+        environment["PYTHONPATH"] += os.pathsep + environ["PYTHONPATH"]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(python, [str(python), "-m", "assay.cli", *arguments], environment)  # noqa: S606
+
+
+def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) -> Path:
+    """Path of an interpreter that has what the arguments need, installing it where necessary.
+
+    Raises MissingEnvironment.
+    """
+    base = base_python(environ)
+    if environ.get("ASSAY_NO_VENV") == "1":
+        return base
+    locks = {
+        name: lock_digest(root / "requirements" / f"{name}.txt")
+        for name in needed_locks(arguments, environ)
+    }
+    venv = root / ".venv"
+    wanted_base = str(base) if "ASSAY_PYTHON" in environ else None
+    if missing_locks(venv, locks, wanted_base) != []:
+        try:
+            with exclusive(
+                root / ".venv.lock", "another start is installing the environment; waiting for it"
+            ):
+                install(root, venv, base, locks, wanted_base=wanted_base, environ=environ)
+        except OSError as error:
+            raise MissingEnvironment(
+                f"cannot write the Python environment below {root}: {error.strerror or error}; "
+                "make that directory writable or run from a copy"
+            ) from error
+    return venv / "bin" / "python"
+
+
+def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Locks by name: tests need more, and PyTorch's CPU build only where it is required."""
+    if command_of(arguments) != "test":
+        return ["host"]
+    torch = "torch" in environ.get("ASSAY_TEST_REQUIRE", "").split()
+    return ["host", "test", *(["device-cpu"] if torch else [])]
+
+
+def command_of(arguments: Sequence[str]) -> str | None:
+    """The subcommand: the first argument that is no option."""
+    return next((word for word in arguments if not word.startswith("-")), None)
+
+
+def base_python(environ: Mapping[str, str]) -> Path:
+    """The interpreter to build on: ASSAY_PYTHON, or the one that runs now."""
+    chosen = environ.get("ASSAY_PYTHON")
+    if chosen is None:
+        return Path(sys.executable)
+    path = shutil.which(chosen)
+    if path is None or not answers(
+        Path(path), f"import sys; raise SystemExit(sys.version_info < {OLDEST})"
+    ):
+        raise MissingEnvironment(
+            f"ASSAY_PYTHON={chosen} is no Python 3.11 or newer that starts; name one that is"
+        )
+    return Path(path)
+
+
+def answers(python: Path, code: str) -> bool:
+    """Whether an interpreter runs ``code`` without an error."""
+    return subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def missing_locks(
+    venv: Path, locks: Mapping[str, str], wanted_base: str | None
+) -> list[str] | None:
+    """Locks still to be installed, or None when the environment must be made anew."""
+    stamp = read_stamp(venv)
+    if (
+        not (venv / "bin" / "python").exists()
+        or stamp.get("place") != str(venv)
+        or stamp.get("host") != locks["host"]
+        or (wanted_base is not None and stamp.get("base") != wanted_base)
+    ):
+        return None
+    return [name for name, value in locks.items() if stamp.get(name) != value]
+
+
+def read_stamp(venv: Path) -> dict[str, str]:
+    """What the environment was made from; empty when it is not whole."""
+    try:
+        found = json.loads((venv / STAMP).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def install(
+    root: Path,
+    venv: Path,
+    base: Path,
+    locks: Mapping[str, str],
+    *,
+    wanted_base: str | None,
+    environ: Mapping[str, str],
+) -> None:
+    """Bring the environment up to the locks; the stamp that declares it whole is written last."""
+    missing = missing_locks(venv, locks, wanted_base)
+    if missing == []:
+        return  # the start we waited for did it
+    steps = Steps(len(locks) + 2 if missing is None else len(missing), environ)
+    if missing is None:
+        stamp = {"place": str(venv), "base": str(base)}
+        create(root, venv, base, steps, environ)
+    else:
+        stamp = read_stamp(venv)
+        (venv / STAMP).unlink()
+    for name in locks if missing is None else missing:
+        lock = root / "requirements" / f"{name}.txt"
+        steps.run(
+            f"installing {len(lock_versions(lock))} packages of {lock.name}, each by its hash",
+            pip_install(venv / "bin" / "python", lock, environ),
+            venv / f"install-{name}.log",
+        )
+    partial = venv / f"{STAMP}.partial"
+    partial.write_text(json.dumps({**stamp, **locks}, indent=2, sort_keys=True) + "\n")
+    partial.replace(venv / STAMP)
+    say(f"the Python environment is ready ({steps.elapsed():.0f} s)")
+
+
+def create(root: Path, venv: Path, base: Path, steps: "Steps", environ: Mapping[str, str]) -> None:
+    """Make an environment that holds only the pinned pip and build tools."""
+    with_pip = answers(base, "import venv, ensurepip")
+    if not with_pip and not answers(base, "import venv, pip"):
+        raise MissingEnvironment(
+            f"{base} has no venv module or no pip: install them "
+            "(apt-get install python3-venv) and start again"
+        )
+    python = venv / "bin" / "python"
+    lock = root / "requirements" / "build.txt"
+    # A Python with pip but without ensurepip (Debian's) lends its pip for this one step.
+    tools = (
+        pip_install(python, lock, environ)
+        if with_pip
+        else pip_install(base, lock, environ, "--python", str(python))
+    )
+    if venv.exists():
+        shutil.rmtree(venv)
+    venv.mkdir()
+    steps.run(
+        f"making .venv with {base}",
+        [str(base), "-m", "venv", *([] if with_pip else ["--without-pip"]), str(venv)],
+        venv / "create.log",
+    )
+    steps.run("installing the pinned pip and build tools", tools, venv / "install-build.log")
+
+
+class Steps:
+    """Runs numbered steps and says how far they are."""
+
+    def __init__(self, total: int, environ: Mapping[str, str]) -> None:
+        self.total = total
+        self.number = 0
+        self.environment = clean(environ)
+        self.started = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Seconds since the first step was announced."""
+        return time.monotonic() - self.started
+
+    def run(self, title: str, command: Sequence[str], log: Path) -> None:
+        """Run one command with its output in ``log``. Raises MissingEnvironment if it fails."""
+        self.number += 1
+        say(f"step {self.number} of {self.total}: {title}")
+        if watch(command, log, self.environment, tick_s=TICK_S, describe=stage) != 0:
+            print(tail(log), file=sys.stderr)
+            raise MissingEnvironment(
+                f"step {self.number} ({title}) failed, see the lines above: {REMEDY}"
+            )

@@ -1,0 +1,89 @@
+"""Installing or fetching with pip exactly what a hash-pinned lock names. Standard library only."""
+
+import hashlib
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.base.errors import MissingEnvironment
+
+QUIET = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+PINNED = ("--require-hashes", "--no-deps", "--no-build-isolation")
+REMEDY = (
+    "give this machine access to a Python package index, or set ASSAY_WHEELHOUSE to a directory "
+    "that holds the lock's distributions"
+)
+
+
+def pip_install(python: Path, lock: Path, environ: Mapping[str, str], *options: str) -> list[str]:
+    """Command that installs ``lock``; ``options`` stand before ``install``.
+
+    With ASSAY_WHEELHOUSE nothing is downloaded. Raises MissingEnvironment when that directory is
+    missing.
+    """
+    command = [str(python), "-m", "pip", *options, "install", *QUIET, *PINNED]
+    return [*command, *_sources(environ), "-r", str(lock)]
+
+
+def pip_download(
+    lock: Path, folder: Path, python: str, glibc_minor: int, environ: Mapping[str, str]
+) -> list[str]:
+    """Command that fetches ``lock`` into ``folder``, for ``python`` ("3.12") and that glibc.
+
+    Whichever Python runs pip. Raises MissingEnvironment as ``pip_install`` does.
+    """
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(glibc_minor, 4, -1)]
+    platforms += ["manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+    command = [
+        sys.executable, "-m", "pip", "download", *QUIET, *PINNED, "--dest", str(folder),
+        "--implementation", "cp", "--python-version", python,
+    ]  # fmt: skip
+    for abi in (f"cp{python.replace('.', '')}", "abi3", "none"):
+        command += ["--abi", abi]
+    for platform in platforms:
+        command += ["--platform", platform]
+    return [*command, *_sources(environ), "-r", str(lock)]
+
+
+def _sources(environ: Mapping[str, str]) -> list[str]:
+    """Options that keep pip to ASSAY_WHEELHOUSE, where that is set."""
+    wheelhouse = environ.get("ASSAY_WHEELHOUSE")
+    if not wheelhouse:
+        return []
+    if not Path(wheelhouse).is_dir():
+        raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
+    return ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
+
+
+def clean(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what would make Python look elsewhere for packages."""
+    return {k: v for k, v in environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+
+
+def stage(log: str) -> str:
+    """How far pip is, as its output so far tells."""
+    if "Installing collected packages" in log:
+        return ", unpacking"
+    found = sum(line.startswith(("Collecting ", "Processing ")) for line in log.splitlines())
+    return f", {found} packages fetched" if found else ""
+
+
+def lock_digest(lock: Path) -> str:
+    """SHA-256 of a lock file. Raises MissingEnvironment when it cannot be read."""
+    try:
+        return hashlib.sha256(lock.read_bytes()).hexdigest()
+    except OSError as error:
+        raise MissingEnvironment(
+            f"{lock} cannot be read ({error.strerror}): this checkout is not whole"
+        ) from error
+
+
+def lock_versions(lock: Path) -> dict[str, str]:
+    """Version of each distribution that a lock pins (the last one, where markers give several)."""
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """The last lines of a log, for the terminal."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

@@ -1,0 +1,1 @@
+"""Compiling: the pinned toolchain, the recipe, the builds, and how two builds differ."""

@@ -1,0 +1,27 @@
+"""Compiled artifacts beside the records that name them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from assay.base.errors import CheckFailed
+from assay.records.builds import BuildRecord, FileDigest
+from assay.shared.files import sha256_file
+
+Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
+"""Variant to its build record and its library (any path, where it did not compile)."""
+
+
+def as_recorded(build: BuildRecord, path: Path) -> FileDigest:
+    """What ``build`` says of its artifact, which is the file at ``path``.
+
+    Raises CheckFailed when that is another file, or the record has none.
+    """
+    if build.artifact is None or sha256_file(path) != build.artifact.sha256:
+        raise CheckFailed(f"{path}: is not the file that the build record of {build.id} names")
+    return build.artifact
+
+
+def told_to_device(build: BuildRecord, path: Path) -> dict[str, str]:
+    """The ``path`` and ``sha256`` of a job; raises as ``as_recorded``."""
+    return {"path": str(path.resolve()), "sha256": as_recorded(build, path).sha256}

@@ -1,0 +1,144 @@
+"""The build stage: a record and an artifact for every variant, program and probe.
+
+What was compiled once is not compiled again: an artifact is taken from the cache, or from a
+directory that another machine filled, when sources, command and toolchain lock agree with what
+this checkout would compile.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record, write_record
+from assay.base.progress import exclusive
+from assay.building.nvcc import compiled
+from assay.building.recipe import Compilation, Kind, describe
+from assay.building.toolchain import ensure_toolchain, toolchain_lock_digest
+from assay.catalog.model import Catalog
+from assay.records.builds import BuildRecord, FileDigest
+from assay.runtimes.base import Place
+from assay.shared.files import sha256_file
+
+
+def build(
+    root: Path,
+    catalog: Catalog,
+    kind: Kind,
+    artifact: str,
+    arch: str,
+    *,
+    out_dir: Path,
+    cache_dir: Path,
+    place: Place,
+    prebuilt: Path | None = None,
+) -> BuildRecord:
+    """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
+
+    ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
+    ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
+    it nor the cache has the artifact. A compiler's refusal is a record with status ``failed``.
+    Raises BadInput (no such artifact), CheckFailed (a prebuilt file that is not what its record
+    says), MissingEnvironment (no compiler).
+    """
+    job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root))
+    image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""
+    cached = cache_dir / "builds" / f"{job.key}{image}"
+    found = _from_cache(job, cached)
+    if found is None and prebuilt is not None:
+        found = _from_elsewhere(job, prebuilt)
+    if found is None:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
+        with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
+            found = _from_cache(job, cached) or _compile(job, root, cached, place)
+    record, file = found
+    if record.artifact is not None and file is not None:
+        _copy(file, out_dir / record.artifact.path)
+    write_record(record, out_dir / arch / f"{artifact}.json")
+    return record
+
+
+def _artifact_path(job: Compilation) -> str:
+    """Where an artifact stands, relative to ``out_dir``."""
+    return f"{job.arch}/{job.output}"
+
+
+def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
+    """An earlier build with this key; a damaged one counts as none."""
+    try:
+        record = read_record(BuildRecord, folder / "record.json")
+    except BadInput:
+        return None
+    if record.artifact is None:
+        return (record, None) if record.status == "failed" else None
+    file = folder / job.output
+    if not file.is_file() or sha256_file(file) != record.artifact.sha256:
+        return None
+    return record, file
+
+
+def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
+    """Another machine's build of the same sources by the same command, or None."""
+    path = folder / job.arch / f"{job.id}.json"
+    if not path.is_file():
+        return None
+    record = read_record(BuildRecord, path)
+    if (record.command, record.sources) != (job.command, job.sources) or record.key != job.key:
+        return None
+    record = record.model_copy(update={"built_elsewhere": True})
+    if record.artifact is None:
+        return record, None
+    file = folder / _artifact_path(job)
+    if not file.is_file() or sha256_file(file) != record.artifact.sha256:
+        raise CheckFailed(f"{file}: is not the artifact that {path} describes")
+    return record, file
+
+
+def _compile(
+    job: Compilation, root: Path, cached: Path, place: Place
+) -> tuple[BuildRecord, Path | None]:
+    """Compile and put the outcome into the cache, the record last."""
+    toolchain = ensure_toolchain(root, place)
+    with compiled(job, root, toolchain) as outcome:
+        file: Path | None = None
+        digest: FileDigest | None = None
+        if outcome.artifact is not None:
+            file = cached / job.output
+            _copy(outcome.artifact, file)
+            digest = FileDigest(
+                path=_artifact_path(job), sha256=sha256_file(file), bytes=file.stat().st_size
+            )
+    record = BuildRecord(
+        schema="assay/build/1",
+        id=job.id,
+        kind=job.kind,
+        arch=job.arch,
+        status="failed" if digest is None else "built",
+        command=job.command,
+        sources=job.sources,
+        key=job.key,
+        artifact=digest,
+        cubins=outcome.cubins,
+        resources=outcome.resources,
+        toolchain=toolchain.record,
+        diagnostics=outcome.diagnostics,
+        built_elsewhere=False,
+    )
+    write_record(record, cached / "record.json")
+    return record, file
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file whole or not at all, executable for all: containers run under other users."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    try:
+        shutil.copyfile(source, temporary)
+        Path(temporary).chmod(0o755)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,74 @@
+"""Counting in files of the pinned packages, for claims about their size."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.building.toolchain import Packages, ensure_packages, locked_versions
+from assay.records.claims import Claim
+from assay.records.claims import Inspection as InspectionOf
+from assay.records.measurements import Inspection, InspectionsRecord
+from assay.shared.files import sha256_bytes
+
+
+def inspect_or_take(
+    root: Path, claims: Iterable[Claim], prebuilt: Path | None
+) -> InspectionsRecord:
+    """Inspect the packages, or take ``prebuilt/inspections.json`` where it answers the same.
+
+    A node without a network has no wheels; the lock says which files the other machine read. Where
+    no claim inspects anything, no wheels are asked for.
+    Raises MissingEnvironment where neither is to be had.
+    """
+    wanted = [claim for claim in claims if isinstance(claim.evaluation, InspectionOf)]
+    if not wanted:
+        return InspectionsRecord(schema="assay/inspections/1", inspections=())
+    if prebuilt is not None and (prebuilt / "inspections.json").is_file():
+        record = read_record(InspectionsRecord, prebuilt / "inspections.json")
+        if _answers(record, wanted, locked_versions(root)):
+            return record
+    return inspect_packages(wanted, ensure_packages(root))
+
+
+def _answers(record: InspectionsRecord, claims: list[Claim], versions: dict[str, str]) -> bool:
+    asked = [
+        (claim.id, wanted.package, wanted.path, versions.get(wanted.package))
+        for claim in claims
+        if isinstance(wanted := claim.evaluation, InspectionOf)
+    ]
+    return asked == [(i.claim, i.package, i.path, i.version) for i in record.inspections]
+
+
+def inspect_packages(claims: Iterable[Claim], packages: Packages) -> InspectionsRecord:
+    """Count lines and bytes of every file that a claim's evaluation names.
+
+    A line is what a line feed ends, as ``wc -l`` counts. Raises BadInput for a package outside the
+    lock or a path outside the packages.
+    """
+    return InspectionsRecord(
+        schema="assay/inspections/1",
+        inspections=tuple(
+            _inspect(claim.id, claim.evaluation, packages)
+            for claim in claims
+            if isinstance(claim.evaluation, InspectionOf)
+        ),
+    )
+
+
+def _inspect(claim: str, wanted: InspectionOf, packages: Packages) -> Inspection:
+    if wanted.package not in packages.versions:
+        raise BadInput(f"claim '{claim}': the toolchain lock pins no package '{wanted.package}'")
+    path = packages.site / wanted.path
+    if not path.resolve().is_relative_to(packages.site.resolve()) or not path.is_file():
+        raise BadInput(f"claim '{claim}': {wanted.package} has no file {wanted.path}")
+    data = path.read_bytes()
+    return Inspection(
+        claim=claim,
+        package=wanted.package,
+        version=packages.versions[wanted.package],
+        path=wanted.path,
+        lines=data.count(b"\n"),
+        bytes=len(data),
+        sha256=sha256_bytes(data),
+    )

@@ -1,0 +1,180 @@
+"""Running nvcc so that equal inputs give equal bytes, and reading what ptxas says.
+
+The recipe: one fixed directory per key, sources and headers with one date, intermediate files kept
+under fixed names (``--keep``), no environment variable that nvcc reads. nvcc mangles names with
+internal linkage by path, writes the dates of files into line tables, and embeds the names of
+temporary files: elsewhere the bytes would differ.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import MissingEnvironment
+from assay.base.progress import exclusive, ticking
+from assay.building.recipe import CUTLASS, TOOL, Compilation
+from assay.building.toolchain import CUDA, DATE, Toolchain
+from assay.records.builds import FileDigest, KernelResources
+from assay.runtimes.base import Bind, Task
+from assay.shared.files import sha256_file
+
+SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
+TICK_S = 15.0
+DIAGNOSTIC_LINES = 20
+OUT_OF_RESOURCES = ("Killed", "No space left on device", "Cannot allocate memory", "out of memory")
+"""Words of a compiler that lost its machine, not its argument."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Outcome of one call; paths are valid only inside ``compiled``."""
+
+    artifact: Path | None
+    cubins: tuple[FileDigest, ...]
+    resources: tuple[KernelResources, ...]
+    diagnostics: str
+
+
+@contextmanager
+def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Compiled]:
+    """Compile in the key's own directory, which is removed afterwards.
+
+    A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
+    MissingEnvironment.
+    """
+    directory = SCRATCH / f"assay-build-{job.key[:12]}"
+    try:
+        waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
+        with exclusive(directory.with_suffix(".lock"), waiting):
+            _stage(job, root, directory)
+            try:
+                yield _run(job, directory, toolchain)
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+    except PermissionError as error:
+        raise MissingEnvironment(
+            f"{directory} belongs to somebody else, and binaries are only the same when they are "
+            "compiled there: have it removed"
+        ) from error
+
+
+def _stage(job: Compilation, root: Path, directory: Path) -> None:
+    """Lay out the sources in an empty directory of ours."""
+    if directory.exists():  # left behind by a killed process: we hold its lock
+        shutil.rmtree(directory)
+    directory.mkdir(mode=0o700)
+    (directory / "keep").mkdir()
+    for source in job.sources:
+        target = directory / source.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / source.path, target)
+        os.utime(target, (DATE, DATE))
+
+
+_TOOL_LINKED = f"""\
+mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
+ln -s "$1/nvidia" {TOOL}/nvidia
+ln -s "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+"""
+_TOOL_COPIED = f"""\
+mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
+ln -s "$1/nvidia" {TOOL}/nvidia
+cp -a "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+"""
+"""Shell lines that make the packages available under a fixed path.
+
+nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
+program's sources, which are CUTLASS's own, are copied (with their dates); all else is linked.
+They run where the compiler runs, for in a container only it sees the packages.
+"""
+
+
+def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
+    prepare = _TOOL_COPIED if job.kind == "program" else _TOOL_LINKED
+    script = f'set -e\n{prepare}shift\nexec "$@"\n'
+    lines: list[str] = []
+    with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
+        outcome = toolchain.place.run(
+            Task(
+                command=(
+                    "/bin/sh", "-c", script, "sh", str(toolchain.site),
+                    f"./{TOOL}/{CUDA}/bin/nvcc", *job.command[1:],
+                ),
+                directory=directory,
+                label=f"compile {job.id} for {job.arch}",
+                environment={
+                    "LC_ALL": "C",
+                    "TMPDIR": str(directory),
+                    "SOURCE_DATE_EPOCH": str(DATE),
+                },
+                binds=(Bind(directory, writable=True),),
+            ),
+            lines.append,
+        )  # fmt: skip
+    code = outcome.exit_code
+    text = "\n".join(lines).replace(str(toolchain.site), TOOL)
+    starved = outcome.out_of_memory or any(words in text for words in OUT_OF_RESOURCES)
+    if code < 0 or (code != 0 and starved):
+        raise MissingEnvironment(
+            f"compiling {job.id} for {job.arch} was cut short ({last_lines(text, 1)}): "
+            "give this machine more memory or space, or run fewer jobs at once"
+        )
+    if code != 0:
+        return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES))
+    artifact = directory / job.output
+    kept = [path for path in (directory / "keep").glob("*.cubin") if "_dlink" not in path.name]
+    cubins = [artifact] if job.kind == "probe" else sorted(kept)
+    return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "")
+
+
+def file_digest(path: Path) -> FileDigest:
+    """A file by its name, without its directory."""
+    return FileDigest(path=path.name, sha256=sha256_file(path), bytes=path.stat().st_size)
+
+
+def last_lines(text: str, count: int) -> str:
+    """The last lines of a log that say more than where ptxas was."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith("ptxas info")]
+    return "\n".join((telling or lines)[-count:])
+
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)' for")
+_PROPERTIES = re.compile(r"Function properties for (\S+)")
+_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
+    """Resources of every kernel entry in the output of ``-Xptxas -v``, sorted by name.
+
+    Device functions that were not inlined have properties of their own; they are no entries.
+    """
+    found: dict[str, KernelResources] = {}
+    entry: str | None = None
+    described: str | None = None
+    frame = (0, 0, 0)
+    for line in text.splitlines():
+        if match := _ENTRY.search(line):
+            entry, frame = match.group(1), (0, 0, 0)
+        elif match := _PROPERTIES.search(line):
+            described = match.group(1)
+        elif (match := _FRAME.search(line)) and described == entry:
+            frame = (int(match.group(1)), int(match.group(2)), int(match.group(3)))
+        elif (match := _USED.search(line)) and entry is not None:
+            shared = _SHARED.search(line)
+            found[entry] = KernelResources(
+                entry=entry,
+                registers=int(match.group(1)),
+                spill_store_bytes=frame[1],
+                spill_load_bytes=frame[2],
+                stack_bytes=frame[0],
+                static_shared_bytes=int(shared.group(1)) if shared else 0,
+            )
+            entry = None
+    return tuple(found[name] for name in sorted(found))

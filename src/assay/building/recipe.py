@@ -1,0 +1,174 @@
+"""What is to be compiled, as data: the command line, our sources, and the key that both make.
+
+Nothing here starts a compiler: a machine without one computes the same keys, and so can take over
+what another machine built.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.records.builds import FileDigest
+from assay.records.kernels import OriginalProgram, Probe, Variant
+from assay.shared.files import sha256_bytes
+
+T = TypeVar("T")
+Kind = Literal["variant", "program", "probe"]
+
+RECIPE = 2
+"""Part of every key: raise it when ``nvcc`` lays out or starts a compilation differently."""
+TOOL = "tool"
+"""Name of the toolchain inside the build directory."""
+KERNELS = "kernels"
+COMMON = (
+    "nvcc",
+    "-ccbin",
+    "g++",
+    "-O3",
+    "-std=c++17",
+    "-Xptxas",
+    "-v",
+    "--keep",
+    "--keep-dir=keep",
+)
+SHARED = ("-shared", "-Xcompiler", "-fPIC", "-Xlinker", "--exclude-libs=ALL")
+"""A library that hides its static CUDA runtime: it must not bind to the one PyTorch loaded."""
+CUTLASS = "cutlass_library/source"
+VARIANT_INCLUDES = (
+    f"{CUTLASS}/include",
+    f"{CUTLASS}/tools/util/include",
+    "nvidia/cu13/include/cccl",
+)
+PROGRAM_INCLUDES = ("nvidia/cu13/include/cccl",)
+SUFFIX: dict[Kind, str] = {"variant": ".so", "program": ".exe", "probe": ".cubin"}
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One compiler call. Paths in ``command`` are relative to the build directory."""
+
+    id: str
+    kind: Kind
+    arch: str
+    command: tuple[str, ...]
+    sources: tuple[FileDigest, ...]
+    lock_sha256: str
+
+    @property
+    def key(self) -> str:
+        """Digest of sources, command and toolchain lock: equal keys promise equal cubins."""
+        content = {
+            "command": self.command,
+            "lock": self.lock_sha256,
+            "recipe": RECIPE,
+            "sources": [(source.path, source.sha256) for source in self.sources],
+        }
+        return sha256_bytes(json.dumps(content, sort_keys=True).encode())
+
+    @property
+    def output(self) -> str:
+        """File name of what the compiler makes."""
+        return self.id + SUFFIX[self.kind]
+
+
+def describe(
+    root: Path, catalog: Catalog, kind: Kind, artifact: str, arch: str, lock_sha256: str
+) -> Compilation:
+    """The compilation of a variant, program or probe for ``arch``, such as sm_90a.
+
+    Raises BadInput when there is no such thing or its source is missing.
+    """
+    command: tuple[str, ...]
+    sources: tuple[FileDigest, ...] = ()
+    match kind:
+        case "variant":
+            variant = _named(catalog.variants, artifact, kind)
+            if variant.source is None:
+                raise BadInput(f"variant '{artifact}' is a library: there is nothing to compile")
+            source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{variant.source}"
+            command = variant_command(variant, arch, source)
+            sources = local_sources(root, source)
+        case "program":
+            command = program_command(_named(catalog.programs, artifact, kind), arch)
+        case "probe":
+            probe = _named(catalog.probes, artifact, kind)
+            source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
+            command = probe_command(probe, arch, source)
+            sources = local_sources(root, source)
+    return Compilation(artifact, kind, arch, command, sources, lock_sha256)
+
+
+def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]:
+    """A shared library with the variant's launcher."""
+    defines = tuple(f"-D{name}={value}" for name, value in sorted(variant.defines.items()))
+    includes = (f"-I{KERNELS}", *_tool_includes(VARIANT_INCLUDES))
+    flags = (*SHARED, *defines, *_new(variant.flags), *includes)
+    return (*COMMON, gencode(arch), *flags, "-o", variant.id + SUFFIX["variant"], source)
+
+
+def program_command(program: OriginalProgram, arch: str) -> tuple[str, ...]:
+    """An executable from the package's own source."""
+    flags = (*_new(program.flags), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
+    output = program.id + SUFFIX["program"]
+    return (*COMMON, gencode(arch), *flags, "-o", output, f"{TOOL}/{program.source}")
+
+
+def probe_command(probe: Probe, arch: str, source: str) -> tuple[str, ...]:
+    """Device code alone: whether it compiles is the answer."""
+    flags = (*_new(probe.flags), *_tool_includes(VARIANT_INCLUDES))
+    return (*COMMON, gencode(arch), "-cubin", *flags, "-o", probe.id + SUFFIX["probe"], source)
+
+
+def gencode(arch: str) -> str:
+    """Machine code for one architecture and no PTX: nothing is compiled anew on the device."""
+    number = arch.removeprefix("sm_")
+    return f"-gencode=arch=compute_{number},code=sm_{number}"
+
+
+def local_sources(root: Path, source: str) -> tuple[FileDigest, ...]:
+    """``source`` and every file of ours that it includes with quotes, sorted by path.
+
+    A quoted name is looked for beside the including file, then below ``kernels/``; a name found in
+    neither belongs to a package, which the lock pins. Raises BadInput for a missing ``source``.
+    """
+    if not (root / source).is_file():
+        raise BadInput(f"{source}: no such file, though a kernel.yaml names it")
+    found: dict[str, bytes] = {}
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found[path] = (root / path).read_bytes()
+        for name in _INCLUDE.findall(found[path].decode()):
+            for folder in ((root / path).parent, root / KERNELS):
+                candidate = (folder / name).resolve()
+                if candidate.is_file() and candidate.is_relative_to((root / KERNELS).resolve()):
+                    waiting.append(str(candidate.relative_to(root.resolve())))
+                    break
+    return tuple(
+        FileDigest(path=path, sha256=sha256_bytes(data), bytes=len(data))
+        for path, data in sorted(found.items())
+    )
+
+
+def _tool_includes(folders: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"-I{TOOL}/{folder}" for folder in folders)
+
+
+def _new(flags: Sequence[str]) -> tuple[str, ...]:
+    """Flags that COMMON does not give already."""
+    return tuple(flag for flag in flags if flag not in COMMON)
+
+
+def _named(known: dict[str, T], name: str, noun: str) -> T:
+    if name not in known:
+        raise BadInput(f"there is no {noun} '{name}' in kernels/*/kernel.yaml")
+    return known[name]

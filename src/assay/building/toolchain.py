@@ -1,0 +1,206 @@
+"""nvcc, its companions and CUTLASS, unpacked from hash-pinned wheels into ``.toolchain/``."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import MissingEnvironment
+from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.progress import exclusive, say, watch
+from assay.records.builds import ToolchainRecord
+from assay.runtimes.base import Place, Task
+from assay.runtimes.host import HostRuntime
+
+LOCK = "requirements/toolchain.txt"
+CUDA = "nvidia/cu13"
+"""Where the wheels of CUDA 13 unpack to, below the site directory."""
+DATE = 1_600_000_000
+"""Time stamp of every file that is compiled, in seconds since 1970; any constant would do."""
+IMAGE_SITE = Path("/opt/assay/toolchain")
+"""Where the images hold the packages (containers/Dockerfile.j2)."""
+HOST_COMPILER_MAJORS = range(6, 16)
+"""g++ releases that nvcc 13.0 accepts (crt/host_config.h refuses anything above 15)."""
+TICK_S = 5.0
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The unpacked wheels; enough for reading CUTLASS's files."""
+
+    site: Path
+    """Directory that holds ``cutlass_library/`` and ``nvidia/cu13/``."""
+    versions: dict[str, str]
+    lock_sha256: str
+
+    @property
+    def cuda(self) -> Path:
+        """Root of the CUDA toolkit."""
+        return self.site / CUDA
+
+    def tool(self, name: str) -> Path:
+        """Path of nvcc, cuobjdump or nvdisasm."""
+        return self.cuda / "bin" / name
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler that was seen to start, with its host compiler."""
+
+    place: Place
+    """Where it runs."""
+    site: Path
+    """Directory of its packages, as that place sees it."""
+    record: ToolchainRecord
+
+
+def toolchain_lock_digest(root: Path) -> str:
+    """SHA-256 of the lock the toolchain is installed from."""
+    return lock_digest(root / LOCK)
+
+
+def locked_versions(root: Path) -> dict[str, str]:
+    """Distribution name to version, as the lock pins them."""
+    return lock_versions(root / LOCK)
+
+
+def toolchain_directory(root: Path) -> Path:
+    """Where the lock's wheels are unpacked; another lock has another directory."""
+    return root / ".toolchain" / toolchain_lock_digest(root)[:12]
+
+
+def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
+    """The compilers of ``place`` (the host, by default), seen to start.
+
+    On the host the packages are unpacked where needed; an image holds them already. Raises
+    MissingEnvironment.
+    """
+    if place is not None and place.image is not None:
+        return _image_toolchain(root, place)
+    host_compiler = find_host_compiler()
+    packages = ensure_packages(root)
+    record = ToolchainRecord(
+        schema="assay/toolchain/1",
+        nvcc=nvcc_version(packages.tool("nvcc")),
+        host_compiler=host_compiler,
+        wheels=packages.versions,
+        lock_sha256=packages.lock_sha256,
+    )
+    return Toolchain(Place(HostRuntime()), packages.site.resolve(), record)
+
+
+def _image_toolchain(root: Path, place: Place) -> Toolchain:
+    """What an image's compilers say of themselves."""
+    assert place.image is not None
+    lines: list[str] = []
+    nvcc = IMAGE_SITE / CUDA / "bin" / "nvcc"
+    outcome = place.run(
+        Task(
+            command=("/bin/sh", "-c", f"g++ --version | head -n 1 && {nvcc} --version"),
+            directory=Path("/"),
+            label="ask the compilers for their versions",
+        ),
+        lines.append,
+    )
+    match = re.search(r"\bV(\d+(?:\.\d+)+)", "\n".join(lines))
+    if outcome.exit_code != 0 or match is None:
+        raise MissingEnvironment(
+            f"nvcc does not start in {place.image.tag}: remove that image, so that it is built "
+            f"again ({' '.join(lines)[-200:]})"
+        )
+    record = ToolchainRecord(
+        schema="assay/toolchain/1",
+        nvcc=match.group(1),
+        host_compiler=lines[0].strip(),
+        wheels=locked_versions(root),
+        lock_sha256=toolchain_lock_digest(root),
+        runtime=place.runtime.name,
+        image_id=outcome.image_id,
+    )
+    return Toolchain(place, IMAGE_SITE, record)
+
+
+def ensure_packages(root: Path) -> Packages:
+    """Unpack the lock's wheels into ``.toolchain/<digest>/``, unless they are there already.
+
+    Raises MissingEnvironment when a wheel cannot be had. Needs no compiler.
+    """
+    lock = root / LOCK
+    packages = Packages(
+        site=toolchain_directory(root),
+        versions=locked_versions(root),
+        lock_sha256=lock_digest(lock),
+    )
+    if packages.site.is_dir():
+        return packages
+    try:
+        packages.site.parent.mkdir(exist_ok=True)
+        waiting = "another process is unpacking the CUDA toolchain; waiting for it"
+        with exclusive(packages.site.with_suffix(".lock"), waiting):
+            if not packages.site.is_dir():
+                _unpack(lock, packages.site)
+    except OSError as error:
+        raise MissingEnvironment(
+            f"cannot unpack the CUDA toolchain below {root}: {error.strerror or error}"
+        ) from error
+    return packages
+
+
+def _unpack(lock: Path, site: Path) -> None:
+    """Install the wheels beside ``site``, then rename: ``site`` is whole or absent."""
+    partial = site.with_suffix(".partial")
+    if partial.exists():
+        shutil.rmtree(partial)
+    log = site.with_suffix(".log")
+    count = len(lock_versions(lock))
+    say(f"unpacking the CUDA toolchain and CUTLASS ({count} wheels, each by its hash)")
+    command = pip_install(Path(sys.executable), lock, os.environ)
+    command += ["--target", str(partial), "--no-compile", "--only-binary", ":all:"]
+    if watch(command, log, clean(os.environ), tick_s=TICK_S, describe=stage) != 0:
+        print(tail(log), file=sys.stderr)
+        raise MissingEnvironment(
+            f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: {REMEDY}"
+        )
+    cuda = partial / CUDA
+    # The wheels carry lib/ and libcudart.so.13 only; nvcc links with -Llib64 -lcudart.
+    (cuda / "lib64").symlink_to("lib")
+    (cuda / "lib" / "libcudart.so").symlink_to("libcudart.so.13")
+    for path in partial.rglob("*"):  # line tables hold the dates of headers
+        os.utime(path, (DATE, DATE), follow_symlinks=False)
+    partial.rename(site)
+
+
+def find_host_compiler() -> str:
+    """First line of ``g++ --version``. Raises MissingEnvironment where nvcc has nothing to use."""
+    if shutil.which("g++") is None:
+        raise MissingEnvironment(
+            "nvcc needs a C++ compiler and there is no g++: install it "
+            "(apt-get install g++) and start again"
+        )
+    major = _first_line("g++", "-dumpversion").split(".")[0]
+    if int(major) not in HOST_COMPILER_MAJORS:
+        oldest, newest = HOST_COMPILER_MAJORS[0], HOST_COMPILER_MAJORS[-1]
+        raise MissingEnvironment(
+            f"g++ is release {major} and nvcc 13.0 accepts {oldest} to {newest}: put one of those "
+            f"first on PATH as g++ (apt-get install g++-{newest - 1})"
+        )
+    return _first_line("g++", "--version")
+
+
+def nvcc_version(nvcc: Path) -> str:
+    """Version nvcc reports of itself, as 13.0.88. Raises MissingEnvironment if it does not run."""
+    run = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"\bV(\d+(?:\.\d+)+)", run.stdout)
+    if run.returncode != 0 or match is None:
+        raise MissingEnvironment(
+            f"{nvcc} does not start: remove {nvcc.parents[3]} so that it is unpacked again"
+        )
+    return match.group(1)
+
+
+def _first_line(*command: str) -> str:
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()[0].strip()

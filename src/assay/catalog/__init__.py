@@ -1,0 +1,1 @@
+"""Claims, targets, workloads, comparisons, kernels: the configuration of one tree."""

@@ -1,0 +1,61 @@
+"""All configuration of one tree, as judging and planning see it. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.base.errors import BadInput
+from assay.records.claims import (
+    Audit,
+    Claim,
+    ClaimsFile,
+)
+from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
+from assay.records.targets import Target
+from assay.records.tuning import TuningFile
+from assay.records.workloads import (
+    Comparison,
+    Judging,
+    Protocol,
+    Workload,
+)
+
+NO_TUNING = TuningFile(schema="assay/tuning/1")
+"""What evidence holds that was recorded before there was a config/tuning.yaml."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All configuration of one tree, each noun by its id, in file order."""
+
+    sources: dict[str, ClaimsFile]
+    claims: dict[str, Claim]
+    audits: dict[str, Audit]
+    source_of: dict[str, str]
+    """Source id of each claim and audit."""
+    targets: dict[str, Target]
+    workloads: dict[str, Workload]
+    comparisons: dict[str, Comparison]
+    protocols: dict[str, Protocol]
+    variants: dict[str, Variant]
+    programs: dict[str, OriginalProgram]
+    probes: dict[str, Probe]
+    kernel_folder: dict[str, str]
+    """Folder under kernels/ of each variant and probe."""
+    judging: Judging
+    tuning: TuningFile = NO_TUNING
+    operators: tuple[OperatorKernel, ...] = ()
+
+    def check_selection(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """Raise BadInput for the first source or target that there is none of."""
+        for noun, names, known in (
+            ("source", sources, sorted(self.sources)),
+            ("target", targets, sorted(self.targets)),
+        ):
+            for name in names:
+                if name not in known:
+                    raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(known)}")
+
+    def claims_of(self, sources: Iterable[str]) -> Iterator[Claim]:
+        """Claims of the given sources, in file order."""
+        for source in sources:
+            yield from self.sources[source].claims

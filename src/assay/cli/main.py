@@ -1,0 +1,502 @@
+"""The command line.
+
+Exit codes: 0 done, 1 a check failed, 2 bad input, 3 the machine lacks something.
+"""
+
+import os
+import shlex
+import sys
+from collections import Counter
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from assay import __version__
+from assay.base.errors import AssayError, BadInput, CheckFailed
+from assay.base.io import load_yaml, read_record
+from assay.base.progress import leave_on_signals
+from assay.building.toolchain import ensure_toolchain
+from assay.catalog.load import load_catalog
+from assay.cli import console
+from assay.cli.console import err, say
+from assay.cli.doctor import diagnose
+from assay.cli.export_kernels import make_kernel_set
+from assay.cli.listing import claim_rows
+from assay.cli.make_bundle import BundlePlan, make_bundle
+from assay.cli.tune import better_choices, tune, write_choices
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import plan_path
+from assay.evidence.timings import collect_timings
+from assay.findings.step_timings import gpu_work, stage_totals, timeline
+from assay.images.stage import make_image
+from assay.pipeline.compiler_place import compiler_place
+from assay.pipeline.plan import make_plan
+from assay.pipeline.request import (
+    Options,
+    default_signing_key,
+    git_state,
+    make_request,
+    written_request,
+)
+from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.snakemake_run import only_run, run_workflow
+from assay.records.plan import Plan, Request, RunConfig
+from assay.records.verdicts import Status, VerdictsFile
+from assay.report.render import texts_of
+from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
+from assay.runtimes.choose import known
+from assay.verification.rebuild import check as check_rebuild
+from assay.verification.rebuild import check_selection
+from assay.verification.sign import public_key_path
+from assay.verification.trust import trusted_keys
+from assay.verification.verify import Renderer
+from assay.verification.verify import verify as verify_report
+
+ROOT = Path(os.environ.get("ASSAY_ROOT", Path(__file__).resolve().parents[3]))
+
+app = typer.Typer(
+    name="assay",
+    help="From a published GPU-kernel figure to a signed verdict.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Runtime(StrEnum):
+    """Where compilers and GPU jobs run."""
+
+    AUTO = "auto"
+    DOCKER = "docker"
+    PODMAN = "podman"
+    APPTAINER = "apptainer"
+    HOST = "host"
+
+
+class ImageRole(StrEnum):
+    """What an image is for."""
+
+    TOOLCHAIN = "toolchain"
+    RUNNER = "runner"
+
+
+class Executor(StrEnum):
+    """Who places the jobs."""
+
+    LOCAL = "local"
+    SLURM = "slurm"
+
+
+@app.command()
+def reproduce(
+    source: Annotated[
+        list[str] | None, typer.Option(help="Source id, as ./assay claims lists it; repeatable.")
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="Target from config/targets; repeatable.")
+    ] = None,
+    runtime: Annotated[Runtime | None, typer.Option(help="Container runtime, or host.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    run: Annotated[
+        str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
+    ] = "local",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit 1 when a claim is not reproduced, incorrect or inconsistent."
+        ),
+    ] = False,
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
+            envvar="ASSAY_DEVICE_PYTHON",
+        ),
+    ] = None,
+    prebuilt: Annotated[
+        Path | None,
+        typer.Option(help="results/<run> of a machine with a compiler, for a node without one."),
+    ] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(help="Signed report whose measurements stand in for a GPU; repeatable."),
+    ] = None,
+    key: Annotated[
+        list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
+    ] = None,
+    signing_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ed25519 private key; made on first use.",
+            envvar="ASSAY_SIGNING_KEY",
+            show_default="~/.config/assay/signing_key.pem",
+        ),
+    ] = None,
+    host_image: Annotated[
+        bool,
+        typer.Option(
+            "--host-image",
+            help="Measure in an image of this machine's own file system: for a GPU node that has "
+            "PyTorch and an engine, and no way to get wheels.",
+        ),
+    ] = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say at the end how long each stage took.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """Build, check, measure, judge, report, sign and verify."""
+    catalog = load_catalog(ROOT)
+    defaults = _defaults()
+    options = Options(
+        run=run,
+        sources=tuple(source or defaults.sources),
+        targets=tuple(target or defaults.targets),
+        runtime=runtime.value if runtime else defaults.runtime,
+        executor=executor.value if executor else defaults.executor,
+        device_python=device_python,
+        prebuilt=prebuilt,
+        recorded=tuple(recorded or ()),
+        keys=tuple(key or ()),
+        signing_key=signing_key or default_signing_key(),
+        host_image=host_image,
+        writes=not dry_run,
+    )
+    request = make_request(ROOT, catalog, options)
+    plan = make_plan(catalog, request)
+    console.show_plan(plan)
+    with only_run(ROOT, request.run), written_request(ROOT, request, scratch=dry_run) as path:
+        run_workflow(
+            ROOT,
+            request,
+            path,
+            cores=cores or os.cpu_count() or 1,
+            dry_run=dry_run,
+            again=outputs_to_retry(ROOT / "results" / request.run, plan),
+        )
+    if not dry_run:
+        if timings:
+            _tell_timings(ROOT / "results" / request.run)
+        _finish(request, strict)
+
+
+def _tell_timings(run_dir: Path) -> None:
+    """How long each stage took: in this call or, where it had nothing to do, the last time."""
+    plan = read_record(Plan, run_dir / plan_path())
+    steps = collect_timings(run_dir, plan, finishing=True).steps
+    work = gpu_work(load_evidence(run_dir), steps)
+    console.show_timings(stage_totals(steps), timeline(steps).length, work)
+
+
+def _finish(request: Request, strict: bool) -> None:
+    """Say where the report is and what it says."""
+    report = ROOT / "reports" / request.run
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    counts = Counter(verdict.status for verdict in verdicts)
+    console.show_counts(counts)
+    for provision in request.targets:
+        say(f"{provision.target}: {provision.detail}")
+    say(f"report: {report / 'report.html'}")
+    say(f"verify: {shlex.join(_verify_command(request))}")
+    bad = {Status.NOT_REPRODUCED, Status.INCORRECT, Status.INCONSISTENT}
+    failed = sum(counts[status] for status in bad)
+    if strict and failed:
+        raise CheckFailed(
+            f"--strict: {failed} verdicts are not reproduced, incorrect or inconsistent"
+        )
+
+
+def _verify_command(request: Request) -> list[str]:
+    """What verifies the report of a run here: its own key, and those its origins were trusted by.
+
+    The repository's keys need no naming for origins.
+    """
+    own = public_key_path(Path(request.signing_key))
+    keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
+    return ["./assay", "verify", f"reports/{request.run}", *keys]
+
+
+@app.command()
+def verify(
+    report_dir: Annotated[Path, typer.Argument(help="Report directory.", metavar="REPORT_DIR")],
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Public key that must have signed; else config/trusted_keys, which recorded "
+            "figures may be signed by in any case."
+        ),
+    ] = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Compile the sources; compare with what was measured."),
+    ] = False,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where --rebuild compiles: a container runtime, or host.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
+    ] = None,
+) -> None:
+    """Check signature and every byte; judge the raw samples again."""
+    _check_report_dir(report_dir)
+    for path in key or ():
+        if not path.is_file():
+            raise BadInput(f"{path}: no such key file")
+    if (runtime or only) and not rebuild:
+        raise BadInput("--runtime and --only belong to --rebuild")
+    check_selection(report_dir, only or ())
+    renderer = Renderer(lambda folder: texts_of(ROOT, folder), *git_state(ROOT))
+    ours = trusted_keys(ROOT)
+    result = verify_report(
+        report_dir, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours
+    )
+    console.show_checks(result.checks, result.notes)
+    if rebuild:
+        wish = runtime.value if runtime else _defaults().runtime
+        toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
+        check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))
+        console.show_checks((check,), notes)
+    say(f"verified: {report_dir}")
+
+
+def _defaults() -> RunConfig:
+    return load_yaml(RunConfig, ROOT / "config" / "config.yaml")
+
+
+def _check_report_dir(path: Path) -> None:
+    """Raise BadInput where ``path`` cannot be a report."""
+    if path.is_file():
+        raise BadInput(f"{path}: is a file; name the report's directory")
+    if not path.is_dir():
+        raise BadInput(f"{path}: no such report directory")
+
+
+@app.command()
+def bundle(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="The archive; .gz names are compressed.", show_default="assay-TARGET.tar"
+        ),
+    ] = None,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where to compile; host leaves out the images.")
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(help="Python version of the node, as 3.12; repeatable.", show_default="this"),
+    ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option(help="Source id, to pack only its kernels; repeatable.")
+    ] = None,
+    runner: Annotated[
+        bool, typer.Option("--runner", help="Put the image that measures in, too: several GB.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """One archive that runs reproduce on a node without any network."""
+    defaults = _defaults()
+    plan = BundlePlan(
+        target=target,
+        output=output or Path(f"assay-{target}.tar"),
+        runtime=runtime.value if runtime else defaults.runtime,
+        pythons=tuple(python or ()),
+        sources=tuple(source or defaults.sources),
+        runner=runner,
+        cores=cores or os.cpu_count() or 1,
+    )
+    size = make_bundle(ROOT, plan)
+    say(f"bundle: {plan.output} ({size / 1e6:.0f} MB)")
+    say("on the node: tar xf it, then run.sh in the folder that comes out")
+
+
+@app.command(name="tune")
+def tune_target(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    runtime: Annotated[Runtime | None, typer.Option(help="Container runtime, or host.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
+            envvar="ASSAY_DEVICE_PYTHON",
+        ),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """Measure a target's tuning sweeps; say which choices hold."""
+    defaults = _defaults()
+    options = Options(
+        run=run,
+        sources=(),
+        targets=(target,),
+        runtime=runtime.value if runtime else defaults.runtime,
+        executor=executor.value if executor else defaults.executor,
+        device_python=device_python,
+        prebuilt=None,
+        recorded=(),
+        keys=(),
+        signing_key=default_signing_key(),
+        host_image=False,
+    )
+    tuned = tune(ROOT, options, cores or os.cpu_count() or 1)
+    say(f"{target}: {tuned.detail}")
+    console.show_tuning(tuned.outcomes)
+    better = better_choices(tuned)
+    if write:
+        write_choices(ROOT, better)
+        say(f"config/tuning.yaml: {len(better)} of {len(tuned.outcomes)} choices changed")
+    elif better:
+        say(f"{len(better)} choices would change; --write puts them into config/tuning.yaml")
+
+
+@app.command()
+def kernels(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")] = "h100",
+    output: Annotated[
+        Path | None, typer.Option(help="Folder.", show_default="results/kernels/TARGET")
+    ] = None,
+    runtime: Annotated[
+        Runtime | None, typer.Option(help="Where to compile: a container runtime, or host.")
+    ] = None,
+) -> None:
+    """Compile the kernels that PyTorch calls."""
+    folder = output or Path("results", "kernels", target)
+    wish = runtime.value if runtime else _defaults().runtime
+    index = make_kernel_set(ROOT, target, folder, wish)
+    say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
+    say(f'in Python: import assay.ops; assay.ops.load("{folder}")')
+
+
+@app.command()
+def image(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    role: Annotated[
+        ImageRole, typer.Option(help="toolchain compiles, runner measures.")
+    ] = ImageRole.TOOLCHAIN,
+    runtime: Annotated[
+        Runtime, typer.Option(help="docker or podman; apptainer converts what one of them made.")
+    ] = Runtime.DOCKER,
+) -> None:
+    """Make a target's image and load it, as reproduce would."""
+    catalog = load_catalog(ROOT)
+    catalog.check_selection((), [target])
+    if runtime in (Runtime.AUTO, Runtime.HOST):
+        raise BadInput(f"--runtime {runtime.value}: name docker, podman or apptainer")
+    name = known(runtime.value)
+    record, _ = make_image(ROOT, name, role.value, catalog.targets[target])
+    console.show_image(record)
+
+
+@app.command()
+def cdi(
+    write: Annotated[
+        bool, typer.Option("--write", help="Write it where engines look for it.")
+    ] = False,
+) -> None:
+    """This machine's GPUs as a CDI specification for containers."""
+    if write:
+        spec = write_spec()
+        say(f"written: {SPECIFICATION} ({', '.join(names(spec))})")
+    else:
+        sys.stdout.write(dump(make(look())).decode())
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine has, and how to get what it lacks."""
+    console.show_findings(
+        (finding.part, finding.ok, finding.found, finding.remedy) for finding in diagnose(ROOT)
+    )
+
+
+@app.command()
+def claims(
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
+) -> None:
+    """Every claim and audit: where it stands, how it is answered."""
+    catalog = load_catalog(ROOT)
+    catalog.check_selection(source or (), ())
+    rows = claim_rows(catalog, source or ())
+    if as_json:
+        console.show_json(rows)
+    else:
+        console.show_claims(rows)
+
+
+@app.command()
+def compare(
+    report_dirs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Two or more report directories.", metavar="REPORT_DIR REPORT_DIR"),
+    ] = None,
+) -> None:
+    """The verdicts of several reports side by side."""
+    folders = report_dirs or []
+    if len(folders) < 2:
+        raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
+    for folder in folders:
+        _check_report_dir(folder)
+    files = [read_record(VerdictsFile, folder / "verdicts.json") for folder in folders]
+    console.show_side_by_side([folder.name for folder in folders], files)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """The whole test suite; further arguments go to pytest."""
+    import pytest  # noqa: PLC0415 - only installed for tests
+
+    os.chdir(ROOT)
+    sys.exit(pytest.main(context.args))
+
+
+@app.command()
+def version() -> None:
+    """The version of Assay."""
+    say(__version__)
+
+
+def main() -> None:
+    """Run the command line; whatever is wrong becomes one sentence and an exit code."""
+    arguments = sys.argv[1:]
+    leave_on_signals()
+    try:
+        code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
+    except AssayError as error:
+        _end(str(error), error.exit_code)
+    except TyperException as error:
+        _end(_usage_sentence(error), BadInput.exit_code)
+    except KeyboardInterrupt:
+        _end("interrupted", 130)
+    else:
+        sys.exit((code or 0) if arguments else BadInput.exit_code)
+
+
+def _usage_sentence(error: TyperException) -> str:
+    """What is wrong with the arguments, and which help says more."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    command = context.command_path if context else "./assay"
+    problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+    return f"{problem[:1].lower()}{problem[1:]} ({command} --help says more)"
+
+
+def _end(sentence: str, exit_code: int) -> NoReturn:
+    err.print(f"assay: {sentence}", markup=False, soft_wrap=True)
+    sys.exit(exit_code)
+
+
+if __name__ == "__main__":
+    main()

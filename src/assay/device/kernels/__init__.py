@@ -1,0 +1,1 @@
+"""Inputs, oracles, and the kernels and libraries that run on them."""

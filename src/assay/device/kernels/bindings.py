@@ -1,0 +1,51 @@
+"""Kernels of this repository, bound to inputs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+from assay.shared.job import Artifact, Variant
+from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
+
+
+def current_stream() -> int:
+    """Handle of PyTorch's current stream."""
+    return int(torch.cuda.current_stream().cuda_stream)
+
+
+def bind(
+    launcher: Callable[..., int],
+    variant: Variant,
+    inputs: Inputs,
+    stream: Callable[[], int] = current_stream,
+) -> Prepared:
+    """Bind a launcher to inputs, an output buffer and a workspace. Every launch is checked."""
+    w = inputs.workload
+    output = inputs.new_output()
+    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
+    pointers = [inputs.tensors[name].data_ptr() for name in OPERANDS[_abi(variant)]]
+    arguments = (*pointers, output.data_ptr(), w.m, w.n, w.k, workspace.data_ptr(), WORKSPACE_BYTES)
+
+    # The launcher sees addresses only: who holds the launch holds the tensors behind them.
+    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
+        check_status(launcher(*arguments, stream()), variant.id)
+        return output
+
+    return Prepared(launch, output)
+
+
+def _abi(variant: Variant) -> str:
+    if variant.abi not in OPERANDS:
+        raise RuntimeError(f"variant '{variant.id}' names no known ABI: {variant.abi}")
+    return variant.abi
+
+
+def prepare_kernel(variant: Variant, artifact: Artifact | None, inputs: Inputs) -> Prepared:
+    """Load, check and bind a compiled variant. Raises RuntimeError when there is none."""
+    if artifact is None or variant.symbol is None:
+        raise RuntimeError(f"variant '{variant.id}' has no compiled library in this job")
+    operands: tuple[Any, ...] = OPERANDS[_abi(variant)]
+    return bind(load_launcher(artifact, variant.symbol, len(operands)), variant, inputs)

@@ -1,0 +1,97 @@
+"""What one launch computes and moves: FLOPs on stored blocks, least traffic, the pattern's hash."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.device.kernels.inputs import Blocks
+from assay.shared import flops
+from assay.shared import sparsity as patterns
+from assay.shared.job import Workload
+
+ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float8_e4m3": 1}
+OUTPUT_BYTES = 2
+"""Results are float16 or bfloat16, those of FP8 products too."""
+INDEX_BYTES = 4
+SUM_BYTES = 4
+"""Sums of tile rows are float32."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Fields of the same names in records.measurements.ArmFacts."""
+
+    flop: int
+    bytes: int
+    pattern_sha256: str | None
+    stored_blocks: int | None
+    density: float | None
+
+
+def _index_bytes(blocks: Blocks) -> int:
+    return INDEX_BYTES * (len(blocks.row_ptr) + len(blocks.col_idx))
+
+
+def _value_count(blocks: Blocks) -> int:
+    return blocks.stored * blocks.block_rows * blocks.block_cols
+
+
+def _used_columns(blocks: Blocks, limit: int) -> int:
+    """Matrix columns that at least one stored block covers, at most ``limit``."""
+    return min(limit, len(np.unique(blocks.col_idx)) * blocks.block_cols)
+
+
+def _gemm(w: Workload, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
+    """FLOPs and bytes of a matrix product; what no stored block of A meets is not read."""
+    element, output = ELEMENT_BYTES[w.dtype], OUTPUT_BYTES * w.m * w.n
+    if a is None:
+        groups = w.groups or 1
+        flop = flops.grouped_gemm(groups, w.m, w.n, w.k)
+        return flop, groups * (element * (w.m * w.k + w.k * w.n) + output)
+    if b is None:
+        flop = flops.bsr_gemm(a.stored, a.block_rows, a.block_cols, w.n)
+        elements = _value_count(a) + _used_columns(a, w.k) * w.n
+        return flop, element * elements + output + _index_bytes(a)
+    products = patterns.count_products(a.row_ptr, a.col_idx, b.row_ptr, b.col_idx)
+    flop = flops.bsr_bsr_gemm(products, a.block_rows, a.block_cols, b.block_cols)
+    rows = np.unique(a.col_idx)
+    b_blocks = int((b.row_ptr[rows + 1] - b.row_ptr[rows]).sum())
+    elements = _value_count(a) + b_blocks * b.block_rows * b.block_cols
+    return flop, element * elements + output + _index_bytes(a) + _index_bytes(b)
+
+
+def _attention(w: Workload, blocks: Blocks | None) -> tuple[int, int]:
+    heads = w.batch * w.heads
+    keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
+    bytes_ = ELEMENT_BYTES[w.dtype] * heads * w.head_dim * (2 * w.seq_q + 2 * keys)
+    if blocks is None:
+        return flops.dense_attention(w.batch, w.heads, w.seq_q, w.seq_kv, w.head_dim), bytes_
+    flop = flops.block_sparse_attention(
+        w.batch, w.heads, blocks.stored, blocks.block_rows, blocks.block_cols, w.head_dim
+    )
+    return flop, bytes_ + _index_bytes(blocks)
+
+
+def _load(w: Workload) -> tuple[int, int]:
+    """Every element is read once, one sum is written for each row of each tile."""
+    sums = w.m * math.ceil(w.k / flops.LOAD_TILE_COLS)
+    return flops.tile_sums(w.m, w.k), ELEMENT_BYTES[w.dtype] * w.m * w.k + SUM_BYTES * sums
+
+
+def launch_facts(workload: Workload, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
+    """Facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
+    if workload.operation.endswith("attention"):
+        flop, bytes_ = _attention(workload, blocks)
+    elif workload.operation == "tma_load":
+        flop, bytes_ = _load(workload)
+    else:
+        flop, bytes_ = _gemm(workload, blocks, blocks_b)
+    if blocks is None:
+        return Facts(flop, bytes_, None, None, None)
+    row_ptr, col_idx = blocks.row_ptr, blocks.col_idx
+    if blocks_b is not None:
+        row_ptr = np.concatenate((row_ptr, blocks_b.row_ptr))
+        col_idx = np.concatenate((col_idx, blocks_b.col_idx))
+    digest = patterns.digest(row_ptr, col_idx)
+    return Facts(flop, bytes_, digest, blocks.stored, blocks.density)

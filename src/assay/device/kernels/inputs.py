@@ -1,0 +1,221 @@
+"""Inputs of a workload: patterns by ``shared.sparsity``, values by a seeded generator."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.shared import flops
+from assay.shared import sparsity as patterns
+from assay.shared.job import Pattern, Workload
+from assay.shared.sparsity import Int32Array
+
+Tensor = Any
+"""torch.Tensor; mypy sees no torch."""
+
+DTYPES = {
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float8_e4m3": torch.float8_e4m3fn,
+}
+OUTPUT_DTYPES = {**DTYPES, "float8_e4m3": torch.bfloat16}
+"""Sums of FP8 products do not fit FP8: their result is bfloat16, as torch._scaled_mm gives it."""
+FP8_SCALE = 32.0
+"""Factor on the standard normals of both FP8 operands. E4M3 ends at 448, fourteen standard
+deviations away, which no float32 generator reaches; below 2^-6 it loses precision, where 0.04 % of
+the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
+K_MAJOR = ("float8_e4m3",)
+"""Types whose dense B lies in memory as [n, k]: tensor cores read 8-bit operands no other way."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Stored blocks of one matrix: a grid of block_rows x block_cols blocks in CSR form."""
+
+    grid_rows: int
+    grid_cols: int
+    block_rows: int
+    block_cols: int
+    row_ptr: Int32Array
+    col_idx: Int32Array
+
+    @property
+    def stored(self) -> int:
+        """Number of stored blocks."""
+        return len(self.col_idx)
+
+    @property
+    def density(self) -> float:
+        """Stored blocks over all blocks of the grid."""
+        return self.stored / (self.grid_rows * self.grid_cols)
+
+    def rows(self) -> Iterator[tuple[int, int, int]]:
+        """(block row, first stored block, end) of each block row."""
+        for row in range(self.grid_rows):
+            yield row, int(self.row_ptr[row]), int(self.row_ptr[row + 1])
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything a launch reads. ``tensors`` are named as in the kernels' ABI.
+
+    ``tensors["b"]`` is always the logical [k, n] matrix; in FP8 it is a view of [n, k] memory.
+    """
+
+    workload: Workload
+    device: str
+    tensors: dict[str, Tensor]
+    scales: dict[str, float]
+    """Value tensors and the factor on their standard normals."""
+    blocks: Blocks | None
+    """Stored blocks of A, or selected score blocks."""
+    blocks_b: Blocks | None
+
+    @property
+    def dtype(self) -> Any:
+        """Element type of the value tensors."""
+        return DTYPES[self.workload.dtype]
+
+    @property
+    def output_dtype(self) -> Any:
+        """Element type of the result."""
+        if self.workload.operation == "tma_load":
+            return torch.float32
+        return OUTPUT_DTYPES[self.workload.dtype]
+
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the operation's result."""
+        w = self.workload
+        if w.operation.endswith("attention"):
+            return w.batch, w.heads, w.seq_q, w.head_dim
+        if w.operation == "tma_load":
+            return math.ceil(w.k / flops.LOAD_TILE_COLS), w.m
+        return (w.groups, w.m, w.n) if w.operation == "grouped_gemm" else (w.m, w.n)
+
+    def new_output(self) -> Tensor:
+        """An uninitialised output buffer."""
+        return torch.empty(self.output_shape(), dtype=self.output_dtype, device=self.device)
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Copies of all tensors, to tell later whether a launch changed them."""
+        return {name: tensor.clone() for name, tensor in self.tensors.items()}
+
+    def changed_since(self, snapshot: dict[str, Tensor]) -> list[str]:
+        """Names of the tensors that differ from ``snapshot`` in any bit."""
+        return [
+            name
+            for name, tensor in self.tensors.items()
+            if not torch.equal(_bits(tensor), _bits(snapshot[name]))
+        ]
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    """A tensor's memory as integers, so that NaNs and signed zeros compare too."""
+    whole = {1: torch.uint8, 2: torch.int16}.get(tensor.element_size())
+    return tensor if whole is None else tensor.view(whole)
+
+
+def make_blocks(pattern: Pattern, rows: int, cols: int, seed: int) -> Blocks:
+    """The stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
+    grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
+    row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
+    return Blocks(*grid, pattern.block_rows, pattern.block_cols, row_ptr, col_idx)
+
+
+def ragged_blocks(pattern: Pattern, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
+    """Block rows of every length from none to full, the empty one among them, in random order."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    lengths = generator.permutation(np.arange(grid_rows) % (grid_cols + 1))
+    columns = [
+        np.sort(generator.choice(grid_cols, size=length, replace=False)) for length in lengths
+    ]
+    row_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    col_idx = np.concatenate(columns).astype(np.int32)
+    shape = pattern.block_rows, pattern.block_cols
+    return Blocks(grid_rows, grid_cols, *shape, row_ptr, col_idx)
+
+
+def workload_blocks(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+    """Stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
+    w = workload
+    first = second = None
+    if w.pattern is not None:
+        shape = (w.seq_q, w.seq_kv) if w.operation.endswith("attention") else (w.m, w.k)
+        first = make_blocks(w.pattern, *shape, seed)
+    if w.pattern_b is not None:
+        second = make_blocks(w.pattern_b, w.k, w.n, seed + 1)
+    return first, second
+
+
+def _value_shapes(
+    workload: Workload, blocks: Blocks | None, blocks_b: Blocks | None
+) -> dict[str, tuple[tuple[int, ...], float]]:
+    """Name, shape and scale of each value tensor, in the order in which they are drawn."""
+    w = workload
+    if w.operation.endswith("attention"):
+        queries = (w.batch, w.heads, w.seq_q, w.head_dim), 1.0
+        keys = (w.batch, w.heads, w.seq_kv, w.head_dim), 1.0
+        return {"q": queries, "k": keys, "v": keys}
+    if w.operation == "tma_load":
+        return {"a": ((w.m, w.k), 1.0)}
+    fp8 = w.dtype == "float8_e4m3"
+    scale_a, scale_b = (FP8_SCALE, FP8_SCALE) if fp8 else (1.0, 1.0 / math.sqrt(w.k))
+    batch = (w.groups,) if w.operation == "grouped_gemm" else ()
+    shapes: dict[str, tuple[tuple[int, ...], float]] = {}
+    if blocks is not None:
+        shapes["a_values"] = (blocks.stored, blocks.block_rows, blocks.block_cols), scale_a
+    else:
+        shapes["a"] = (*batch, w.m, w.k), scale_a
+    if blocks_b is not None:
+        shapes["b_values"] = (blocks_b.stored, blocks_b.block_rows, blocks_b.block_cols), scale_b
+    else:
+        shapes["b"] = (*batch, w.k, w.n), scale_b
+    return shapes
+
+
+def _allocate(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Tensor:
+    """An uninitialised tensor of a logical ``shape``; B of K_MAJOR types has its columns whole."""
+    if name == "b" and dtype in K_MAJOR:
+        shape = (*shape[:-2], shape[-1], shape[-2])
+        return torch.empty(shape, dtype=DTYPES[dtype], device=device).transpose(-1, -2)
+    return torch.empty(shape, dtype=DTYPES[dtype], device=device)
+
+
+def make_inputs(
+    workload: Workload,
+    device: str,
+    seed: int,
+    blocks: tuple[Blocks | None, Blocks | None] | None = None,
+) -> Inputs:
+    """Allocate and fill the inputs of a workload; ``blocks`` overrides the generated pattern."""
+    first, second = workload_blocks(workload, seed) if blocks is None else blocks
+    tensors: dict[str, Tensor] = {}
+    scales: dict[str, float] = {}
+    for name, (shape, scale) in _value_shapes(workload, first, second).items():
+        tensors[name] = _allocate(name, shape, workload.dtype, device)
+        scales[name] = scale
+    if not workload.operation.endswith("attention"):
+        for prefix, layout in (("a", first), ("b", second)):
+            if layout is not None:
+                tensors[f"{prefix}_row_ptr"] = torch.from_numpy(layout.row_ptr).to(device)
+                tensors[f"{prefix}_col_idx"] = torch.from_numpy(layout.col_idx).to(device)
+    inputs = Inputs(workload, device, tensors, scales, first, second)
+    fill(inputs, seed)
+    return inputs
+
+
+def fill(inputs: Inputs, seed: int) -> None:
+    """Draw new values into the same buffers; the pattern stays."""
+    generator = torch.Generator(device=inputs.device)
+    generator.manual_seed(seed)
+    for name, scale in inputs.scales.items():
+        tensor = inputs.tensors[name]
+        if inputs.workload.distribution == "zeros":
+            tensor.zero_()
+            continue
+        # Drawn in float32 and rounded once, so that the scale does not round a second time.
+        values = torch.randn(tensor.shape, generator=generator, device=inputs.device)
+        tensor.copy_(values.mul_(scale))

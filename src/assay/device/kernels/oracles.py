@@ -1,0 +1,168 @@
+"""Oracles: each operation in float64 on upcast inputs, written for clarity and not for speed."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Blocks, Inputs, Tensor
+from assay.shared import flops
+from assay.shared.job import Workload
+
+CHUNK_BYTES = 2**30
+"""Largest float64 temporary; scores and their exponentials need two or three of them at once."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far an output is from its oracle; None where either holds a NaN or an infinity."""
+
+    relative: float | None
+    max_abs: float | None
+
+    def within(self, workload: Workload) -> bool:
+        """Whether both of the workload's criteria hold. An error that is not finite never does."""
+        if self.relative is None or self.max_abs is None:
+            return False
+        limit = workload.max_abs_tolerance
+        return self.relative <= workload.relative_tolerance and (
+            limit is None or self.max_abs <= limit
+        )
+
+
+def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
+    """Relative Frobenius error and largest absolute difference of two tensors of one shape.
+
+    An oracle of zeros has no relative error unless the output is all zeros as well (then 0).
+    """
+    if tuple(output.shape) != tuple(oracle.shape):
+        raise ValueError(f"output is {tuple(output.shape)}, oracle {tuple(oracle.shape)}")
+    difference = output.float() - oracle
+    norm, size = (
+        float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+        for tensor in (difference, oracle)
+    )
+    max_abs = float(difference.abs().max())
+    if not (math.isfinite(norm) and math.isfinite(size) and math.isfinite(max_abs)):
+        return Errors(None, None)
+    if size == 0.0:
+        return Errors(0.0 if norm == 0.0 else None, max_abs)
+    return Errors(norm / size, max_abs)
+
+
+def oracle(inputs: Inputs) -> Tensor:
+    """The right answer in float32 (rounded from float64), in the shape of the output."""
+    t, w = inputs.tensors, inputs.workload
+    result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
+    match w.operation:
+        case "dense_gemm":
+            _dense(t["a"], t["b"], result)
+        case "grouped_gemm":
+            for group in range(w.groups):
+                _dense(t["a"][group], t["b"][group], result[group])
+        case "bsr_gemm":
+            _bsr(_known(inputs.blocks), t["a_values"], _wide(t["b"]), result)
+        case "bsr_bsr_gemm":
+            dense_b = densify(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
+            _bsr(_known(inputs.blocks), t["a_values"], dense_b, result)
+        case "dense_attention":
+            _dense_attention(t["q"], t["k"], t["v"], result)
+        case "block_sparse_attention":
+            _sparse_attention(_known(inputs.blocks), t["q"], t["k"], t["v"], result)
+        case "tma_load":
+            _tile_sums(t["a"], result)
+        case _:
+            raise ValueError(f"no oracle for operation '{w.operation}'")
+    return result
+
+
+def _wide(tensor: Tensor) -> Tensor:
+    """A tensor in float64; 8-bit floats by way of float32, which every PyTorch can do on a GPU."""
+    return tensor.float().double() if tensor.element_size() == 1 else tensor.double()
+
+
+def _known(blocks: Blocks | None) -> Blocks:
+    if blocks is None:
+        raise ValueError("this operation needs a pattern")
+    return blocks
+
+
+def densify(blocks: Blocks, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """The whole matrix, zeros where no block is stored, cut to ``shape``."""
+    bm, bk = blocks.block_rows, blocks.block_cols
+    grid = values.new_zeros(blocks.grid_rows, bm, blocks.grid_cols, bk)
+    for row, begin, end in blocks.rows():
+        columns = _index(blocks, begin, end, values.device)
+        grid[row][:, columns] = values[begin:end].transpose(0, 1)
+    return grid.reshape(blocks.grid_rows * bm, blocks.grid_cols * bk)[: shape[0], : shape[1]]
+
+
+def _index(blocks: Blocks, begin: int, end: int, device: Any) -> Tensor:
+    return torch.from_numpy(blocks.col_idx[begin:end].astype("int64")).to(device)
+
+
+def _elements(blocks: Blocks, begin: int, end: int, limit: int, device: Any) -> Tensor:
+    """Matrix columns below ``limit`` that the stored blocks ``begin:end`` cover."""
+    first = _index(blocks, begin, end, device) * blocks.block_cols
+    columns = (first[:, None] + torch.arange(blocks.block_cols, device=device)).flatten()
+    return columns[columns < limit]
+
+
+def _dense(a: Tensor, b: Tensor, result: Tensor) -> None:
+    """result[m,n] = a[m,k] b[k,n], some rows at a time."""
+    wide = _wide(b)
+    step = max(1, CHUNK_BYTES // (8 * max(a.shape[1], b.shape[1])))
+    for begin in range(0, a.shape[0], step):
+        result[begin : begin + step] = _wide(a[begin : begin + step]) @ wide
+
+
+def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
+    """result[m,n] = A b, one block row of A at a time; b is dense float64 [k,n]."""
+    bm, bk = blocks.block_rows, blocks.block_cols
+    for row, begin, end in blocks.rows():
+        strip = _wide(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
+        columns = _elements(blocks, begin, end, b.shape[0], b.device)
+        top, bottom = row * bm, min((row + 1) * bm, result.shape[0])
+        # Only a last, padded block column can reach beyond k, and columns rise within a row.
+        result[top:bottom] = strip[: bottom - top, : len(columns)] @ b[columns]
+
+
+def _tile_sums(a: Tensor, result: Tensor) -> None:
+    """result[j,i] = sum of row i over the columns of tile j; the last tile may be narrower."""
+    step = max(1, CHUNK_BYTES // (8 * a.shape[1]))
+    for begin in range(0, a.shape[0], step):
+        rows = a[begin : begin + step].double()
+        for tile, columns in enumerate(rows.split(flops.LOAD_TILE_COLS, dim=1)):
+            result[tile, begin : begin + step] = columns.sum(dim=1)
+
+
+def _softmax_product(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """softmax(q k^T / sqrt(D)) v for float64 [..., rows, D]; 0 where there is no key."""
+    if k.shape[-2] == 0:
+        return torch.zeros_like(q)
+    scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
+    return torch.softmax(scores, dim=-1) @ v
+
+
+def _dense_attention(q: Tensor, k: Tensor, v: Tensor, result: Tensor) -> None:
+    """Head by head, some query rows at a time."""
+    step = max(1, CHUNK_BYTES // (8 * k.shape[2]))
+    for batch in range(q.shape[0]):
+        for head in range(q.shape[1]):
+            keys, values = k[batch, head].double(), v[batch, head].double()
+            for begin in range(0, q.shape[2], step):
+                rows = slice(begin, begin + step)
+                result[batch, head, rows] = _softmax_product(
+                    q[batch, head, rows].double(), keys, values
+                )
+
+
+def _sparse_attention(blocks: Blocks, q: Tensor, k: Tensor, v: Tensor, result: Tensor) -> None:
+    """One block row of queries at a time, all heads at once, over its selected keys."""
+    for row, begin, end in blocks.rows():
+        keys = _elements(blocks, begin, end, k.shape[2], k.device)
+        rows = slice(row * blocks.block_rows, (row + 1) * blocks.block_rows)
+        result[:, :, rows] = _softmax_product(
+            q[:, :, rows].double(), k[:, :, keys].double(), v[:, :, keys].double()
+        )

@@ -1,0 +1,14 @@
+"""From the arm of a comparison to something that can be launched."""
+
+from assay.device.kernels.baselines import prepare_library
+from assay.device.kernels.bindings import prepare_kernel
+from assay.device.kernels.inputs import Inputs
+from assay.device.kernels.prepared import Prepared
+from assay.shared.job import ArmSpec
+
+
+def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:
+    """Bind an arm's variant to inputs. Raises Unsupported, or RuntimeError when it can't run."""
+    if arm.variant.kind == "kernel":
+        return prepare_kernel(arm.variant, arm.artifact, inputs)
+    return prepare_library(arm.variant.entry, inputs)

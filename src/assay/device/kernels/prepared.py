@@ -1,0 +1,32 @@
+"""An arm made ready: one call enqueues one launch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.shared.job import ArmSpec
+
+
+def _nothing() -> None:
+    """Most variants read the input tensors themselves and keep no copy."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """How to run a variant on inputs that it was bound to."""
+
+    launch: Callable[[], Tensor]
+    """Enqueue one launch on the current stream; returns the output tensor."""
+    buffer: Tensor | None
+    """The output, where it is the same memory in every launch; None where a library allocates."""
+    refresh: Callable[[], None] = _nothing
+    """Repack private copies of the inputs after their values changed in place."""
+
+    def poison(self) -> None:
+        """Fill a fixed output with NaN, so that an element that isn't written shows."""
+        if self.buffer is not None:
+            self.buffer.fill_(float("nan"))
+
+
+Prepare = Callable[[ArmSpec, Inputs], Prepared]
+"""Bind an arm to inputs."""

@@ -1,0 +1,1 @@
+"""One module a task that a job can name."""

@@ -1,0 +1,251 @@
+"""All processes of a benchmark: fork, sample telemetry meanwhile, assemble the record."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from assay.device.kernels.prepare import prepare_arm
+from assay.device.timing.bench_process import Bench, RunProcess, run_process
+from assay.device.timing.clocks import open_counter
+from assay.device.timing.cuda_graphs import CAPTURE_FAILED, GraphFailed
+from assay.device.timing.phases import Phases, wall_record
+from assay.device.timing.schedule import CONTROL
+from assay.device.timing.stopwatch import CudaStopwatch
+from assay.device.worker.cuda import DEVICE, open_cuda
+from assay.device.worker.forks import Note, run_child
+from assay.device.worker.locks import Watch
+from assay.device.worker.messages import progress, utc_now
+from assay.device.worker.telemetry import Choice, Recorder, Sensor, Telemetry
+from assay.shared.errors import DeviceError
+from assay.shared.job import ArmSpec, Comparison, Job, Json, Protocol, entry
+
+DEADLINE_S = 900.0
+"""A process that has not ended by then hangs; one with compilation takes under three minutes."""
+SECONDS_DIGITS = 4
+Void = Callable[[float, float], str | None]
+"""(started, ended) to why work between them does not count."""
+
+
+def never_void(_started: float, _ended: float) -> str | None:
+    """Where nobody watches for others."""
+    return None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Process records, and the arms that lost their samples, with the reason."""
+
+    processes: list[Json]
+    dropped: dict[str, str]
+    remarks: list[str] = field(default_factory=list)
+    """What the processes had to say of themselves, each once."""
+
+
+def process_record(
+    index: int,
+    value: Json,
+    telemetry: Telemetry,
+    interval_s: float,
+    seconds: float,
+    void: Void = never_void,
+) -> Json:
+    """The Process record: times from the first telemetry sample on, disturbed blocks void."""
+    blocks = []
+    for turns in value["blocks"]:
+        started = min(turn["started"] for turn in turns)
+        ended = max(turn["ended"] for turn in turns)
+        reasons = [telemetry.void_reason(started, ended, interval_s), void(started, ended)]
+        blocks.append(
+            {
+                "turns": [_turn(turn, telemetry.origin) for turn in turns],
+                "void": ", ".join(reason for reason in reasons if reason) or None,
+                "regimes": telemetry.regimes(started, ended, interval_s),
+            }
+        )
+    return {
+        "index": index,
+        "arms": value["arms"],
+        "blocks": blocks,
+        "telemetry": telemetry.record(),
+        "seconds": round(seconds, SECONDS_DIGITS),
+        "gpu_seconds": value["gpu_seconds"],
+        "timer": value["timer"],
+        "wall": wall_record(value["wall"], seconds),
+    }
+
+
+def _turn(turn: Json, origin: float) -> Json:
+    kept = {key: turn[key] for key in _KEPT}
+    started, ended = (round(turn[key] - origin, SECONDS_DIGITS) for key in ("started", "ended"))
+    return {**kept, "started_s": started, "ended_s": ended}
+
+
+_KEPT = ("arm", "times_ms", "checked", "relative_error", "clock_mhz")
+
+
+def without(process: Json, arms: set[str], control: str) -> Json:
+    """A Process record without the samples of ``arms`` (and of the control, if it is one)."""
+    names = arms | ({CONTROL} if control in arms else set())
+    return {
+        **process,
+        "arms": [facts for facts in process["arms"] if facts["arm"] not in names],
+        "blocks": [
+            {**block, "turns": [turn for turn in block["turns"] if turn["arm"] not in names]}
+            for block in process["blocks"]
+        ],
+    }
+
+
+def measure_processes(
+    arms: Sequence[ArmSpec],
+    control: str,
+    protocol: Protocol,
+    sensor: Sensor,
+    run: RunProcess,
+    label: str,
+    watch: Watch | None = None,
+) -> Measured:
+    """Run the protocol's processes one after the other.
+
+    An arm that raises or kills its process is dropped and the process started again without it; an
+    arm whose checked output is wrong is dropped after it ran. Either loses all its samples: what is
+    wrong once is not reported as a time. Raises DeviceError when a process fails on its own, and
+    GraphFailed when an arm's launches could not be captured.
+    """
+    interval_s = protocol.telemetry_interval_ms / 1e3
+    processes: list[Json] = []
+    dropped: dict[str, str] = {}
+    remarks: dict[str, None] = {}
+    while len(processes) < protocol.processes:
+        index = len(processes)
+        left = [arm for arm in arms if arm.id not in dropped]
+        if not left:
+            return Measured([], dropped)
+        recorder = Recorder(sensor, interval_s)
+
+        def look(recorder: Recorder = recorder) -> None:
+            recorder.poll()
+            if watch is not None:
+                watch.poll()
+
+        def work(note: Note, left: Sequence[ArmSpec] = left, index: int = index) -> Json:
+            return run(left, index, note)
+
+        outcome = run_child(work, DEADLINE_S, look)
+        recorder.sample()
+        if outcome.value is None:
+            if outcome.error is not None and outcome.error.startswith(CAPTURE_FAILED):
+                raise GraphFailed(f"{outcome.note}: {outcome.error}")
+            if outcome.note not in {arm.id for arm in left}:
+                raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
+            dropped[outcome.note] = f"failed: {outcome.error}"
+            progress(index + 1, protocol.processes, f"{label}: {outcome.note} {outcome.error}")
+            continue
+        dropped.update(outcome.value["wrong"])
+        remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
+        processes.append(
+            process_record(
+                index,
+                outcome.value,
+                recorder.telemetry,
+                interval_s,
+                outcome.seconds,
+                watch.void_reason if watch is not None else never_void,
+            )
+        )
+        progress(index + 1, protocol.processes, _summary(label, processes[-1]))
+    kept = [without(process, set(dropped), control) for process in processes]
+    return Measured(kept, dropped, list(remarks))
+
+
+def _summary(label: str, process: Json) -> str:
+    blocks = process["blocks"]
+    void = sum(block["void"] is not None for block in blocks)
+    samples = sum(len(turn["times_ms"]) for block in blocks for turn in block["turns"])
+    discarded = f", {void} void" if void else ""
+    return (
+        f"{label}: {len(blocks)} blocks{discarded}, {samples} samples, {process['seconds']:.1f} s"
+    )
+
+
+def benchmark_record(
+    comparison: str, target: str, choice: Choice, protocol: str, not_timed: dict[str, str]
+) -> Json:
+    """The BenchmarkRecord, still without processes."""
+    return {
+        "schema": "assay/benchmark/1",
+        "comparison": comparison,
+        "target": target,
+        "gpu_uuid": choice.uuid,
+        "recorded_at": utc_now(),
+        "protocol": protocol,
+        "not_timed": not_timed,
+        "processes": [],
+        "seconds": 0.0,
+        "remarks": [],
+    }
+
+
+def _measure(
+    comparison: Comparison,
+    arms: Sequence[ArmSpec],
+    protocol: Protocol,
+    choice: Choice,
+    sensor: Sensor,
+    watch: Watch | None,
+) -> Measured:
+    """All processes under a protocol, on the GPU."""
+
+    def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
+        began = time.monotonic()
+        properties = open_cuda(choice)
+        counter, remark = open_counter()
+        flushed = protocol.l2 == "cold" and protocol.timer == "events"
+        bench = Bench(
+            protocol,
+            CudaStopwatch(flushed, counter),
+            DEVICE,
+            prepare_arm,
+            note,
+            Phases(torch.cuda.synchronize),
+            int(getattr(properties, "L2_cache_size", 0)),
+        )
+        bench.phases.add("start", time.monotonic() - began)
+        value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)
+        return {**value, "remarks": [remark] if remark else []}
+
+    return measure_processes(arms, comparison.control, protocol, sensor, run, comparison.id, watch)
+
+
+def run_benchmark(
+    job: Job,
+    comparison: Comparison,
+    protocol: Protocol,
+    choice: Choice,
+    sensor: Sensor,
+    watch: Watch | None = None,
+) -> Json:
+    """The BenchmarkRecord of a comparison's arms that passed the gate.
+
+    Where the protocol asks for graphs and one arm can't be captured, all arms are timed by events,
+    so that they stay comparable, and the record remarks on it.
+    """
+    began = time.monotonic()
+    timed = set(entry(job.document, "timed"))
+    not_timed = dict(job.document.get("not_timed", {}))
+    record = benchmark_record(comparison.id, job.target.id, choice, protocol.id, not_timed)
+    arms = [arm for arm in comparison.arms if arm.id in timed]
+    try:
+        measured = _measure(comparison, arms, protocol, choice, sensor, watch)
+    except GraphFailed as error:
+        record["remarks"].append(f"timed by events, not by graphs: {error}")
+        progress(0, protocol.processes, f"{comparison.id}: {record['remarks'][-1]}")
+        by_events = replace(protocol, timer="events")
+        measured = _measure(comparison, arms, by_events, choice, sensor, watch)
+    record["not_timed"].update(measured.dropped)
+    record["remarks"] += measured.remarks
+    record["processes"] = measured.processes
+    record["seconds"] = round(time.monotonic() - began, SECONDS_DIGITS)
+    return record

@@ -1,0 +1,266 @@
+"""Kernels that cheat, and whether each is caught, and by what: ``{"task": "cheats"}``.
+
+All of them claim to compute C = A B. Some are caught at the gate, by the check that is meant for
+them; some pass the gate and must be caught in the timed run. An honest kernel runs beside them: a
+net that catches that one too would prove nothing.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+from assay.device.tasks.correctness import check_arm
+from assay.device.timing.bench_process import Bench, run_process
+from assay.device.timing.phases import Phases
+from assay.device.timing.stopwatch import CudaStopwatch, Stopwatch
+from assay.device.worker.cuda import DEVICE, open_cuda
+from assay.device.worker.forks import Note, run_child
+from assay.device.worker.messages import progress, utc_now
+from assay.device.worker.telemetry import Choice
+from assay.shared.job import ArmSpec, Job, Json, Protocol, Variant, Workload
+
+DEADLINE_S = 120.0
+BUDGET_S = 240.0
+"""Of all cheats together, which take seconds each."""
+SEEDS = (1, 2)
+GATE_LAUNCHES = 2 * len(SEEDS)
+"""Launches of an arm bound in the gate: two for each seed, each seed bound anew."""
+SPIN_CYCLES = 40_000_000
+"""Some 20 ms: longer than the host needs to copy what is not there yet."""
+WORKLOAD = Workload(
+    "cheats", "dense_gemm", "float16", "normal", 1, relative_tolerance=1e-3, m=2048, n=2048, k=2048
+)
+PROTOCOL = Protocol(
+    id="cheats", processes=1, blocks=4, samples=10, l2="cold", warmup_min_ms=5.0,
+    warmup_max_ms=200.0, warmup_stable_fraction=0.05, telemetry_interval_ms=25.0, checked_turns=0.5,
+)  # fmt: skip
+
+
+def _right(inputs: Inputs) -> Tensor:
+    return torch.mm(inputs.tensors["a"], inputs.tensors["b"])
+
+
+def _honest(inputs: Inputs) -> Prepared:
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(_right(inputs)), out)
+
+
+def _other_stream(inputs: Inputs) -> Prepared:
+    out, side = inputs.new_output(), torch.cuda.Stream()
+
+    def launch() -> Tensor:
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(SPIN_CYCLES)
+            out.copy_(_right(inputs))
+        return out
+
+    return Prepared(launch, out)
+
+
+def _cached(key: Callable[[Inputs], Any]) -> Callable[[Inputs], Prepared]:
+    """A result kept from the first launch with the same key."""
+
+    def prepare(inputs: Inputs) -> Prepared:
+        out, kept = inputs.new_output(), dict[Any, Tensor]()
+
+        def launch() -> Tensor:
+            name = key(inputs)
+            if name not in kept:
+                kept[name] = _right(inputs)
+            return out.copy_(kept[name])
+
+        return Prepared(launch, out)
+
+    return prepare
+
+
+def _corner(inputs: Inputs) -> Any:
+    """Part of the contents, as a cheap hash would take it."""
+    return tuple(inputs.tensors["b"][:4, :2].flatten().tolist())
+
+
+def _part(inputs: Inputs) -> Prepared:
+    out = inputs.new_output()
+
+    def launch() -> Tensor:
+        rows = out.shape[0] - out.shape[0] // 8
+        out[:rows] = inputs.tensors["a"][:rows] @ inputs.tensors["b"]
+        return out
+
+    return Prepared(launch, out)
+
+
+def _zeros(inputs: Inputs) -> Prepared:
+    out = inputs.new_output()
+    return Prepared(out.zero_, out)
+
+
+def _low_precision(inputs: Inputs) -> Prepared:
+    out = inputs.new_output()
+
+    def launch() -> Tensor:
+        narrow = [inputs.tensors[name].to(torch.float8_e4m3fn).to(out.dtype) for name in "ab"]
+        return out.copy_(torch.mm(*narrow))
+
+    return Prepared(launch, out)
+
+
+def _inputs_modified(inputs: Inputs) -> Prepared:
+    out = inputs.new_output()
+
+    def launch() -> Tensor:
+        out.copy_(_right(inputs))
+        inputs.tensors["a"].mul_(0.5)
+        return out
+
+    return Prepared(launch, out)
+
+
+def _previous(inputs: Inputs) -> Prepared:
+    out, results = inputs.new_output(), list[Tensor]()
+
+    def launch() -> Tensor:
+        results.append(_right(inputs))
+        return out.copy_(results.pop(0) if len(results) > 1 else results[0])
+
+    return Prepared(launch, out)
+
+
+def _warm_up_detector(inputs: Inputs) -> Prepared:
+    out, calls = inputs.new_output(), list[int]()
+
+    def launch() -> Tensor:
+        calls.append(1)
+        # As honest as the gate's launches are many; lazy from then on.
+        return out.copy_(_right(inputs)) if len(calls) <= GATE_LAUNCHES else out
+
+    return Prepared(launch, out)
+
+
+def _reference_copied(inputs: Inputs) -> Prepared:
+    """Looks through the process's memory for a float32 answer; honest where there is none."""
+    out = inputs.new_output()
+    shape = tuple(inputs.output_shape())
+    found: list[Tensor] = []
+
+    def launch() -> Tensor:
+        if not found:
+            found.extend(
+                thing
+                for thing in gc.get_objects()
+                if type(thing) is torch.Tensor
+                and thing.dtype == torch.float32
+                and tuple(thing.shape) == shape
+            )
+        return out.copy_(found[0] if found else _right(inputs))
+
+    return Prepared(launch, out)
+
+
+TIMED = "timed_run"
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """What a kernel does, and what must catch it."""
+
+    what: str
+    prepare: Callable[[Inputs], Prepared]
+    caught_by: str | None
+    """A gate's check, TIMED, or None for the honest one."""
+    needs_gpu: bool = False
+
+
+CHEATS: dict[str, Cheat] = {
+    "honest": Cheat("nothing: the control", _honest, None),
+    "other_stream": Cheat(
+        "leaves its work on another stream and returns", _other_stream, "timed_shape", True
+    ),
+    "cached_by_pointer": Cheat(
+        "keeps its result by the address of an input",
+        _cached(lambda inputs: inputs.tensors["b"].data_ptr()),
+        "repeat",
+    ),
+    "cached_by_content": Cheat(
+        "keeps its result by a hash of part of an input", _cached(_corner), TIMED
+    ),
+    "part_written": Cheat("leaves an eighth of the rows out", _part, "poisoned"),
+    "zeros": Cheat("writes zeros", _zeros, "timed_shape"),
+    "low_precision": Cheat("multiplies in fp8", _low_precision, "timed_shape"),
+    "inputs_modified": Cheat("scales an input it was given", _inputs_modified, "inputs_unchanged"),
+    "previous_result": Cheat("returns the result of the call before", _previous, "repeat"),
+    "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector, TIMED),
+    "reference_copied": Cheat("copies the oracle's answer", _reference_copied, TIMED),
+}
+
+
+def _arm(name: str, workload: Workload) -> ArmSpec:
+    return ArmSpec(name, Variant(name, "dense_gemm", "library", entry=name), workload, None)
+
+
+def try_cheat(name: str, workload: Workload, device: str, stopwatch: Stopwatch, note: Note) -> Json:
+    """The CheatOutcome of one cheat: through the gate, and through a timed run whatever that said.
+
+    Both runs are independent: a cheat that the gate catches may pass the other, and the record
+    shows it. ``caught`` is by the check that is meant for it, or by none for the honest one.
+    """
+    cheat, arm = CHEATS[name], _arm(name, workload)
+
+    def prepare(_arm: ArmSpec, inputs: Inputs) -> Prepared:
+        return cheat.prepare(inputs)
+
+    gate = check_arm(arm, SEEDS, device, prepare, note)
+    failed = sorted({check["name"] for check in gate["checks"] if not check["passed"]})
+    settle = torch.cuda.synchronize if device != "cpu" else lambda: None
+    bench = Bench(PROTOCOL, stopwatch, device, prepare, note, Phases(settle))
+    wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
+    caught_by = [*failed, *([TIMED] if wrong else [])]
+    as_meant = cheat.caught_by in caught_by if cheat.caught_by else not caught_by
+    return {
+        "name": name,
+        "what": cheat.what,
+        "meant": cheat.caught_by,
+        "caught_by": caught_by,
+        "as_meant": as_meant,
+        "timed_run": wrong or "passed",
+    }
+
+
+def run_cheats(job: Job, choice: Choice) -> Json:
+    """The CheatsRecord: every cheat in a fresh process on the GPU."""
+    outcomes = []
+    end = time.monotonic() + BUDGET_S
+    for number, (name, cheat) in enumerate(CHEATS.items(), start=1):
+
+        def work(note: Note, name: str = name) -> Json:
+            open_cuda(choice)
+            return try_cheat(name, WORKLOAD, DEVICE, CudaStopwatch(cold=True), note)
+
+        outcome = run_child(work, max(0.0, min(DEADLINE_S, end - time.monotonic())))
+        outcomes.append(
+            outcome.value
+            or {
+                "name": name,
+                "what": cheat.what,
+                "meant": cheat.caught_by,
+                "caught_by": [],
+                "as_meant": False,
+                "timed_run": f"failed: {outcome.error}",
+            }
+        )
+        by = ", ".join(outcomes[-1]["caught_by"]) or "nothing"
+        progress(number, len(CHEATS), f"{name}: caught by {by}")
+    return {
+        "schema": "assay/cheats/1",
+        "target": job.target.id,
+        "gpu_uuid": choice.uuid,
+        "recorded_at": utc_now(),
+        "cheats": outcomes,
+    }

@@ -1,0 +1,236 @@
+"""The gate: each arm against its oracle, in a process of its own, a few of them side by side.
+
+Nothing is timed here, and neighbours change no verdict (see ``neighbours``) but by the memory they
+take: an arm that found none is checked again alone. Three arms as slow as the slowest would still
+end within the deadline.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from assay.device.kernels.inputs import Blocks, Inputs, fill, make_inputs, ragged_blocks
+from assay.device.kernels.oracles import measure_errors, oracle
+from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.worker import side_by_side as neighbours
+from assay.device.worker.cuda import DEVICE, open_cuda
+from assay.device.worker.forks import Note, Outcome, run_children
+from assay.device.worker.messages import progress
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import Unsupported
+from assay.shared.job import ArmSpec, Comparison, Job, Json, Workload
+
+DEADLINE_S = 600.0
+"""An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""
+REPEAT_SEED = 1_000_003
+"""Added to a seed for the second contents of the same buffers."""
+RAGGED_GRID = (7, 5)
+"""Block rows and columns of the ragged shape: rows of every length from none to full, two of them
+empty, and an odd number of rows for kernels that take several at a time."""
+RAGGED_N = 256
+UNALIGNED_N = 200
+"""A multiple of 8, so that rows stay 16-byte aligned, and of no tile."""
+LARGE_M, LARGE_K, LARGE_N = 9_000, 8_400, 1032
+"""Elements at most: several tiles for each multiprocessor, over 128 columns of the smallest blocks,
+a last tile of C that is neither the first nor whole."""
+MANY_BLOCK_ROWS = 1030
+"""More than a kernel sorts in shared memory."""
+MANY_BLOCKS_M = 140_000
+"""Rows at most that this may come to: higher blocks would take gigabytes."""
+UNALIGNED_M = 1000
+"""Rows of a matrix that is loaded: of no tile either."""
+
+
+def _check(name: str, seed: int, passed: bool, detail: str = "") -> Json:
+    return {
+        "name": name,
+        "seed": seed,
+        "passed": passed,
+        "relative_error": None,
+        "max_abs_error": None,
+        "detail": detail,
+    }
+
+
+def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> Json:
+    """One launch against the oracle, computed only afterwards: there is nothing to copy from."""
+    # Cloned in stream order: a launch that leaves work on another stream is not waited for.
+    output = prepared.launch().clone()
+    errors = measure_errors(output, oracle(inputs))
+    check = _check(name, seed, errors.within(inputs.workload))
+    check.update(relative_error=errors.relative, max_abs_error=errors.max_abs)
+    if errors.relative is None:
+        check["detail"] = "the output holds NaN or infinities, or differs from an oracle of zeros"
+    elif not check["passed"]:
+        limits = f"{inputs.workload.relative_tolerance:g} relative"
+        if inputs.workload.max_abs_tolerance is not None:
+            limits += f", {inputs.workload.max_abs_tolerance:g} absolute"
+        check["detail"] = f"outside the tolerance ({limits})"
+    return check
+
+
+def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
+    """A first launch into a poisoned output: right, whole, and its inputs left alone."""
+    before = inputs.snapshot()
+    prepared.poison()
+    checks = [_launch_and_compare(name, seed, prepared, inputs)]
+    if prepared.buffer is not None:
+        unwritten = int(torch.isnan(prepared.buffer).sum())
+        detail = f"{unwritten} elements hold NaN after the launch" if unwritten else ""
+        checks.append(_check("poisoned", seed, unwritten == 0, detail))
+    changed = inputs.changed_since(before)
+    detail = f"changed: {', '.join(changed)}" if changed else ""
+    checks.append(_check("inputs_unchanged", seed, not changed, detail))
+    return checks
+
+
+def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
+    """New contents in the same buffers: neither the last result nor a cached one will do."""
+    fill(inputs, seed + REPEAT_SEED)
+    prepared.refresh()
+    return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
+
+
+def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
+    """(check, workload, ragged) of the extra shapes that a kernel of this operation is given."""
+    pattern, other = workload.pattern, workload.pattern_b
+    if workload.operation == "tma_load":
+        return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
+    if pattern is None or not workload.operation.endswith("gemm"):
+        return []
+    rows, cols = RAGGED_GRID
+    n = RAGGED_N if other is None else 3 * other.block_cols
+    small = dataclasses.replace(
+        workload,
+        m=rows * pattern.block_rows,
+        k=cols * pattern.block_cols,
+        n=n,
+        # Fewer columns than the workload's own, so that every pattern fits the small grid.
+        pattern=dataclasses.replace(pattern, blocks_per_row=2),
+        pattern_b=other and dataclasses.replace(other, blocks_per_row=2),
+    )
+    shapes = [("ragged", small, True)]
+    if other is None:
+        shapes.append(("unaligned", dataclasses.replace(small, n=UNALIGNED_N), False))
+    return shapes
+
+
+def large_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
+    """As small_shapes, where a small shape leaves paths untaken: a sparse A times a dense B."""
+    pattern = workload.pattern
+    if pattern is None or workload.operation != "bsr_gemm":
+        return []
+    height, width = pattern.block_rows, pattern.block_cols
+    even = dataclasses.replace(pattern, blocks_per_row=1)
+
+    def shape(rows: int, cols: int, n: int) -> Workload:
+        m, k = rows * height, cols * width
+        return dataclasses.replace(workload, m=m, k=k, n=n, pattern=even)
+
+    shapes = [("rounds", shape(LARGE_M // height, LARGE_K // width, LARGE_N), True)]
+    if MANY_BLOCK_ROWS * height <= MANY_BLOCKS_M:
+        shapes.append(("many_rows", shape(MANY_BLOCK_ROWS, RAGGED_GRID[1], 8), True))
+    return shapes
+
+
+def ragged_layout(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+    """Stored blocks of a ragged shape: rows of every length, empty ones among them."""
+    first = second = None
+    if (a := workload.pattern) is not None:
+        first = ragged_blocks(a, workload.m // a.block_rows, workload.k // a.block_cols, seed)
+    if (b := workload.pattern_b) is not None:
+        grid = workload.k // b.block_rows, workload.n // b.block_cols
+        second = ragged_blocks(b, *grid, seed + 1)
+    return first, second
+
+
+def check_arm(
+    arm: ArmSpec, seeds: Sequence[int], device: str, prepare: Prepare, note: Note
+) -> Json:
+    """All checks of one arm, as {"status", "checks", "detail"}.
+
+    The checks listed are the checks that ran; a refused extra shape is named in the detail.
+    """
+    checks: list[Json] = []
+    remarks: list[str] = []
+    for seed in seeds:
+        note(f"timed shape, seed {seed}")
+        inputs = make_inputs(arm.workload, device, seed)
+        try:
+            prepared = prepare(arm, inputs)
+            checks += _fresh("timed_shape", seed, prepared, inputs)
+        except Unsupported as error:
+            return {"status": "unsupported", "checks": checks, "detail": str(error)}
+        note(f"repeat, seed {seed}")
+        checks.append(_repeat(seed, prepared, inputs))
+    if arm.variant.kind == "kernel":
+        for name, workload, ragged in (*small_shapes(arm.workload), *large_shapes(arm.workload)):
+            note(f"{name}, seed {seeds[0]}")
+            layout = ragged_layout(workload, seeds[0]) if ragged else None
+            inputs = make_inputs(workload, device, seeds[0], layout)
+            try:
+                checks += _fresh(name, seeds[0], prepare(arm, inputs), inputs)
+            except Unsupported as error:
+                remarks.append(f"{name} not run: {error}")
+    failed = sorted({check["name"] for check in checks if not check["passed"]})
+    if failed:
+        remarks.insert(0, f"failed: {', '.join(failed)}")
+    status = "incorrect" if failed else "correct"
+    return {"status": status, "checks": checks, "detail": "; ".join(remarks)}
+
+
+def arm_record(arm: ArmSpec, outcome: Outcome) -> Json:
+    """The ArmCorrectness record; a child that died is a failed arm."""
+    result = outcome.value
+    if result is None:
+        where = f" ({outcome.note})" if outcome.note else ""
+        result = {"status": "failed", "checks": [], "detail": f"{outcome.error}{where}"}
+    return {
+        "arm": arm.id,
+        "variant": arm.variant.id,
+        "workload": arm.workload.id,
+        **result,
+        "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
+    }
+
+
+def run_correctness(job: Job, comparison: Comparison, seeds: Sequence[int], choice: Choice) -> Json:
+    """The CorrectnessRecord of a comparison."""
+    began = time.monotonic()
+
+    def work(arm: ArmSpec, note: Note) -> Json:
+        open_cuda(choice)
+        return check_arm(arm, seeds, DEVICE, prepare_arm, note)
+
+    arms: list[Json] = []
+
+    def report(number: int, outcome: Outcome) -> None:
+        arm = comparison.arms[number]
+        arms.append(arm_record(arm, outcome))
+        status, count = arms[-1]["status"], len(arms[-1]["checks"])
+        text = f"{arm.id}: {status}, {count} checks, {outcome.seconds:.1f} s"
+        progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
+
+    def again(number: int, outcome: Outcome) -> bool:
+        if outcome.error is None or not neighbours.no_room(outcome.error):
+            return False
+        # The trace that the child left above would seem to be the arm's verdict.
+        sys.stderr.write(f"{comparison.arms[number].id} found no room beside others: once more\n")
+        sys.stderr.flush()
+        return True
+
+    works = [partial(work, arm) for arm in comparison.arms]
+    run_children(works, DEADLINE_S, neighbours.width(), report, again)
+    return {
+        "schema": "assay/correctness/1",
+        "comparison": comparison.id,
+        "target": job.target.id,
+        "gpu_uuid": choice.uuid,
+        "arms": arms,
+        "seconds": round(time.monotonic() - began, 3),
+    }

@@ -1,0 +1,119 @@
+"""PyTorch's operators on the GPU, each kernel behind them in turn: ``{"task": "operators"}``."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from assay.device.tasks.operator_checks import Case, try_operator
+from assay.device.worker.cuda import DEVICE, open_cuda
+from assay.device.worker.forks import Note, run_child
+from assay.device.worker.messages import progress, utc_now
+from assay.device.worker.telemetry import Choice
+from assay.ops import Kernel, KernelSet, only
+from assay.ops.kernel_set import kernel_of
+from assay.shared.errors import BadJob
+from assay.shared.job import Job, Json, entry
+
+BUDGET_S = 270.0
+"""Of all processes together."""
+DEADLINE_S = 120.0
+"""A child that is not done by then hangs: Inductor's first compilation takes some seconds."""
+INDUCTOR, TRACED = "inductor", "aot_eager"
+"""An operator is opaque to Inductor, so once an operator is enough; all others are only traced."""
+
+
+def kernels_of(job: Job) -> tuple[Kernel, ...]:
+    """The kernels that a job names, in its order. Raises BadJob."""
+    try:
+        return tuple(kernel_of(item, Path()) for item in entry(job.document, "kernels"))
+    except (TypeError, ValueError) as error:
+        raise BadJob(f"job: kernels: {error}") from error
+
+
+def cases(kernels: Sequence[Kernel], device: str) -> list[Case]:
+    """A case a kernel; the first of each operator goes through Inductor."""
+    found: list[Case] = []
+    seen: set[str] = set()
+    for kernel in kernels:
+        backend = TRACED if kernel.operation in seen else INDUCTOR
+        seen.add(kernel.operation)
+        found.append(Case(kernel, device, backend))
+    return found
+
+
+def _try(case: Case, target: str, note: Note) -> Json:
+    """The outcome of one case, but for its seconds. Raises where the GPU is of no more use."""
+    note(case.kernel.id)
+    torch._dynamo.reset()
+    with only(KernelSet(target, (case.kernel,))):
+        checks = try_operator(case)
+    if case.device != "cpu":
+        torch.cuda.synchronize()
+    failed = [check["name"] for check in checks if not check["passed"]]
+    return {
+        "status": "wrong" if failed else "passed",
+        "detail": f"failed: {', '.join(failed)}" if failed else "",
+        "checks": checks,
+    }
+
+
+def _together(chosen: Sequence[Case], target: str, note: Note) -> list[Json]:
+    """Several cases in one process."""
+    outcomes = []
+    for number, case in enumerate(chosen, start=1):
+        began = time.monotonic()
+        outcome = _try(case, target, note)
+        outcomes.append({**outcome, "seconds": round(time.monotonic() - began, 3)})
+        what = f"torch.ops.assay.{case.kernel.operation} by {case.kernel.id}"
+        progress(number, len(chosen), f"{what}: {outcome['status']} {outcome['detail']}".rstrip())
+    return outcomes
+
+
+def _in_child(chosen: Sequence[Case], target: str, choice: Choice, end: float) -> list[Json] | Json:
+    """Outcomes of cases from one fresh process; the one outcome of all where it died.
+
+    ``end``: the monotonic time by which it is stopped.
+    """
+
+    def work(note: Note) -> Json:
+        if chosen[0].device != "cpu":
+            open_cuda(choice)
+        return {"outcomes": _together(chosen, target, note)}
+
+    child = run_child(work, max(0.0, min(DEADLINE_S, end - time.monotonic())))
+    if child.value is not None:
+        outcomes: list[Json] = child.value["outcomes"]
+        return outcomes
+    detail = f"{child.error} ({child.note})" if child.note else str(child.error)
+    return {"status": "failed", "detail": detail, "checks": [], "seconds": round(child.seconds, 3)}
+
+
+def run_operators(job: Job, choice: Choice, device: str = DEVICE) -> Json:
+    """The OperatorsRecord. Kernels share a process; where it dies, each gets one of its own."""
+    began = time.monotonic()
+    chosen = cases(kernels_of(job), device)
+    end = began + BUDGET_S
+    outcomes = _in_child(chosen, job.target.id, choice, end) if chosen else []
+    if not isinstance(outcomes, list):
+        alone = [_in_child([case], job.target.id, choice, end) for case in chosen]
+        outcomes = [found[0] if isinstance(found, list) else found for found in alone]
+    return {
+        "schema": "assay/operators/1",
+        "target": job.target.id,
+        "gpu_uuid": choice.uuid,
+        "recorded_at": utc_now(),
+        "torch": torch.__version__,
+        "operators": [
+            {
+                "operator": case.kernel.operation,
+                "variant": case.kernel.id,
+                "dtype": case.kernel.dtype,
+                "binary_sha256": case.kernel.sha256,
+                **outcome,
+            }
+            for case, outcome in zip(chosen, outcomes, strict=True)
+        ],
+        "seconds": round(time.monotonic() - began, 3),
+    }

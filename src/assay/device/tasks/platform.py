@@ -1,0 +1,165 @@
+"""The Device record: one GPU and the software that drives it, read and never typed."""
+
+import ctypes
+import importlib
+import importlib.metadata
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assay.device.worker.cuda import open_cuda
+from assay.device.worker.forks import Note, run_child
+from assay.device.worker.telemetry import Choice, text
+from assay.shared.errors import NoDevice
+from assay.shared.job import Json
+
+DEADLINE_S = 120.0
+COMPUTE_MODES = ("default", "exclusive_thread", "prohibited", "exclusive_process")
+"""nvmlComputeMode_t, by value."""
+
+
+def _ask(nvml: Any, function: str, *arguments: Any) -> Any:
+    """What NVML says, or None where it refuses or these bindings lack the call."""
+    try:
+        return getattr(nvml, function)(*arguments)
+    except (nvml.NVMLError, AttributeError):
+        return None
+
+
+def _convert(value: Any, conversion: Callable[[Any], Any]) -> Any:
+    return None if value is None else conversion(value)
+
+
+def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
+    """The Gpu record, from NVML and from what ``cuda`` (see read_cuda) saw.
+
+    The PCIe generation is the highest the link can take: an idle link reports a lower one.
+    """
+    handle = nvml.nvmlDeviceGetHandleByUUID(choice.uuid)
+
+    def ask(function: str, *arguments: Any) -> Any:
+        return _ask(nvml, function, handle, *arguments)
+
+    def watts(milliwatts: int) -> float:
+        return milliwatts / 1000.0
+
+    ecc, mig = ask("nvmlDeviceGetEccMode"), ask("nvmlDeviceGetMigMode")
+    sm, graphics, memory = nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_GRAPHICS, nvml.NVML_CLOCK_MEM
+    return {
+        "index": choice.index,
+        "product": choice.product,
+        "uuid": choice.uuid,
+        "pci_bus_id": text(nvml.nvmlDeviceGetPciInfo(handle).busId),
+        "compute_capability": cuda["compute_capability"],
+        "vbios": _convert(ask("nvmlDeviceGetVbiosVersion"), text),
+        "multiprocessors": cuda["multiprocessors"],
+        "memory_bytes": int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
+        "l2_bytes": cuda["l2_bytes"],
+        "power_limit_w": _convert(ask("nvmlDeviceGetPowerManagementLimit"), watts),
+        "power_limit_default_w": _convert(ask("nvmlDeviceGetPowerManagementDefaultLimit"), watts),
+        "ecc": _convert(ecc, lambda modes: bool(modes[0])),
+        "mig": _convert(mig, lambda modes: bool(modes[0])),
+        "persistence": _convert(ask("nvmlDeviceGetPersistenceMode"), bool),
+        "compute_mode": _convert(ask("nvmlDeviceGetComputeMode"), _compute_mode),
+        "clock_sm_max_mhz": ask("nvmlDeviceGetMaxClockInfo", sm),
+        "clock_memory_max_mhz": ask("nvmlDeviceGetMaxClockInfo", memory),
+        "application_clock_sm_mhz": ask("nvmlDeviceGetApplicationsClock", graphics),
+        "application_clock_memory_mhz": ask("nvmlDeviceGetApplicationsClock", memory),
+        "pcie_generation": ask("nvmlDeviceGetMaxPcieLinkGeneration"),
+        "pcie_width": ask("nvmlDeviceGetCurrPcieLinkWidth"),
+    }
+
+
+def _compute_mode(value: int) -> str:
+    return COMPUTE_MODES[value] if 0 <= value < len(COMPUTE_MODES) else str(value)
+
+
+def loaded_libcuda(maps: str) -> str | None:
+    """Path of the libcuda in the text of /proc/self/maps."""
+    found = re.search(r"\S*/libcuda\.so\S*", maps)
+    return found.group() if found else None
+
+
+def is_compat(path: str | None, driver: str) -> bool:
+    """Whether a libcuda is another than the kernel driver's own, by its version or its folder."""
+    if path is None:
+        return False
+    version = path.rsplit("libcuda.so.", maxsplit=1)[-1]
+    if re.fullmatch(r"\d+\.\d+[\d.]*", version):
+        return version != driver
+    return "/compat/" in path
+
+
+def dotted(version: int) -> str:
+    """CUDA's 13000 as 13.0."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def read_cuda(choice: Choice, driver: str) -> Json:
+    """What CUDA and PyTorch say; initialises CUDA, so it runs in a child."""
+    properties = open_cuda(choice)
+    torch = importlib.import_module("torch")
+    number = ctypes.c_int()
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
+    cudnn = torch.backends.cudnn.version()
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    return {
+        "compute_capability": f"{properties.major}.{properties.minor}",
+        "multiprocessors": int(properties.multi_processor_count),
+        "l2_bytes": int(properties.L2_cache_size),
+        "cuda_driver": dotted(number.value),
+        "cuda_runtime": str(torch.version.cuda),
+        "compat_libcuda": is_compat(loaded_libcuda(maps), driver),
+        "cudnn": None if cudnn is None else str(cudnn),
+    }
+
+
+def _package(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def nsight_compute() -> str | None:
+    """Version of the ncu on PATH, or None."""
+    if shutil.which("ncu") is None:
+        return None
+    try:
+        result = subprocess.run(
+            ["ncu", "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"Version (\S+)", result.stdout)
+    return found.group(1) if found else None
+
+
+def run_platform(nvml: Any, choice: Choice) -> Json:
+    """The Device record. Raises NoDevice when CUDA does not work here."""
+    driver = text(nvml.nvmlSystemGetDriverVersion())
+
+    def work(_note: Note) -> Json:
+        return read_cuda(choice, driver)
+
+    outcome = run_child(work, DEADLINE_S)
+    if outcome.value is None:
+        raise NoDevice(f"PyTorch cannot use {choice.product}: {outcome.error}")
+    cuda = outcome.value
+    return {
+        "schema": "assay/device/1",
+        "gpu": read_gpu(nvml, choice, cuda),
+        "driver": driver,
+        "cuda_driver": cuda["cuda_driver"],
+        "cuda_runtime": cuda["cuda_runtime"],
+        "compat_libcuda": cuda["compat_libcuda"],
+        "torch": _package("torch") or "unknown",
+        "cudnn": cuda["cudnn"],
+        "triton": _package("triton") or _package("pytorch-triton"),
+        "python": platform.python_version(),
+        "nsight_compute": nsight_compute(),
+    }

@@ -1,0 +1,335 @@
+"""NVIDIA's compute-sanitizer over every compiled kernel at small shapes: ``{"task": "sanitize"}``.
+
+Each kernel has a start of its own under each tool, so that a finding is that kernel's and a crash
+nobody else's. Several starts run at a time: nothing here is timed. A tool that is not installed is
+a status; a tool whose control kernel it does not catch is named, for it would catch nothing else.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+
+from assay.device.kernels.inputs import Blocks, Tensor, make_inputs
+from assay.device.tasks.correctness import ragged_layout, small_shapes
+from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
+from assay.device.worker.messages import progress, utc_now
+from assay.device.worker.telemetry import Choice
+from assay.shared.files import sha256_file
+from assay.shared.job import ArmSpec, Comparison, Job, Json, Workload
+from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
+
+TOOLS = ("memcheck", "racecheck", "synccheck")
+WORKERS = 6
+"""Starts at a time: each takes a context of some 500 MB on the GPU and a core of the host."""
+REPEAT = 2
+"""Launches of each shape: the second meets the workspace that the first left behind."""
+SEED = 1
+SMALL = 512
+"""Largest extent of a problem whose operation has no small shapes of its own."""
+DEADLINE_S = LAUNCH_DEADLINE_S + 60.0
+BUDGET_S = 240.0
+"""Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
+ERROR_EXIT = 99
+MESSAGES = 5
+"""First messages of a tool that are kept; the counts are of all."""
+PORT, PORTS_EACH = 49152, 16
+"""Tool and kernel meet on a port: starts at the same time each look for theirs in a range apart."""
+OPTIONS = {
+    "--launch-timeout": "60",
+    "--print-limit": "100",
+    # Bytes between allocations: a step over the edge of one must not land in another.
+    "--padding": "4096",
+    # What a launcher's calls return, the launcher reports; here it is the kernel that is watched.
+    "--report-api-errors": "no",
+}
+"""Given where the installed version's own help names them."""
+MEMCHECK_ONLY = ("--padding", "--report-api-errors")
+SUMMARY = re.compile(
+    r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:errors?|hazards? displayed"
+    r" \((\d+) errors?, (\d+) warnings?\))\s*$"
+)
+MESSAGE = re.compile(r"^={9} (?=\S)(?!COMPUTE-SANITIZER|(?:ERROR|RACECHECK) SUMMARY)(.*\S)\s*$")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The command and what its version knows."""
+
+    command: str
+    version: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a tool's log says; None where it does not come to a summary."""
+
+    errors: int | None
+    warnings: int
+    messages: tuple[str, ...]
+
+
+def find_command() -> str | None:
+    """compute-sanitizer on PATH, in a CUDA toolkit or in a wheel of this Python."""
+    places = [shutil.which("compute-sanitizer")]
+    places += map(str, sorted(Path("/usr/local").glob("cuda*/bin/compute-sanitizer"), reverse=True))
+    site = Path(sysconfig.get_paths()["purelib"])
+    places += map(str, sorted(site.glob("nvidia/*/bin/compute-sanitizer"), reverse=True))
+    return next((place for place in places if place and os.access(place, os.X_OK)), None)
+
+
+def open_tools(command: str) -> Tools | None:
+    """The command with its version and help; None where it does not even say these."""
+
+    def ask(option: str) -> str:
+        done = subprocess.run(
+            [command, option], capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout + done.stderr
+
+    try:
+        found = re.search(r"Version (\S+)", ask("--version"))
+        return Tools(command, found.group(1) if found else "unknown", ask("--help"))
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def parse_log(text: str) -> Found:
+    """Errors, warnings and first messages of one log."""
+    errors, warnings, messages = None, 0, list[str]()
+    for line in text.splitlines():
+        if found := SUMMARY.search(line):
+            total, of_them, warned = found.groups()
+            errors = int(total if of_them is None else of_them)
+            warnings = int(warned or 0)
+        elif found := MESSAGE.match(line):
+            messages.append(found.group(1))
+    return Found(errors, warnings, tuple(dict.fromkeys(messages))[:MESSAGES])
+
+
+def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> list[str]:
+    """One start of the tool round one kernel; ``slot`` tells starts at the same time apart."""
+    chosen = {**OPTIONS, "--port": str(PORT + slot * PORTS_EACH)}
+    known = [
+        part
+        for option, value in chosen.items()
+        if f"{option} " in tools.help and (tool == "memcheck" or option not in MEMCHECK_ONLY)
+        for part in (option, value)
+    ]
+    return [
+        tools.command, "--tool", tool, "--error-exitcode", str(ERROR_EXIT),
+        "--log-file", str(log), *known,
+        sys.executable, "-m", "assay.device.tasks.sanitized", str(spec),
+    ]  # fmt: skip
+
+
+def shapes_of(workload: Workload) -> list[tuple[str, Workload, bool]]:
+    """(name, workload, ragged): a regular shape, ragged rows with an empty one, an unaligned n."""
+    shapes = small_shapes(workload)
+    if shapes and shapes[0][2]:
+        return [("regular", shapes[0][1], False), *shapes]
+    cut = {name: min(getattr(workload, name), SMALL) for name in ("m", "n", "k")}
+    return [("regular", replace(workload, **cut), False), *shapes]
+
+
+def memory_of(tensor: Tensor) -> bytes:
+    """A CPU tensor's bytes as they lie in memory, whatever view of them it is."""
+    storage = tensor.untyped_storage()
+    return ctypes.string_at(storage.data_ptr(), storage.nbytes())
+
+
+def write_spec(arm: ArmSpec, folder: Path) -> Json:
+    """What a start needs to launch an arm at its small shapes; operands are files in ``folder``."""
+    assert arm.artifact is not None
+    shapes = []
+    for name, workload, ragged in shapes_of(arm.workload):
+        layout: tuple[Blocks | None, Blocks | None] | None
+        layout = ragged_layout(workload, SEED) if ragged else None
+        inputs = make_inputs(workload, "cpu", SEED, layout)
+        paths = []
+        for operand in OPERANDS[arm.variant.abi or ""]:
+            path = folder / f"{name}.{operand}"
+            path.write_bytes(memory_of(inputs.tensors[operand]))
+            paths.append(str(path))
+        shapes.append(
+            {
+                "name": name,
+                "operands": paths,
+                "output_bytes": inputs.new_output().untyped_storage().nbytes(),
+                "scalars": [workload.m, workload.n, workload.k],
+            }
+        )
+    return {
+        "library": str(arm.artifact.path.resolve()),
+        "symbol": arm.variant.symbol,
+        "workspace_bytes": WORKSPACE_BYTES,
+        "repeat": REPEAT,
+        "shapes": shapes,
+    }
+
+
+class Sanitizer:
+    """Starts of the tools, at most WORKERS at a time."""
+
+    def __init__(self, tools: Tools, folder: Path) -> None:
+        self._tools, self._folder = tools, folder
+        self._end = time.monotonic() + BUDGET_S
+        self._slots: SimpleQueue[int] = SimpleQueue()
+        for slot in range(WORKERS):
+            self._slots.put(slot)
+
+    def start(self, tool: str, spec: Json, name: str) -> tuple[Found, Json]:
+        """What the tool found, and what the launches said of themselves."""
+        log, result = (self._folder / f"{name}.{tool}.{what}" for what in ("log", "result"))
+        path = self._folder / f"{name}.{tool}.spec"
+        path.write_text(json.dumps({**spec, "result": str(result)}), encoding="utf-8")
+        slot = self._slots.get()
+        try:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                late = f"not begun: all starts together had {BUDGET_S:.0f} s"
+                return Found(None, 0, ()), {"error": late, "launches": []}
+            command = command_line(self._tools, tool, log, slot, path)
+            words = _run(command, min(DEADLINE_S, left))
+        finally:
+            self._slots.put(slot)
+        found = parse_log(log.read_text(errors="replace") if log.is_file() else "")
+        with contextlib.suppress(OSError, ValueError):  # none, or cut off where it was stopped
+            return found, dict(json.loads(result.read_text(encoding="utf-8")))
+        return found, {"error": words or "ended without a result", "launches": []}
+
+    def check(self, arm: ArmSpec) -> list[Json]:
+        """One kernel under every tool."""
+        folder = self._folder / arm.variant.id
+        folder.mkdir()
+        try:
+            try:
+                spec = write_spec(arm, folder)
+            except (KeyError, ValueError, TypeError, RuntimeError) as error:
+                broken = {"error": f"its inputs: {type(error).__name__}: {error}", "launches": []}
+                return [_outcome(arm, tool, Found(None, 0, ()), broken) for tool in TOOLS]
+            return [_outcome(arm, tool, *self.start(tool, spec, arm.variant.id)) for tool in TOOLS]
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def control(self, tool: str) -> Json:
+        """Whether a tool catches the kernel that does wrong on purpose."""
+        found, result = self.start(tool, {"control": tool}, "control")
+        caught = bool(found.errors or found.warnings)
+        detail = "" if caught else result["error"] or "no finding"
+        return {
+            "tool": tool,
+            "caught": caught,
+            "detail": found.messages[0] if caught and found.messages else detail,
+        }
+
+
+def _run(command: Sequence[str], deadline_s: float = DEADLINE_S) -> str:
+    """Run to the end, or to the deadline; the last words of its output."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
+    try:
+        output = process.communicate(timeout=deadline_s)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return f"stopped after {deadline_s:.0f} s"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return " ".join(output.split())[-300:]
+
+
+def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:
+    """The Sanitized record."""
+    launches = result["launches"]
+    refused = [shape["name"] for shape in launches if shape["code"] in REFUSALS]
+    ran = [shape["name"] for shape in launches if shape["code"] == 0]
+    remarks = [f"{name} refused" for name in refused]
+    remarks += [
+        f"{shape['name']}: cudaError_t {shape['code']}"
+        for shape in launches
+        if shape["code"] not in (0, *REFUSALS)
+    ]
+    remarks += [f"{shape['name']}: {shape['error']}" for shape in launches if shape["error"]]
+    remarks += [result["error"]] if result["error"] else []
+    broken = len(remarks) > len(refused)
+    if found.errors or found.warnings:
+        status = "errors" if found.errors else "warnings"
+    elif found.errors is None or broken:
+        status = "failed"
+        if not broken:
+            remarks.append("the tool gave no summary")
+    else:
+        status = "clean" if ran else "unsupported"
+    return {
+        "variant": arm.variant.id,
+        "tool": tool,
+        "status": status,
+        "shapes": ran,
+        "errors": found.errors or 0,
+        "warnings": found.warnings,
+        "messages": list(found.messages),
+        "detail": "; ".join(remarks),
+        "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
+    }
+
+
+def run_sanitizer(job: Job, kernels: Comparison, choice: Choice) -> Json:
+    """The SanitizerRecord of the compiled arms of ``kernels``, each variant once."""
+    began = time.monotonic()
+    arms = [arm for arm in kernels.arms if arm.artifact is not None]
+    for arm in arms:
+        assert arm.artifact is not None
+        if sha256_file(arm.artifact.path) != arm.artifact.sha256:
+            raise RuntimeError(f"{arm.artifact.path.name} is not the file that its build names")
+    command = find_command()
+    tools = open_tools(command) if command else None
+    record: Json = {
+        "schema": "assay/sanitizer/1",
+        "target": job.target.id,
+        "gpu_uuid": choice.uuid,
+        "recorded_at": utc_now(),
+        "status": "collected",
+        "detail": "",
+        "version": tools.version if tools else None,
+        "controls": [],
+        "runs": [],
+    }
+    if tools is None:
+        what = "does not start" if command else "is not installed"
+        record.update(status="not_installed", detail=f"compute-sanitizer {what}")
+    else:
+        record.update(_watched(tools, arms))
+    return {**record, "seconds": round(time.monotonic() - began, 3)}
+
+
+def _watched(tools: Tools, arms: Sequence[ArmSpec]) -> Json:
+    """Controls and kernels under every tool."""
+    with tempfile.TemporaryDirectory(prefix="assay-sanitizer-") as folder:
+        sanitizer = Sanitizer(tools, Path(folder))
+        with ThreadPoolExecutor(WORKERS) as pool:
+            controls = pool.map(sanitizer.control, TOOLS)
+            runs: list[Json] = []
+            for number, rows in enumerate(pool.map(sanitizer.check, arms), start=1):
+                runs += rows
+                said = ", ".join(f"{row['tool']} {row['status']}" for row in rows)
+                progress(number, len(arms), f"{rows[0]['variant']}: {said}")
+            return {"controls": list(controls), "runs": runs}

@@ -1,0 +1,186 @@
+"""One benchmark process: prepare all arms, warm each up, take the planned turns."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from assay.device.kernels.facts import launch_facts
+from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.oracles import Errors
+from assay.device.kernels.prepared import Prepare
+from assay.device.timing.phases import Phases
+from assay.device.timing.rounds import Rotating, Round, Single, Subject
+from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
+from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
+from assay.device.worker.forks import Note
+from assay.shared.job import ArmSpec, Json, Protocol
+
+TIME_DIGITS = 6
+"""Decimals kept of a time in ms: an event resolves about half a microsecond."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a process measures with."""
+
+    protocol: Protocol
+    stopwatch: Stopwatch
+    device: str
+    prepare: Prepare
+    note: Note
+    phases: Phases
+    l2_bytes: int = 0
+    """For the buffers of a graph."""
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """An arm that is warm."""
+
+    arm: ArmSpec
+    round: Round
+    warm: WarmUp
+
+
+def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Ready]:
+    """Prepare and warm up all arms; arms of one workload share its tensors and its oracle."""
+    subjects: dict[str, Subject] = {}
+    bound: list[tuple[ArmSpec, Round]] = []
+    for arm in arms:
+        bench.note(arm.id)
+        name = arm.workload.id
+        if name not in subjects:
+            subjects[name] = _subject(arm, seed, bench)
+        with bench.phases.phase("prepare"):
+            bound.append((arm, subjects[name].bind(arm, bench.prepare)))
+    ready = {}
+    for arm, round_ in bound:
+        bench.note(arm.id)
+        with bench.phases.phase("warm_up"):
+            warm = warm_up(
+                bench.stopwatch, round_.launch, bench.protocol, bench.clock, round_.before
+            )
+        bench.phases.move("warm_up", "first_launch", warm.first_s)
+        ready[arm.id] = _Ready(arm, round_, warm)
+    return ready
+
+
+def _subject(arm: ArmSpec, seed: str, bench: Bench) -> Subject:
+    """The tensors of a workload, ready to be launched on."""
+    with bench.phases.phase("inputs"):
+        inputs = make_inputs(arm.workload, bench.device, arm.workload.seed)
+        if bench.protocol.timer == "graph":
+            return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, _cold(bench))
+    with bench.phases.phase("oracle"):
+        return Single(inputs, f"{seed}:{arm.workload.id}")
+
+
+def _cold(bench: Bench) -> bool:
+    return bench.protocol.l2 == "cold"
+
+
+def _verdict(errors: Errors, arm: ArmSpec) -> str | None:
+    """What is wrong with an output, or None."""
+    if errors.within(arm.workload):
+        return None
+    measured = (
+        f"relative error {errors.relative:.3g}" if errors.relative is not None else "not finite"
+    )
+    return f"incorrect: the output of a timed launch is wrong ({measured})"
+
+
+def _take_turn(
+    slot: Slot, ready: _Ready, source: random.Random, bench: Bench, wrong: dict[str, str]
+) -> Json:
+    """One turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
+    round_, samples = ready.round, ready.warm.samples
+    with bench.phases.phase("turns"):
+        # No launch of a turn has this number: none of these is one that is checked.
+        settled_ms = settle(
+            bench.stopwatch, round_.launch, ready.warm.settling, lambda _: round_.before(-1)
+        )
+    # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
+    number, poisoned = source.randrange(samples), source.random() < 0.5
+    keep = round_.start_turn(number if slot.checked else None, samples, poisoned)
+    with bench.phases.phase("turns"):
+        started = bench.clock()
+        timing = bench.stopwatch.turn(
+            round_.launch, samples, ready.warm.lead_ms, round_.before, keep
+        )
+        ended = bench.clock()
+    relative = None
+    if keep is not None:
+        with bench.phases.phase("checks"):
+            errors = round_.errors(keep)
+        relative = errors.relative
+        problem = _verdict(errors, ready.arm)
+        if problem is not None:
+            wrong[ready.arm.id] = problem
+    return {
+        "arm": slot.name,
+        "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],
+        "started": started,
+        "ended": ended,
+        "checked": slot.checked,
+        "relative_error": relative,
+        "clock_mhz": timing.clock_mhz,
+        "settled_ms": settled_ms,
+    }
+
+
+def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) -> Json:
+    """Everything one process measures; times of turns are on the monotonic clock.
+
+    ``bench.note`` hears which arm is being run, so that the parent knows whose fault an error is.
+    Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
+    """
+    protocol = bench.protocol
+    ready = _make_ready(arms, seed, bench)
+    names = [arm.id for arm in arms]
+    if control in ready:
+        ready[CONTROL] = ready[control]
+        names.append(CONTROL)
+    source = random.Random(f"{seed}:checks")  # noqa: S311 - reproducible, not secret
+    wrong: dict[str, str] = {}
+    blocks = []
+    for slots in plan_blocks(names, protocol.blocks, protocol.checked_turns, seed):
+        turns = []
+        for slot in slots:
+            bench.note(ready[slot.name].arm.id)
+            turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong))
+        blocks.append(turns)
+    timed_ms = sum(
+        sum(turn["times_ms"]) * ready[turn["arm"]].round.launches
+        for turns in blocks
+        for turn in turns
+    )
+    warm_ms = sum(ready[arm.id].warm.gpu_ms for arm in arms)
+    settled_ms = sum(turn["settled_ms"] for turns in blocks for turn in turns)
+    return {
+        "arms": [_arm_facts(ready[arm.id]) for arm in arms],
+        "blocks": blocks,
+        "wrong": wrong,
+        "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
+        "timer": protocol.timer,
+        "wall": bench.phases.record(),
+    }
+
+
+def _arm_facts(ready: _Ready) -> Json:
+    """The ArmFacts record."""
+    arm, inputs = ready.arm, ready.round.inputs
+    return {
+        "arm": arm.id,
+        "variant": arm.variant.id,
+        "workload": arm.workload.id,
+        **asdict(launch_facts(arm.workload, inputs.blocks, inputs.blocks_b)),
+        "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
+        "warmup_ms": round(ready.warm.gpu_ms, TIME_DIGITS),
+        "launches_per_sample": ready.round.launches,
+    }
+
+
+RunProcess = Callable[[Sequence[ArmSpec], int, Note], Json]
+"""(arms, process index, note) to what run_process returns."""

@@ -1,0 +1,112 @@
+"""Short kernels: many launches in one CUDA graph, over buffers that rotate.
+
+A launch costs the host as long as a short kernel runs, so single launches would measure the gap. In
+a graph the launches follow each other closely, and since each reads and writes other buffers, more
+of them than L2 holds, every launch finds its inputs cold without a flush between.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay.device.kernels.facts import launch_facts
+from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
+from assay.device.kernels.prepared import Prepared
+from assay.shared.job import Workload
+
+COLD_FACTOR = 2
+"""Bytes that the buffers of one round cover, in units of the L2 size."""
+MOST_SETS = 64
+LEAST_LAUNCHES = 20
+"""Launches in a graph at least: the graph's own start is spread over them."""
+SEED_STRIDE = 7919
+"""Between the seeds of two sets of buffers: other values, the same pattern."""
+CAPTURE_FAILED = "GraphFailed"
+
+
+class GraphFailed(Exception):
+    """An arm's launches can't be captured; all arms of its comparison are timed by events then."""
+
+
+def set_count(bytes_a_launch: int, l2_bytes: int, cold: bool) -> int:
+    """How many sets of buffers rotate: one when warm, else enough to push the first out of L2."""
+    if not cold:
+        return 1
+    return min(MOST_SETS, math.ceil(COLD_FACTOR * l2_bytes / max(1, bytes_a_launch)) + 1)
+
+
+def launch_order(sets: int) -> list[int]:
+    """Which set each launch of a graph uses: whole rounds, at least LEAST_LAUNCHES."""
+    return list(range(sets)) * math.ceil(LEAST_LAUNCHES / sets)
+
+
+def make_sets(first: Inputs, l2_bytes: int, cold: bool) -> list[Inputs]:
+    """The rotating inputs of a workload, ``first`` among them."""
+    workload = first.workload
+    facts = launch_facts(workload, first.blocks, first.blocks_b)
+    layout = first.blocks, first.blocks_b
+    return [
+        first,
+        *(
+            _more(workload, first.device, workload.seed + SEED_STRIDE * number, layout)
+            for number in range(1, set_count(facts.bytes, l2_bytes, cold))
+        ),
+    ]
+
+
+def _more(workload: Workload, device: str, seed: int, layout: Any) -> Inputs:
+    return make_inputs(workload, device, seed, layout)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A captured graph: one call launches it, and each set's output lies where it left it."""
+
+    launch: Callable[[], Tensor]
+    outputs: tuple[Tensor, ...]
+    """By set; the memory is the same in every replay."""
+    launches: int
+    """Launches of the arm in one replay."""
+
+
+def _capture(record: Callable[[], None]) -> Callable[[], None]:
+    """Capture what ``record`` enqueues; returns its replay."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        record()
+    replay: Callable[[], None] = graph.replay
+    return replay
+
+
+def make_replay(
+    bound: Sequence[Prepared],
+    capture: Callable[[Callable[[], None]], Callable[[], None]] = _capture,
+) -> Replay:
+    """One graph over an arm bound to each set of buffers. Raises GraphFailed.
+
+    Launched once each before: what a library sets up at its first call cannot be captured. Errors
+    of that first launch are the arm's own and pass.
+    """
+    for prepared in bound:
+        prepared.launch()
+    order = launch_order(len(bound))
+    outputs: dict[int, Tensor] = {}
+
+    def record() -> None:
+        for which in order:
+            outputs[which] = bound[which].launch()
+
+    try:
+        replay = capture(record)
+    except RuntimeError as error:
+        raise GraphFailed(" ".join(str(error).split())[:200]) from error
+    kept = tuple(outputs[which] for which in range(len(bound)))
+
+    def launch() -> Tensor:
+        replay()
+        return kept[-1]
+
+    return Replay(launch, kept, len(order))

@@ -1,0 +1,136 @@
+"""What is launched, changed and checked in a turn: single launches, or graphs of many."""
+
+import random
+from typing import Protocol
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.oracles import Errors, measure_errors, oracle
+from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
+from assay.device.timing.sign_flips import Signs
+from assay.device.timing.stopwatch import Keep
+from assay.shared.job import ArmSpec
+
+
+class Round(Protocol):
+    """An arm bound to tensors, as the turns see it."""
+
+    @property
+    def launches(self) -> int:
+        """Launches of the arm that one call of ``launch`` enqueues."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """The tensors, or the first set of them."""
+
+    def launch(self) -> Tensor:
+        """Enqueue; returns the output, or the one that is to be checked."""
+
+    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
+        """Get ready for a turn of ``samples``; ``number`` of the launch to check, None for none.
+
+        ``poisoned``: whether the output is filled with NaN before that launch.
+        """
+
+    def before(self, number: int) -> None:
+        """Called ahead of each launch, outside its timing."""
+
+    def errors(self, keep: Keep) -> Errors:
+        """How far the kept output is from the oracle."""
+
+
+class Subject(Protocol):
+    """The tensors of a workload, shared by the arms that run on it."""
+
+    def bind(self, arm: ArmSpec, prepare: Prepare) -> Round:
+        """Prepare an arm on these tensors."""
+
+
+class Single:
+    """Single launches on one set of tensors whose contents change before each."""
+
+    def __init__(self, inputs: Inputs, seed: str) -> None:
+        self.inputs = inputs
+        # Before any sign is turned.
+        self.oracle = oracle(inputs)
+        self.signs = Signs(inputs, seed)
+        self.kept: Tensor = inputs.new_output()
+
+    def bind(self, arm: ArmSpec, prepare: Prepare) -> "SingleRound":
+        """See Subject."""
+        return SingleRound(self, prepare(arm, self.inputs))
+
+
+class SingleRound:
+    """See Round. A kept output is compared after the signs of its launch were turned back."""
+
+    def __init__(self, subject: Single, prepared: Prepared) -> None:
+        self._subject, self._prepared = subject, prepared
+        self.launch, self.launches, self.inputs = prepared.launch, 1, subject.inputs
+        self._number: int | None = None
+        self._poisoned = False
+        self._signs: Tensor = subject.signs.snapshot()
+
+    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
+        """See Round."""
+        self._number, self._poisoned = number, poisoned
+        return None if number is None else Keep(number, self._subject.kept)
+
+    def before(self, number: int) -> None:
+        """See Round."""
+        self._subject.signs.step()
+        if number == self._number:
+            self._signs.copy_(self._subject.signs.current)
+            if self._poisoned:
+                self._prepared.poison()
+
+    def errors(self, keep: Keep) -> Errors:
+        """See Round."""
+        subject = self._subject
+        return measure_errors(subject.signs.turned_back(keep.into, self._signs), subject.oracle)
+
+
+class Rotating:
+    """Sets of tensors that the launches of a graph take in turn."""
+
+    def __init__(self, inputs: Inputs, seed: str, l2_bytes: int, cold: bool) -> None:
+        self.inputs = inputs
+        self.sets = make_sets(inputs, l2_bytes, cold)
+        self.signs = [Signs(one, f"{seed}:{number}") for number, one in enumerate(self.sets)]
+        self.random = random.Random(f"{seed}:sets")  # noqa: S311 - reproducible, not secret
+        self.kept: Tensor = inputs.new_output()
+
+    def bind(self, arm: ArmSpec, prepare: Prepare) -> "RotatingRound":
+        """See Subject. Raises GraphFailed."""
+        bound = [prepare(arm, inputs) for inputs in self.sets]
+        return RotatingRound(self, make_replay(bound))
+
+
+class RotatingRound:
+    """See Round. The last replay of a checked turn is kept, the output of one random set of it."""
+
+    def __init__(self, subject: Rotating, replay: Replay) -> None:
+        self._subject, self._replay = subject, replay
+        self.launches, self.inputs = replay.launches, subject.inputs
+        self._chosen, self._last, self._poisoned = 0, -1, False
+
+    def launch(self) -> Tensor:
+        """Replay the graph; returns the chosen set's output."""
+        self._replay.launch()
+        return self._replay.outputs[self._chosen]
+
+    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
+        """See Round; the last replay stands for whichever was asked for."""
+        self._chosen = self._subject.random.randrange(len(self._subject.sets))
+        self._last, self._poisoned = samples - 1, poisoned and number is not None
+        return None if number is None else Keep(samples - 1, self._subject.kept)
+
+    def before(self, number: int) -> None:
+        """See Round. The chosen set changes each time, so that its last output is no old one."""
+        self._subject.signs[self._chosen].step()
+        if self._poisoned and number == self._last:
+            self._replay.outputs[self._chosen].fill_(float("nan"))
+
+    def errors(self, keep: Keep) -> Errors:
+        """See Round. No sign was turned since the kept launch, so the oracle is asked as it is."""
+        return measure_errors(keep.into, oracle(self._subject.sets[self._chosen]))

@@ -1,0 +1,86 @@
+"""New contents for every timed launch, at next to no cost, with the right answer still known.
+
+Every operation here is linear in one operand: the right-hand matrix, attention's values, or the
+matrix whose tiles are loaded and summed. Turning the sign of one of its columns (there: rows) turns
+the sign of that column of the result, exactly, in floating point too. So a few random columns are
+turned before each launch, outside the timing, and an output is compared after its signs were turned
+back. A result that was kept from an earlier call, by the address or by the content of the inputs,
+is then wrong; so is a copy of the oracle.
+"""
+
+import random
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+
+PANELS = 16
+"""Parts an operand's columns are cut into; one of them changes at a time, to keep it cheap."""
+CHOICES = 64
+"""Sign vectors drawn beforehand; with the panels they make a thousand steps, one after another."""
+SIGN_BIT = 0x80
+"""Of an 8-bit float. PyTorch multiplies no FP8 tensors, so their signs are turned as bits."""
+
+
+def _operand(inputs: Inputs) -> Tensor:
+    """The operand that the result is linear in, column by column."""
+    for name in ("v", "b", "b_values"):
+        if name in inputs.tensors:
+            return inputs.tensors[name]
+    if inputs.workload.operation == "tma_load":
+        return inputs.tensors["a"].T  # a column of the sums is a row of A
+    raise ValueError(f"{inputs.workload.operation} has no operand to turn signs of")
+
+
+class Signs:
+    """The signs that the columns of an operand have been turned to, changed step by step."""
+
+    def __init__(self, inputs: Inputs, seed: str) -> None:
+        self._operand = _operand(inputs)
+        width = int(self._operand.shape[-1])
+        self._panel = max(1, width // PANELS)
+        self._columns = int(inputs.output_shape()[-1])
+        self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        # Zeros are measured because they are zeros: a sign bit would be data.
+        self._idle = inputs.workload.distribution == "zeros"
+        self.current: Tensor = torch.ones(width, dtype=torch.float32, device=inputs.device)
+        drawn = self._draw(inputs.device)
+        # Products of +1 and -1 are exact in every type; the operand's own type saves a conversion.
+        self._choices = drawn.to(inputs.output_dtype)
+        self._flips: Tensor | None = None
+        if self._operand.element_size() == 1:
+            self._flips = (drawn < 0).to(torch.uint8) * SIGN_BIT
+
+    def _draw(self, device: str) -> Any:
+        """CHOICES vectors of +1 and -1, each with at least one -1."""
+        rows = []
+        for _ in range(CHOICES):
+            row = [self._random.choice((1.0, -1.0)) for _ in range(self._panel)]
+            row[self._random.randrange(self._panel)] = -1.0
+            rows.append(row)
+        return torch.tensor(rows, device=device)
+
+    def step(self) -> None:
+        """Turn some columns; enqueued on the current stream."""
+        if self._idle:
+            return
+        width = self.current.shape[0]
+        begin = self._random.randrange(width // self._panel) * self._panel
+        span = slice(begin, begin + self._panel)
+        number = self._random.randrange(CHOICES)
+        if self._flips is None:
+            self._operand[..., span].mul_(self._choices[number])
+        else:
+            self._operand.view(torch.uint8)[..., span].bitwise_xor_(self._flips[number])
+        self.current[span].mul_(self._choices[number])
+
+    def snapshot(self) -> Tensor:
+        """The signs now, copied in stream order."""
+        return self.current.clone()
+
+    def turned_back(self, output: Tensor, signs: Tensor) -> Tensor:
+        """An output as it would be had no sign been turned: exact, for only signs change."""
+        times = -(-self._columns // signs.shape[0])
+        # The columns of a sparse B are those of its blocks, over and over.
+        return output * signs.repeat(times)[: self._columns].to(output.dtype)

@@ -1,0 +1,199 @@
+"""Timing a turn: consecutive launches of one arm, each between its own pair of CUDA events."""
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from assay.device.kernels.inputs import Tensor
+from assay.device.timing.clocks import Clocks, CycleCounter
+from assay.device.worker.cuda import DEVICE, reset_persisting_lines
+from assay.shared.job import Protocol as Rules
+from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
+
+FLUSH_FACTOR = 2
+"""Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
+CYCLES_PER_MS = 2_000_000
+"""Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
+MAX_LEAD_MS = 20.0
+
+
+def nothing_before(_number: int) -> None:
+    """Most launches need nothing ahead of them."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One turn: event times of each launch, host time to enqueue one, mean SM clock if known."""
+
+    times_ms: list[float]
+    host_ms: float
+    clock_mhz: float | None = None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which output of a turn is kept for a check, and where it is copied to."""
+
+    number: int
+    """Of the launch, counted from 0."""
+    into: Tensor
+
+
+class Stopwatch(Protocol):
+    """What times a turn; tests put a host clock here."""
+
+    def turn(
+        self,
+        launch: Callable[[], Tensor],
+        samples: int,
+        lead_ms: float = 0.0,
+        before: Callable[[int], None] = nothing_before,
+        keep: Keep | None = None,
+    ) -> Timing:
+        """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
+
+        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU.
+        """
+
+
+def copy_output(output: Tensor, keep: Keep) -> None:
+    """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
+    if tuple(output.shape) != tuple(keep.into.shape):
+        raise ValueError(f"output is {tuple(output.shape)}, not {tuple(keep.into.shape)}")
+    keep.into.copy_(output)
+
+
+class CudaStopwatch:
+    """Enqueues a whole turn and synchronises once, at its end."""
+
+    def __init__(self, cold: bool, counter: CycleCounter | None = None) -> None:
+        size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
+        self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
+        self._counter = counter
+
+    def turn(
+        self,
+        launch: Callable[[], Tensor],
+        samples: int,
+        lead_ms: float = 0.0,
+        before: Callable[[int], None] = nothing_before,
+        keep: Keep | None = None,
+    ) -> Timing:
+        """See Stopwatch. Raises RuntimeError for any CUDA error of the turn."""
+        events = [
+            tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(samples)
+        ]
+        reset_persisting_lines()
+        torch.cuda.synchronize()
+        if lead_ms > 0:
+            torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
+        self._stamp(0)
+        began = time.monotonic()
+        for number, (start, stop) in enumerate(events):
+            before(number)
+            if self._flush is not None:
+                # Enqueued before the start event: it evicts L2 and hides the launch gap.
+                self._flush.zero_()
+            start.record()
+            output = launch()
+            stop.record()
+            if keep is not None and keep.number == number:
+                # In stream order, before the host waits: work that a launch left on another
+                # stream is missing here.
+                copy_output(output, keep)
+        host_ms = (time.monotonic() - began) * 1e3 / samples
+        self._stamp(1)
+        torch.cuda.synchronize()
+        times = [start.elapsed_time(stop) for start, stop in events]
+        return Timing(times, host_ms, self._counter.read() if self._counter else None)
+
+    def _stamp(self, which: int) -> None:
+        """Note cycles and time; a counter that fails is given up, the turn is not."""
+        if self._counter is not None:
+            try:
+                self._counter.stamp(which)
+            except Clocks:
+                self._counter = None
+
+
+def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
+    """Lead a turn needs: two launches' worth, or the whole turn where the host is the slower side.
+
+    ``host_ms`` to enqueue and ``gpu_ms`` to run one launch. At most MAX_LEAD_MS.
+    """
+    launches = 2 if host_ms < gpu_ms else samples
+    return min(MAX_LEAD_MS, 1.2 * host_ms * launches)
+
+
+def turn_samples(rules: Rules, median_ms: float) -> int:
+    """Launches a turn takes: the protocol's, or as many more as fill its least time."""
+    if rules.turn_min_ms <= 0 or median_ms <= 0:
+        return rules.samples
+    filling = math.ceil(rules.turn_min_ms / median_ms)
+    return max(rules.samples, min(MAX_SAMPLES, filling))
+
+
+def settling_launches(rules: Rules, median_ms: float) -> int:
+    """Launches that fill the protocol's time of settling; 0 where it asks for none."""
+    if rules.settle_ms <= 0 or median_ms <= 0:
+        return 0
+    return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))
+
+
+def settle(
+    stopwatch: Stopwatch, launch: Callable[[], Tensor], launches: int, before: Callable[[int], None]
+) -> float:
+    """Launch as a turn does, for the state the GPU gets into; returns the event time in ms."""
+    return sum(stopwatch.turn(launch, launches, before=before).times_ms) if launches else 0.0
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What warming an arm up took, and what it told."""
+
+    gpu_ms: float
+    """Sum of all event times but the first launch's, which holds compilation on the host."""
+    lead_ms: float
+    """Lead for the arm's timed turns."""
+    samples: int
+    """Launches of each timed turn."""
+    settling: int
+    """Launches before each timed turn that are not counted."""
+    first_s: float
+    """Seconds that the first launch took on the host, compilation included."""
+
+
+def warm_up(
+    stopwatch: Stopwatch,
+    launch: Callable[[], Tensor],
+    rules: Rules,
+    clock: Callable[[], float] = time.monotonic,
+    before: Callable[[int], None] = nothing_before,
+) -> WarmUp:
+    """Launch until two successive batch medians agree, within the protocol's least and most time.
+
+    The first launch stands apart: it compiles and loads, and says nothing of the GPU's state.
+    """
+    first = clock()
+    stopwatch.turn(launch, 1, before=before)
+    began, previous, hosts, total = clock(), None, [], 0.0
+    while True:
+        timing = stopwatch.turn(launch, rules.samples, before=before)
+        total += sum(timing.times_ms)
+        hosts.append(timing.host_ms)
+        median = statistics.median(timing.times_ms)
+        elapsed_ms = (clock() - began) * 1e3
+        stable = (
+            previous is not None
+            and abs(median - previous) < rules.warmup_stable_fraction * previous
+        )
+        if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
+            samples = turn_samples(rules, median)
+            lead = lead_ms(statistics.median(hosts), median, samples)
+            return WarmUp(total, lead, samples, settling_launches(rules, median), began - first)
+        previous = median

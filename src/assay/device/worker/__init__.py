@@ -1,0 +1,1 @@
+"""The process on the GPU machine: jobs, forks, locks, telemetry."""

@@ -1,0 +1,34 @@
+"""The first touch of CUDA in a process, and the few driver calls PyTorch does not offer."""
+
+import ctypes
+from typing import Any
+
+import torch
+
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import NoDevice
+
+DEVICE = "cuda:0"
+"""CUDA_VISIBLE_DEVICES names one GPU, so it is always the first."""
+
+
+def open_cuda(choice: Choice) -> Any:
+    """Initialise CUDA and return the device's properties. Raises NoDevice."""
+    try:
+        torch.cuda.init()
+        torch.cuda.set_device(0)
+        properties = torch.cuda.get_device_properties(0)
+    except (AssertionError, RuntimeError) as error:
+        raise NoDevice(f"PyTorch cannot use {choice.product}: {error}") from error
+    uuid = str(getattr(properties, "uuid", choice.uuid)).removeprefix("GPU-")
+    if uuid != choice.uuid.removeprefix("GPU-"):
+        raise NoDevice(f"CUDA opened GPU-{uuid}, not {choice.uuid}")
+    return properties
+
+
+def reset_persisting_lines() -> None:
+    """Make persisting L2 lines normal again, so that no arm leaves its data behind.
+
+    Returns silently where the device has no such lines: then there is nothing to reset.
+    """
+    ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()

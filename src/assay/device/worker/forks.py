@@ -1,0 +1,262 @@
+"""Fresh processes cheaply: fork from a parent that has imported PyTorch and never touched CUDA.
+
+Each child initialises a CUDA context of its own, so an illegal address in one leaves the others
+unharmed. The child's result comes back through an unlinked temporary file, its last note through
+shared memory, which survives even a child that is killed. Children side by side are polled by the
+one thread there is: a fork copies no other thread, only the locks that it held.
+"""
+
+import bisect
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn
+
+from assay.shared.errors import NoDevice
+from assay.shared.job import Json
+
+POLL_S = 0.005
+"""How often the parent looks after its child: short against any measurement, long for a core."""
+NOTE_BYTES = 256
+_PR_SET_PDEATHSIG = 1
+
+Note = Callable[[str], None]
+"""What a child calls to leave word of what it is doing."""
+Work = Callable[[Note], Json]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a child: a value or an error, and its last note."""
+
+    value: Json | None
+    error: str | None
+    note: str
+    seconds: float
+    no_device: bool = False
+    """The child found no usable GPU: the error is no fault of its work."""
+
+
+def _no_tick() -> object:
+    return None
+
+
+def _no_report(_number: int, _outcome: Outcome) -> object:
+    return None
+
+
+def _never_again(_number: int, _outcome: Outcome) -> bool:
+    return False
+
+
+def prepare_environment() -> None:
+    """Settings that must stand before PyTorch is imported in the parent."""
+    # Ask NVML, not the CUDA runtime, whether there is a GPU: the runtime does not survive a fork.
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
+    # A child ends by _exit; a pool of compiler processes would outlive it.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+
+class Child:
+    """A forked process, and where its result and its last note arrive.
+
+    Whoever starts one polls it until it has an outcome, and stops it whatever happens.
+    """
+
+    def __init__(self, work: Work, deadline_s: float) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._deadline_s = deadline_s
+        with contextlib.ExitStack() as stack:
+            self._result = stack.enter_context(tempfile.TemporaryFile())
+            self._board = stack.enter_context(mmap.mmap(-1, NOTE_BYTES))
+            self._began = time.monotonic()
+            # An interrupt between the fork and the child's own handling would unwind a copy of this
+            # process, which would then end its siblings.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._pid = os.fork()
+                if self._pid == 0:
+                    _child(work, self._result, self._board, before)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            self._ended = False
+            self._held = stack.pop_all()
+
+    def poll(self) -> Outcome | None:
+        """What became of the child, or None while it works; a child over its deadline is stopped.
+
+        Call it no more once it has given an outcome.
+        """
+        done, status = os.waitpid(self._pid, os.WNOHANG)
+        if done:
+            self._ended = True
+            return self._close(status)
+        if time.monotonic() >= self._began + self._deadline_s:
+            self.kill()
+            self._reap()
+            return self._close(None)
+        return None
+
+    def kill(self) -> None:
+        """Have the child end, without waiting for it."""
+        if not self._ended:
+            # It may be gone already, where an interrupt fell between its end and our note of that.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the child if it has not ended, and let go of what was held for it."""
+        self.kill()
+        self._reap()
+        self._held.close()
+
+    def _reap(self) -> None:
+        if not self._ended:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+            self._ended = True
+
+    def _close(self, status: int | None) -> Outcome:
+        """The outcome of a child with this wait status, or of one that was stopped."""
+        with self._held:
+            note = self._board[:].rstrip(b"\0").decode(errors="replace")
+            seconds = time.monotonic() - self._began
+            if status is None:
+                return Outcome(None, f"stopped after {self._deadline_s:.0f} s", note, seconds)
+            if os.WIFSIGNALED(status):
+                name = signal.Signals(os.WTERMSIG(status)).name
+                return Outcome(None, f"died of {name}", note, seconds)
+            self._result.seek(0)
+            return _outcome(self._result.read(), note, seconds)
+
+
+def run_child(work: Work, deadline_s: float, on_tick: Callable[[], object] = _no_tick) -> Outcome:
+    """Run ``work`` in a forked child and wait, calling ``on_tick`` meanwhile.
+
+    A child that raises, dies or outlives ``deadline_s`` gives an Outcome with an error; NoDevice
+    is raised again here.
+    """
+    child = Child(work, deadline_s)
+    try:
+        while (outcome := child.poll()) is None:
+            on_tick()
+            time.sleep(POLL_S)
+    finally:
+        child.stop()
+    return _with_device(outcome)
+
+
+def run_children(
+    works: Sequence[Work],
+    deadline_s: float,
+    width: int,
+    report: Callable[[int, Outcome], object] = _no_report,
+    again: Callable[[int, Outcome], bool] = _never_again,
+) -> list[Outcome]:
+    """As run_child for each of ``works``, up to ``width`` side by side; outcomes in their order.
+
+    ``report`` is called with number and outcome in that order too, each as soon as it and all
+    before it are known. ``deadline_s`` counts for each child from its own start.
+
+    Where a child had others beside it and ``again`` says that its outcome is owed to them, it is
+    run once more with none, and the outcome is that of the second run. From then on the children
+    run one by one: the next would be in each other's way as well. However this ends, and NoDevice
+    from one child ends it, no child is left.
+    """
+    waiting = list(range(len(works)))
+    running: dict[int, Child] = {}
+    beside: set[int] = set()
+    outcomes: dict[int, Outcome] = {}
+    reported = 0
+    try:
+        while reported < len(works):
+            while waiting and len(running) < width:
+                number = waiting.pop(0)
+                running[number] = Child(works[number], deadline_s)
+                if len(running) > 1:
+                    beside.update(running)
+            for number, outcome in _ended(running):
+                if number in beside and again(number, outcome):
+                    beside.remove(number)
+                    bisect.insort(waiting, number)
+                    width = 1
+                else:
+                    outcomes[number] = _with_device(outcome)
+            while reported in outcomes:
+                report(reported, outcomes[reported])
+                reported += 1
+            if running:
+                time.sleep(POLL_S)
+    finally:
+        # All are told to end before the first is waited for: one may take long to let go of a GPU.
+        for child in running.values():
+            child.kill()
+        for child in running.values():
+            child.stop()
+    return [outcomes[number] for number in range(len(works))]
+
+
+def _ended(running: dict[int, Child]) -> list[tuple[int, Outcome]]:
+    """Take the children that have ended out of ``running``."""
+    polled = [(number, child.poll()) for number, child in running.items()]
+    ended = [(number, outcome) for number, outcome in polled if outcome is not None]
+    for number, _ in ended:
+        del running[number]
+    return ended
+
+
+def _with_device(outcome: Outcome) -> Outcome:
+    """The same outcome. Raises NoDevice if the child had no GPU."""
+    if outcome.no_device:
+        raise NoDevice(outcome.error)
+    return outcome
+
+
+def _outcome(payload: bytes, note: str, seconds: float) -> Outcome:
+    if not payload:
+        return Outcome(None, "ended without a result", note, seconds)
+    document: Json = json.loads(payload)
+    lost = document["kind"] == "no_device"
+    return Outcome(document["value"], document["error"], note, seconds, lost)
+
+
+def _child(work: Work, result: IO[bytes], board: Any, mask: set[int | signal.Signals]) -> NoReturn:
+    """Everything the child does; it never returns into the parent's stack."""
+    try:
+        # Interrupted by itself it ends at once; interrupted with its parent, the parent says why.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        # Should the parent be killed, the GPU must not go on working for nobody.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        result.write(json.dumps(_result_of(work, board), allow_nan=False).encode())
+        result.flush()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def _result_of(work: Work, board: Any) -> Json:
+    """What ``work`` came to, as the parent reads it."""
+
+    def note(text: str) -> None:
+        data = text.encode()[:NOTE_BYTES]
+        board[:] = data.ljust(NOTE_BYTES, b"\0")
+
+    try:
+        return {"kind": "value", "value": work(note), "error": None}
+    except NoDevice as error:
+        return {"kind": "no_device", "value": None, "error": str(error)}
+    except BaseException as error:
+        traceback.print_exc()
+        return {"kind": "error", "value": None, "error": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,223 @@
+"""One measurement at a time on a GPU: a lock per UUID, and NVML's word that nobody else is there.
+
+The lock keeps Assay's own jobs apart, whatever user or container they run as, as long as they see
+one lock directory. The look at NVML is for everybody else's jobs.
+"""
+
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import NoDevice
+from assay.shared.job import Json
+
+LOCK_DIRECTORY_VARIABLE = "ASSAY_LOCK_DIR"
+"""Names the directory of locks; a container is told where its host's is bound."""
+LOCK_DIRECTORY = Path("/tmp")  # noqa: S108 - TMPDIR differs between jobs, and a lock must not
+SHARED_VARIABLE = "ASSAY_SHARED_GPU"
+"""Set to "allow", a GPU that others use is measured all the same, and the record says so."""
+LOCK_WAIT_S = 1800.0
+LOCK_POLL_S = 0.2
+SETTLE_S = 10.0
+"""A process that just ended may be listed, and hold its memory, for some seconds."""
+SETTLE_POLL_S = 0.5
+MEMORY_LIMIT_BYTES = 4 * 2**30
+"""In use with no context of ours: a driver's own share is below 1 GiB, a job's well above this."""
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def lock_path(uuid: str) -> Path:
+    """Where the lock of a GPU lies."""
+    directory = Path(os.environ.get(LOCK_DIRECTORY_VARIABLE) or LOCK_DIRECTORY)
+    return directory / f"assay-gpu-{uuid}.lock"
+
+
+def _open_lock(path: Path) -> int:
+    """A descriptor to lock; read-only, for the file may be another user's. Raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    for _ in range(3):
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            # Never O_CREAT on an existing file: a sticky directory forbids that to other users.
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+    return os.open(path, flags)
+
+
+@dataclass(frozen=True)
+class Lock:
+    """What became of the lock."""
+
+    path: str | None
+    """None where no lock could be made; ``detail`` says why."""
+    waited_s: float
+    detail: str
+
+
+@contextlib.contextmanager
+def hold_gpu(
+    uuid: str, wait_s: float = LOCK_WAIT_S, say: Callable[[str], None] = _say
+) -> Iterator[Lock]:
+    """Hold the lock of a GPU, waiting for it with one sentence. Raises NoDevice after ``wait_s``.
+
+    A directory that takes no lock file is no reason not to measure: the Lock says so. Children
+    inherit the descriptor, so the lock outlives a parent that is killed until they are gone too.
+    """
+    path = lock_path(uuid)
+    try:
+        handle = _open_lock(path)
+    except OSError as error:
+        yield Lock(None, 0.0, f"no lock at {path.name}: {error.strerror}")
+        return
+    try:
+        yield Lock(str(path), _acquire(handle, uuid, wait_s, say), "")
+    finally:
+        os.close(handle)
+
+
+def _acquire(handle: int, uuid: str, wait_s: float, say: Callable[[str], None]) -> float:
+    """Wait for the lock; returns the seconds it took."""
+    began, told = time.monotonic(), False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return time.monotonic() - began
+        except BlockingIOError:
+            if time.monotonic() - began > wait_s:
+                raise NoDevice(
+                    f"{uuid} has been measured on by another Assay job for {wait_s:.0f} s: "
+                    "wait for it to end, or name another GPU with CUDA_VISIBLE_DEVICES"
+                ) from None
+            if not told:
+                say(f"waiting: another Assay job is measuring on {uuid}")
+                told = True
+            time.sleep(LOCK_POLL_S)
+        except OSError as error:  # a file system without locks
+            say(f"no lock on {uuid}: {error.strerror}; measuring without one")
+            return 0.0
+
+
+@dataclass(frozen=True)
+class Use:
+    """Who uses a GPU, as far as NVML tells; None where it does not."""
+
+    processes: int | None
+    memory_bytes: int | None
+
+    def foreign(self) -> str | None:
+        """What shows that somebody else uses the GPU, or None. Valid while we have no context."""
+        if self.processes:
+            word = "process" if self.processes == 1 else "processes"
+            return f"{self.processes} other {word}"
+        if self.memory_bytes is not None and self.memory_bytes > MEMORY_LIMIT_BYTES:
+            return f"{self.memory_bytes / 2**30:.1f} GiB of its memory in use by others"
+        return None
+
+
+def count_processes(nvml: Any, handle: Any) -> int | None:
+    """Compute processes on a GPU, or None where NVML refuses to say.
+
+    In a container the process ids are another namespace's or missing, so only their number counts.
+    """
+    try:
+        return len(nvml.nvmlDeviceGetComputeRunningProcesses(handle))
+    except (nvml.NVMLError, AttributeError, TypeError):
+        return None
+
+
+def _memory_in_use(nvml: Any, handle: Any) -> int | None:
+    """Bytes in use beyond what the driver reserves, or None where these bindings cannot tell."""
+    try:
+        return int(nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2).used)
+    except (nvml.NVMLError, AttributeError, TypeError):
+        return None
+
+
+def read_use(nvml: Any, uuid: str) -> Use:
+    """Who uses a GPU now."""
+    try:
+        handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
+    except nvml.NVMLError:
+        return Use(None, None)
+    return Use(count_processes(nvml, handle), _memory_in_use(nvml, handle))
+
+
+def require_alone(
+    nvml: Any,
+    choice: Choice,
+    settle_s: float = SETTLE_S,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Use, str]:
+    """Wait until nobody else uses the GPU; the Use, and a remark where sharing was allowed.
+
+    Call it while this job has no CUDA context. Raises NoDevice with one sentence.
+    """
+    waited = 0.0
+    while True:
+        use = read_use(nvml, choice.uuid)
+        others = use.foreign()
+        if others is None:
+            return use, ""
+        if waited >= settle_s:
+            break
+        sleep(SETTLE_POLL_S)
+        waited += SETTLE_POLL_S
+    if os.environ.get(SHARED_VARIABLE) == "allow":
+        return use, f"measured although the GPU was shared: {others}"
+    raise NoDevice(
+        f"{choice.product} ({choice.uuid}) is in use: {others}; "
+        f"end them, or set {SHARED_VARIABLE}=allow to measure a shared GPU"
+    )
+
+
+class Watch:
+    """Looks now and then whether a second compute process has joined ours."""
+
+    def __init__(
+        self, nvml: Any, uuid: str, interval_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._nvml, self._interval, self._clock = nvml, interval_s, clock
+        self._handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
+        self._due = clock()
+        self.shared_at: list[float] = []
+        """Monotonic times at which more than one compute process was seen."""
+
+    def poll(self) -> None:
+        """Look, if it is time to."""
+        now = self._clock()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        count = count_processes(self._nvml, self._handle)
+        if count is not None and count > 1:
+            self.shared_at.append(now)
+
+    def void_reason(self, started: float, ended: float) -> str | None:
+        """Why work between two times does not count, or None; one interval of slack either side."""
+        slack = self._interval
+        if any(started - slack <= at <= ended + slack for at in self.shared_at):
+            return "another process used the GPU"
+        return None
+
+
+def exclusivity_record(lock: Lock, use: Use, remark: str) -> Json:
+    """The Exclusivity record."""
+    return {
+        "lock": lock.path,
+        "waited_s": round(lock.waited_s, 3),
+        "other_processes": use.processes,
+        "memory_in_use_bytes": use.memory_bytes,
+        "remark": "; ".join(part for part in (lock.detail, remark) if part),
+    }

@@ -1,0 +1,15 @@
+"""What the worker says while it works."""
+
+import sys
+from datetime import UTC, datetime
+
+
+def utc_now() -> str:
+    """The time, UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def progress(step: int, steps: int, text: str) -> None:
+    """One line on stderr: which step of how many, and what it is."""
+    sys.stderr.write(f"[{step}/{steps}] {text}\n")
+    sys.stderr.flush()

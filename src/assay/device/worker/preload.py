@@ -1,0 +1,118 @@
+"""Slow imports, made once in the parent, so that fresh processes start with them.
+
+Nothing here may initialise CUDA: a child forked afterwards could not use it. Should an import do so
+all the same, the job starts again without that import.
+"""
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from assay.shared.job import Comparison
+
+SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
+"""Modules that are left to the children, comma-separated."""
+CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
+"""A folder for compiled Triton and Inductor kernels that outlives the job."""
+
+_COMPILER = (
+    "triton",
+    "triton.language",
+    "torch._dynamo",
+    "torch._inductor.compile_fx",
+    "torch._inductor.lowering",
+    "torch.nn.attention.flex_attention",
+)
+MODULES: dict[str, tuple[str, ...]] = {
+    # torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out.
+    "torch_bsr": ("triton", "triton.language", "torch._dynamo", "torch._inductor.config"),
+    "flex_attention": _COMPILER,
+}
+"""Variant.entry to what it imports when it is prepared and first launched."""
+
+
+def share_compiled_kernels(folder: Path) -> None:
+    """Have every process of a job find what an earlier one compiled.
+
+    The folder is the job's own unless the caller names one: a stale cache of another run must not
+    decide what is measured. Call it before PyTorch is imported.
+    """
+    root = Path(os.environ.get(CACHE_VARIABLE) or folder)
+    for variable, name in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
+        os.environ.setdefault(variable, str(root / name))
+
+
+def modules_for(comparison: Comparison) -> list[str]:
+    """What the arms of a comparison will import, in order, each once."""
+    skipped = set(filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")))
+    names: dict[str, None] = {}
+    for arm in comparison.arms:
+        if arm.variant.kind == "library":
+            names.update(dict.fromkeys(MODULES.get(arm.variant.entry or "", ())))
+    return [name for name in names if name not in skipped]
+
+
+def preload(modules: Iterable[str]) -> str | None:
+    """Import modules; returns the one that touched CUDA, or None.
+
+    A failed import is no matter here: the arm that needs it will say so.
+    """
+    before = signs_of_cuda()
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            sys.stderr.write(f"{name} is not preloaded: {type(error).__name__}: {error}\n")
+        if signs_of_cuda() - before:
+            return name
+    return None
+
+
+def signs_of_cuda() -> set[str]:
+    """What shows that this process has initialised CUDA, or that a child would find it has."""
+    torch = sys.modules.get("torch")
+    signs = {
+        "initialised": torch is not None and torch.cuda.is_initialized(),
+        "uvm": _holds_uvm(),
+        "fork": _child_is_in_bad_fork(),
+    }
+    return {name for name, shown in signs.items() if shown}
+
+
+def _holds_uvm() -> bool:
+    """The CUDA driver opens this device; NVML, which we do use here, does not."""
+    links = []
+    for entry in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names, and one of them is gone
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(f"/proc/self/fd/{entry}"))  # noqa: PTH115
+    return "/dev/nvidia-uvm" in links
+
+
+def _child_is_in_bad_fork() -> bool:
+    """What PyTorch tells a forked child about its parent."""
+    torch = sys.modules.get("torch")
+    check = getattr(getattr(torch, "_C", None), "_cuda_isInBadFork", None)
+    if check is None:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 1 if check() else 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
+
+
+def start_again_without(modules: list[str], arguments: list[str]) -> None:
+    """Replace this process by one that leaves ``modules`` to its children; does not return."""
+    skipped = [*filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")), *modules]
+    os.environ[SKIP_VARIABLE] = ",".join(skipped)
+    sys.stderr.write(
+        f"importing {', '.join(modules)} touches CUDA: each process imports it by itself\n"
+    )
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "assay.device", *arguments])  # noqa: S606

@@ -1,0 +1,57 @@
+"""Everything that is known of a run, by what it is evidence of. Pure."""
+
+from dataclasses import dataclass, field
+
+from assay.records.builds import BuildRecord
+from assay.records.images import ImageRecord
+from assay.records.measurements import (
+    BenchmarkRecord,
+    CheatsRecord,
+    CorrectnessRecord,
+    Inspection,
+    ProfileRecord,
+    ProgramRecord,
+    StopwatchRecord,
+)
+from assay.records.operators import OperatorsRecord
+from assay.records.plan import Plan
+from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
+from assay.records.timings import TimingsRecord
+
+BuildKey = tuple[str, str]
+"""(variant, program or probe id, arch)."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything the judge may look at."""
+
+    plan: Plan
+    builds: dict[BuildKey, BuildRecord]
+    platforms: dict[str, PlatformRecord]
+    correctness: dict[tuple[str, str], CorrectnessRecord]
+    benchmarks: dict[tuple[str, str], BenchmarkRecord]
+    programs: dict[tuple[str, str], ProgramRecord]
+    profiles: dict[tuple[str, str, str], ProfileRecord]
+    inspections: dict[str, Inspection]
+    toolchain_images: dict[str, ImageRecord] = field(default_factory=dict)
+    """By target; empty where the host compiled."""
+    runner_images: dict[str, ImageRecord] = field(default_factory=dict)
+    """By target; empty where the host measured."""
+    operators: dict[str, OperatorsRecord] = field(default_factory=dict)
+    """By target. Told, never judged."""
+    stopwatches: dict[tuple[str, str], StopwatchRecord] = field(default_factory=dict)
+    """By target and comparison: other stopwatches on the same binaries. Never a judged time."""
+    cheats: dict[str, CheatsRecord] = field(default_factory=dict)
+    """By target: whether what guards the figures catches kernels that cheat."""
+    sanitizers: dict[str, SanitizerRecord] = field(default_factory=dict)
+    """By target."""
+    timings: TimingsRecord | None = None
+    """How long the steps took; None where nobody kept it. Told, never judged."""
+
+
+def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
+    """SHA-256 of what was compiled of a variant or program; empty where nothing was."""
+    build = evidence.builds.get((artifact, arch))
+    return {build.artifact.sha256} if build is not None and build.artifact is not None else set()

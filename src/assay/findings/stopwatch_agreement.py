@@ -1,0 +1,191 @@
+"""Whether three stopwatches agree on one arm: this project's events, NVBench, Nsight Compute. Pure.
+
+Disagreement is told, never averaged away, and no time of another stopwatch is ever judged. Where
+the SM clocks are known, cycles are held against each other too: they tell a stopwatch that is wrong
+from a GPU that ran at another clock.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.evidence.model import Evidence
+from assay.evidence.nsight_csv import CLOCK, DURATION, HZ
+from assay.findings.block_quality import conduct_of
+from assay.records.measurements import BenchmarkRecord, ProfileRecord, StopwatchArm
+from assay.statistics import summaries as stats
+
+TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
+"""Milliseconds of each unit that Nsight Compute has given a duration in."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one stopwatch says of an arm; None where it says nothing."""
+
+    ms: float | None
+    mhz: float | None = None
+    """Mean SM clock of what was timed."""
+
+    @property
+    def cycles(self) -> float | None:
+        """SM cycles; None where the time or the clock is not known."""
+        return None if self.ms is None or self.mhz is None else self.ms * self.mhz * 1e3
+
+
+@dataclass(frozen=True)
+class Off:
+    """How far a reading is from a reference: the ratio less 1; None where one is missing."""
+
+    time: float | None
+    cycles: float | None
+
+    def in_time(self, limit: float) -> bool:
+        """Whether the times differ by more than ``limit``."""
+        return _far(self.time, limit)
+
+    def in_cycles(self, limit: float) -> bool:
+        """Whether another clock leaves more than ``limit`` unexplained.
+
+        So too where the times differ and a clock is not known: nothing explains that.
+        """
+        return self.in_time(limit) if self.cycles is None else _far(self.cycles, limit)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How NVBench and Nsight Compute stand to one reference."""
+
+    nvbench: Off
+    nsight: Off
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is anything to hold against the reference."""
+        return any(off.time is not None for off in (self.nvbench, self.nsight))
+
+    def in_time(self, limit: float) -> bool:
+        """Whether one of them differs in time by more than ``limit``, a fraction."""
+        return self.nvbench.in_time(limit) or self.nsight.in_time(limit)
+
+    def in_cycles(self, limit: float) -> bool:
+        """Whether one of them differs in cycles too, or may."""
+        return self.nvbench.in_cycles(limit) or self.nsight.in_cycles(limit)
+
+    def by_clock(self, limit: float) -> bool:
+        """Whether they differ in time and agree in cycles: the clock was another."""
+        return self.in_time(limit) and not self.in_cycles(limit)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One arm by every stopwatch."""
+
+    target: str
+    comparison: str
+    arm: str
+    judged: Reading
+    """Medians of the benchmark's samples and turns: what verdicts rest on."""
+    events: Reading
+    """Our event times in NVBench's process, seconds before it."""
+    nvbench: Reading
+    nvbench_status: str
+    """collected, or why not."""
+    detail: str
+    nsight: Reading
+    """Of the longest kernel of a launch, at whatever clock one lone launch runs."""
+
+    @property
+    def from_judged(self) -> Standing:
+        """How the others stand to what verdicts rest on."""
+        return Standing(_off(self.nvbench, self.judged), _off(self.nsight, self.judged))
+
+    @property
+    def from_events(self) -> Standing:
+        """How the others stand to our events in NVBench's process, seconds before it."""
+        return Standing(_off(self.nvbench, self.events), _off(self.nsight, self.events))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which of the timed arms have a second stopwatch."""
+
+    timed: int
+    held: int
+    """Those of them whose judged time is held against another stopwatch's."""
+    without: tuple[tuple[str, str], ...]
+    """(target, comparison) of which no arm has one."""
+
+
+def _far(off: float | None, limit: float) -> bool:
+    return off is not None and abs(off) > limit
+
+
+def _off(reading: Reading, reference: Reading) -> Off:
+    return Off(_ratio(reading.ms, reference.ms), _ratio(reading.cycles, reference.cycles))
+
+
+def _ratio(value: float | None, reference: float | None) -> float | None:
+    return value / reference - 1 if value is not None and reference else None
+
+
+def agreements(evidence: Evidence) -> Iterator[Agreement]:
+    """Every arm of every stopwatch record, in the order of the evidence."""
+    for (target, comparison), record in evidence.stopwatches.items():
+        benchmark = evidence.benchmarks.get((target, comparison))
+        for arm in record.arms:
+            profile = evidence.profiles.get((target, comparison, arm.arm))
+            yield _agreement(target, comparison, arm, benchmark, profile)
+
+
+def coverage(evidence: Evidence, found: Iterable[Agreement]) -> Coverage:
+    """How many of the timed arms ``found`` holds against another stopwatch."""
+    held = {(one.target, one.comparison, one.arm) for one in found if one.from_judged.compared}
+    timed = {
+        (target, comparison, facts.arm)
+        for (target, comparison), record in evidence.benchmarks.items()
+        for process in record.processes
+        for facts in process.arms
+    }
+    covered = {(target, comparison) for target, comparison, _ in held}
+    return Coverage(
+        timed=len(timed),
+        held=len(held & timed),
+        without=tuple(key for key in evidence.benchmarks if key not in covered),
+    )
+
+
+def _agreement(
+    target: str,
+    comparison: str,
+    arm: StopwatchArm,
+    benchmark: BenchmarkRecord | None,
+    profile: ProfileRecord | None,
+) -> Agreement:
+    clock = conduct_of(benchmark).clocks.get(arm.arm) if benchmark else None
+    return Agreement(
+        target=target,
+        comparison=comparison,
+        arm=arm.arm,
+        judged=Reading(
+            stats.median_ms(benchmark, arm.arm) if benchmark else None,
+            clock.median_mhz if clock else None,
+        ),
+        events=Reading(arm.events_median_ms, arm.events_clock_mhz),
+        nvbench=Reading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
+        nvbench_status=arm.status,
+        detail=arm.detail,
+        nsight=Reading(nsight_ms(profile), nsight_clock_mhz(profile)) if profile else Reading(None),
+    )
+
+
+def nsight_ms(profile: ProfileRecord) -> float | None:
+    """Nsight Compute's duration in ms; None where it has none, or in a unit not known here."""
+    factor = TO_MS.get(profile.units.get(DURATION, ""))
+    value = profile.metrics.get(DURATION)
+    return value * factor if value is not None and factor is not None else None
+
+
+def nsight_clock_mhz(profile: ProfileRecord) -> float | None:
+    """SM clock in MHz while Nsight Compute counted; None where it has none, or not in Hz."""
+    value = profile.metrics.get(CLOCK)
+    return value / 1e6 if value is not None and profile.units.get(CLOCK) in HZ else None

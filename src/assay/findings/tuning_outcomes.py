@@ -1,0 +1,259 @@
+"""Whether a chosen configuration is the fastest of its sweep, and by how much. Pure.
+
+The sweep is a comparison like any other: its arms pass the judge's gates, and ratios are paired
+within blocks. A choice holds when no rival is faster beyond the margin that
+``config/judging.yaml`` declares for ratios.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.judging.benchmark import measure_term
+from assay.judging.case import Case, Failure, Measured, show, show_percent
+from assay.records.claims import Metric, Term
+from assay.records.tuning import Choice
+from assay.records.workloads import Arm
+from assay.statistics.summaries import MIN_PROCESSES, Summary
+
+
+class Standing(StrEnum):
+    """How a choice stands to its sweep."""
+
+    CONFIRMED = "confirmed"
+    ANOTHER_IS_FASTER = "another_is_faster"
+    CANNOT_TELL = "cannot_tell"
+    NOT_MEASURED = "not_measured"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a sweep says of one choice."""
+
+    choice: Choice
+    standing: Standing
+    rival: str | None
+    """Arm that the choice is held against: the rival that the standing rests on."""
+    rival_variant: str | None
+    ratio: Summary | None
+    """Speed of the chosen configuration over the rival's; above 1 the chosen one is faster."""
+    sentence: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One configuration of a sweep as it was measured."""
+
+    arm: str
+    settings: str
+    """Compile-time constants: of the first kernel those that the sweep varies, of any other those
+    that differ from the first; a library's name."""
+    rate: Summary
+    """TFLOP/s of stored blocks."""
+    chosen: bool
+    kernel: bool
+    """False for a library that runs beside the sweep."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One comparison that choices rest on, on one target."""
+
+    target: str
+    comparison: str
+    title: str
+    rows: tuple[SweepRow, ...]
+
+
+def outcomes(catalog: Catalog, evidence: Evidence) -> tuple[Outcome, ...]:
+    """What the evidence says of every choice whose sweep it holds, in the catalog's order."""
+    case = Case(catalog, evidence)
+    return tuple(
+        _outcome(case, choice)
+        for choice in catalog.tuning.choices
+        if (choice.target, choice.evidence.comparison) in evidence.benchmarks
+    )
+
+
+def sweeps(catalog: Catalog, evidence: Evidence) -> tuple[Sweep, ...]:
+    """Every comparison that some choice rests on, on every target that the evidence has it of."""
+    case = Case(catalog, evidence)
+    named = {choice.evidence.comparison for choice in catalog.tuning.choices}
+    found = (
+        Sweep(target, name, catalog.comparisons[name].title, tuple(_rows(case, target, name)))
+        for target, name in evidence.benchmarks
+        if name in named
+    )
+    return tuple(sweep for sweep in found if sweep.rows)
+
+
+def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
+    """Arms with a rate that passed the gates."""
+    chosen = {
+        choice.evidence.arm
+        for choice in case.catalog.tuning.of(target)
+        if choice.evidence.comparison == comparison
+    }
+    arms = case.catalog.comparisons[comparison].arms
+    told = _told({arm.id: case.catalog.variants[arm.variant].defines for arm in arms})
+    for arm in arms:
+        term = Term(comparison=comparison, arm=arm.id)
+        measured = measure_term(case, target, Metric.RATE, term, None)
+        if isinstance(measured, Measured) and measured.broken is None:
+            variant = case.catalog.variants[arm.variant]
+            yield SweepRow(
+                arm=arm.id,
+                settings=told[arm.id] or variant.title,
+                rate=measured.summary,
+                chosen=arm.id in chosen,
+                kernel=variant.kind == "kernel",
+            )
+
+
+def _told(defines: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    """What to say of each arm's constants, by arm; libraries have none."""
+    kernels = {arm: own for arm, own in defines.items() if own}
+    first = next(iter(kernels), "")
+    told = dict.fromkeys(defines, "")
+    varied: set[str] = set()
+    for arm, own in kernels.items():
+        base = kernels[first]
+        names = {name for name in {**base, **own} if base.get(name) != own.get(name)}
+        varied |= names
+        without = [f"without {name}" for name in base if name not in own]
+        told[arm] = ", ".join(filter(None, (settings(_only(own, names)), *without)))
+    if kernels:
+        told[first] = settings(_only(kernels[first], varied))
+    return told
+
+
+def _only(defines: Mapping[str, int], names: Set[str]) -> dict[str, int]:
+    return {name: value for name, value in defines.items() if name in names}
+
+
+def settings(defines: Mapping[str, int]) -> str:
+    """Compile-time constants on one line: ``TILE_N 256, STAGES 4``."""
+    return ", ".join(f"{name} {value}" for name, value in defines.items())
+
+
+def _outcome(case: Case, choice: Choice) -> Outcome:
+    target, name = choice.target, choice.evidence.comparison
+    own = measure_term(
+        case, target, Metric.TIME, Term(comparison=name, arm=choice.evidence.arm), None
+    )
+    if isinstance(own, Failure):
+        return _unmeasured(choice, own.explanation, own.evidence)
+    if own.broken is not None:
+        return _unmeasured(choice, f"{own.broken}.", own.evidence)
+    ratios: dict[str, Measured] = {}
+    lacking: list[str] = []
+    rivals = {arm.id: arm.variant for arm in _rivals(case, choice)}
+    for rival in rivals:
+        term = Term(comparison=name, arm=choice.evidence.arm, over=rival)
+        found = measure_term(case, target, Metric.TIME_RATIO, term, None)
+        if isinstance(found, Measured) and found.broken is None:
+            ratios[rival] = found
+        else:
+            lacking.append(rival)
+    if not ratios:
+        return _unmeasured(choice, "No rival of it has a result.", own.evidence)
+    margin = case.catalog.judging.ratio_margin
+    summaries = {rival: measured.summary for rival, measured in ratios.items()}
+    objection = _objection(own, margin)
+    standing, rival = decide(summaries, margin)
+    untimed = [arm for arm in lacking if _is_right(case, target, name, arm)]
+    if objection is None and standing is Standing.CONFIRMED and untimed:
+        objection = f"{', '.join(untimed)} gave the right output and has no usable time"
+    if objection is not None:
+        standing = Standing.CANNOT_TELL
+    told = [_sentence(standing, rivals[rival], summaries[rival], margin, objection)]
+    if lacking:
+        told.append(f"Without a result: {', '.join(lacking)}.")
+    return Outcome(
+        choice=choice,
+        standing=standing,
+        rival=rival,
+        rival_variant=rivals[rival],
+        ratio=summaries[rival],
+        sentence=" ".join(told),
+        evidence=own.evidence,
+    )
+
+
+def _unmeasured(choice: Choice, why: str, evidence: tuple[str, ...]) -> Outcome:
+    return Outcome(choice, Standing.NOT_MEASURED, None, None, None, why, evidence)
+
+
+def _rivals(case: Case, choice: Choice) -> Iterator[Arm]:
+    """Other kernels that ran the same problem and could have been chosen."""
+    arch = case.catalog.targets[choice.target].arch
+    arms = {arm.id: arm for arm in case.catalog.comparisons[choice.evidence.comparison].arms}
+    own = arms[choice.evidence.arm]
+    for arm in arms.values():
+        same = arm.workload == own.workload and arm.variant != own.variant
+        if same and arch in case.catalog.variants[arm.variant].archs:
+            yield arm
+
+
+def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:
+    """Whether an arm passed the gate, so that only its time is missing: it may be the fastest."""
+    gate = case.evidence.correctness.get((target, comparison))
+    return gate is not None and any(a.arm == arm and a.status == "correct" for a in gate.arms)
+
+
+def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[Standing, str]:
+    """The standing, and the rival it rests on; ``ratios``: speed of the chosen over each rival's.
+
+    Another is faster when the whole interval of some ratio lies below 1 / (1 + margin); the choice
+    is confirmed when no interval reaches below that; else nobody can tell. Confirmation asks every
+    interval, so more rivals make it no easier. ``ratios`` must not be empty.
+    """
+    edge = -math.log1p(margin)
+    beaten = {rival: ratio for rival, ratio in ratios.items() if ratio.high < edge}
+    if beaten:
+        return Standing.ANOTHER_IS_FASTER, min(beaten, key=lambda rival: beaten[rival].estimate)
+    closest = min(ratios, key=lambda rival: ratios[rival].low)
+    if ratios[closest].low < edge:
+        return Standing.CANNOT_TELL, closest
+    return Standing.CONFIRMED, min(ratios, key=lambda rival: ratios[rival].estimate)
+
+
+def _objection(own: Measured, margin: float) -> str | None:
+    """What keeps any ratio of this sweep from deciding, or None."""
+    floor = own.noise_floor
+    if own.summary.processes < MIN_PROCESSES:
+        return f"only {own.summary.processes} processes have usable samples"
+    if floor is None:
+        return "the A/A control has no usable samples, so the noise of the sweep is unknown"
+    if floor > margin:
+        return (
+            f"the same binary against itself differs by up to {show_percent(floor)}, more than the "
+            f"margin of {show_percent(margin)}"
+        )
+    return None
+
+
+def _sentence(
+    standing: Standing, rival: str, ratio: Summary, margin: float, objection: str | None
+) -> str:
+    """The standing in words, with the ratio that it rests on."""
+    low, high = ratio.interval()
+    figure = f"{show(ratio.value())} times as fast as {rival} [{show(low)}, {show(high)}]"
+    if objection is not None:
+        return f"Cannot tell: {objection}. The chosen configuration is {figure}."
+    if standing is Standing.CONFIRMED:
+        return (
+            f"Confirmed: no rival is faster by more than {show_percent(margin)}; the chosen "
+            f"configuration is {figure}, the fastest of them."
+        )
+    if standing is Standing.ANOTHER_IS_FASTER:
+        gain = show_percent(math.expm1(-ratio.estimate))
+        return f"{rival} is faster by {gain}: the chosen configuration is {figure}."
+    return (
+        f"Cannot tell: the chosen configuration is {figure}, and the interval reaches beyond the "
+        f"margin of {show_percent(margin)}."
+    )

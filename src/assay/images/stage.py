@@ -1,0 +1,85 @@
+"""The image stage: the images of a run, built or found, and loaded where they will run."""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.images.definition import define
+from assay.images.host_import import import_host
+from assay.images.make import ARCHIVE, SBOM
+from assay.images.obtain import cache_folder, folder_of, obtain, prebuilt_folder
+from assay.records.images import ImageRecord, Role, RuntimeName
+from assay.records.targets import Target
+from assay.runtimes.apptainer import make_sif
+from assay.runtimes.connection import connect
+from assay.shared.files import sha256_file
+
+
+def make_image(
+    root: Path,
+    runtime: RuntimeName,
+    role: Role,
+    target: Target,
+    *,
+    prebuilt: Path | None = None,
+    host_python: str | None = None,
+) -> tuple[ImageRecord, bytes]:
+    """The record of an image that ``runtime`` can start now, and its bill of materials.
+
+    ``prebuilt`` is a bundle that may hold it. With ``host_python`` it is made of this machine's own
+    files, and that is the Python there which has PyTorch.
+
+    Raises MissingEnvironment (no engine, no mirror, no space), CheckFailed (a file or a tag that
+    is not what it was), BadInput (an image of the host asked of a runtime that holds none).
+    """
+    client = None if runtime == "apptainer" else connect(runtime)
+    if host_python is not None:
+        if client is None:
+            raise BadInput("--host-image needs docker or podman, which hold the image")
+        record = import_host(root, target, client, runtime, python=host_python)
+    else:
+        record = obtain(root, target, role, client, runtime, prebuilt=prebuilt)
+    folder = folder_of(root, record, prebuilt)
+    if runtime == "apptainer":
+        sif = sif_path(root, record)
+        digest = sha256_file(sif) if sif.is_file() else make_sif(folder / ARCHIVE, sif)
+        record = record.model_copy(update={"sif_sha256": digest})
+    return record, (folder / SBOM).read_bytes()
+
+
+def sif_path(root: Path, record: ImageRecord) -> Path:
+    """Where Apptainer's form of an image lies."""
+    return cache_folder(root, record.definition).with_suffix(".sif")
+
+
+def objection(
+    root: Path,
+    targets: Iterable[Target],
+    prebuilt: Path | None,
+    runtime: RuntimeName,
+    *,
+    host_image: bool,
+) -> str | None:
+    """Why ``auto`` does not take a runtime that works: its images cannot be had here."""
+    if runtime == "host":
+        return None
+    if prebuilt is not None:
+        return None if host_image or _carried(prebuilt) else f"{prebuilt} holds no images for it"
+    for target in targets:
+        definition = define(root, target, "toolchain")
+        if (cache_folder(root, definition.digest) / ARCHIVE).is_file():
+            continue
+        if runtime == "apptainer":
+            return "it runs images that Docker or Podman made, and none was made here"
+        if definition.inputs.base.registry is None and shutil.which("mmdebstrap") is None:
+            return (
+                "there is no mmdebstrap to make its base image with (apt-get install mmdebstrap), "
+                "and containers/images.yaml names no base in a registry"
+            )
+    return None
+
+
+def _carried(prebuilt: Path) -> bool:
+    folder = prebuilt_folder(prebuilt, "*", "runner")
+    return any(prebuilt.glob(f"{folder.relative_to(prebuilt)}/{ARCHIVE}"))

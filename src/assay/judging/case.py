@@ -1,0 +1,278 @@
+"""What every part of the judge shares: the case, measured quantities, failures, verdicts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import platform_path
+from assay.records.claims import NotRun, Relation, Unit
+from assay.records.plan import Answer, Provision
+from assay.records.verdicts import MeasuredOn, Nearest, Status, Verdict
+from assay.statistics import summaries as stats
+from assay.statistics.summaries import Summary
+
+Artifact = Literal["original", "reimplemented", "arithmetic", "inspection"]
+
+UNIT_TEXT: dict[Unit, str] = {
+    Unit.TFLOP_PER_S: "TFLOP/s",
+    Unit.GFLOP_PER_S: "GFLOP/s",
+    Unit.GB_PER_S: "GB/s",
+    Unit.TB_PER_S: "TB/s",
+    Unit.MS: "ms",
+    Unit.US: "us",
+    Unit.RATIO: "x",
+    Unit.PERCENT: "%",
+}
+
+_SCALE: dict[Unit, tuple[Unit, float]] = {
+    Unit.TFLOP_PER_S: (Unit.TFLOP_PER_S, 1.0),
+    Unit.GFLOP_PER_S: (Unit.TFLOP_PER_S, 1e-3),
+    Unit.GB_PER_S: (Unit.GB_PER_S, 1.0),
+    Unit.TB_PER_S: (Unit.GB_PER_S, 1e3),
+    Unit.MS: (Unit.MS, 1.0),
+    Unit.US: (Unit.MS, 1e-3),
+    Unit.RATIO: (Unit.RATIO, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything a judge may look at; the target is that of the answer being judged.
+
+    Many claims rest on the same samples: each arm and each pair of arms is summarised once.
+    """
+
+    catalog: Catalog
+    evidence: Evidence
+    summaries: dict[tuple[str, ...], Summary | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    medians: dict[tuple[str, ...], float | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
+        """``stats.arm_time`` of a benchmark record that is among the evidence."""
+        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
+        return self._once((target, comparison, arm), lambda: stats.arm_time(record, arm, judging))
+
+    def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
+        """``stats.median_ms`` of a benchmark record that is among the evidence."""
+        key = (target, comparison, arm)
+        summary = self.summaries.get(key)
+        if summary is not None:
+            return summary.value()
+        if key not in self.medians:
+            self.medians[key] = stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
+        return self.medians[key]
+
+    def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
+        """``stats.time_ratio`` of a benchmark record that is among the evidence."""
+        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
+        return self._once(
+            (target, comparison, arm, over), lambda: stats.time_ratio(record, arm, over, judging)
+        )
+
+    def control(self, target: str, comparison: str) -> Summary | None:
+        """The A/A control of a benchmark record that is among the evidence."""
+        arm = self.catalog.comparisons[comparison].control
+        return self.time_ratio(target, comparison, arm, stats.CONTROL)
+
+    def _once(self, key: tuple[str, ...], compute: Callable[[], Summary | None]) -> Summary | None:
+        if key not in self.summaries:
+            self.summaries[key] = compute()
+        return self.summaries[key]
+
+    def own_statement(self, claim: str) -> bool:
+        """Whether this project itself published the claim: then nothing was rebuilt."""
+        return self.catalog.sources[self.catalog.source_of[claim]].source.file is None
+
+    def provision(self, target: str) -> Provision | None:
+        """Where the measurements of a target come from."""
+        for plan in self.evidence.plan.targets:
+            if plan.target == target:
+                return plan.provision
+        return None
+
+    def measured_targets(self) -> tuple[str, ...]:
+        """Targets that the plan has measurements of, in its order."""
+        plans = self.evidence.plan.targets
+        return tuple(plan.target for plan in plans if plan.provision.kind != "none")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One quantity as measured on one target; ``summary`` is in ``unit``, a base unit."""
+
+    summary: Summary
+    unit: Unit
+    artifact: Literal["original", "reimplemented"]
+    controlled: bool
+    """True where an A/A control belongs to this kind of measurement."""
+    control: Summary | None
+    """The A/A control's ratio; of a quotient of two measurements, the noisier one."""
+    roofline_fraction: float | None
+    broken: str | None
+    """Why the measurement cannot be right, or None."""
+    limit: float | None
+    """Best value the roofline allows, in ``unit``; None for ratios."""
+    binary_sha256: str | None
+    gpu_uuid: str
+    ran: str
+    built_from: str | None
+    notes: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def noise_floor(self) -> float | None:
+        """Largest |log ratio| inside the control's interval, as a fraction."""
+        return stats.floor_of(self.control)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a quantity has no value that may be judged."""
+
+    status: Status
+    reason: str
+    explanation: str
+    evidence: tuple[str, ...] = ()
+    ran: str | None = None
+    binary_sha256: str | None = None
+    gpu_uuid: str | None = None
+    artifact: Literal["original", "reimplemented"] | None = None
+
+
+def not_run(reason: NotRun, explanation: str, evidence: tuple[str, ...] = ()) -> Failure:
+    """A failure that says nothing of the claim."""
+    return Failure(Status.NOT_RUN, reason.value, explanation, evidence)
+
+
+def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
+    """A claimed figure in a unit that rates and ratios are judged in; a gain in percent is a ratio.
+
+    Raises BadInput for a unit that is not measured as a rate, a time or a ratio.
+    """
+    if unit is Unit.PERCENT:
+        return 1 + value / 100, Unit.RATIO
+    if unit not in _SCALE:
+        raise BadInput(f"a figure in {unit.value} cannot be judged as a measured rate or ratio")
+    base, factor = _SCALE[unit]
+    return value * factor, base
+
+
+def from_base(value: float, unit: Unit) -> float:
+    """The inverse of ``to_base``: a value of the base unit in the claim's own unit."""
+    return (value - 1) * 100 if unit is Unit.PERCENT else value / _SCALE[unit][1]
+
+
+def significant(value: float, digits: int = 6) -> float:
+    """Rounded to significant digits, so that verdicts are the same bytes on every machine."""
+    return float(f"{value:.{digits}g}")
+
+
+def optional_significant(value: float | None) -> float | None:
+    """``significant`` of a value that may be absent."""
+    return None if value is None else significant(value)
+
+
+def show(value: float) -> str:
+    """A number in a sentence: four significant digits, without an exponent for common sizes."""
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:g}" if abs(rounded) < 1e5 else f"{rounded:.0f}"
+
+
+def show_percent(fraction: float) -> str:
+    """A fraction as per cent."""
+    return f"{fraction * 100:.3g} %"
+
+
+def with_unit(value: float, unit: Unit) -> str:
+    """A figure with its unit."""
+    joint = "" if unit is Unit.RATIO else " "
+    return f"{show(value)}{joint}{UNIT_TEXT.get(unit, unit.value)}"
+
+
+def reported(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Evidence paths as they stand in a report directory, without repetitions."""
+    return tuple(dict.fromkeys(f"evidence/{path}" for path in paths))
+
+
+def measured_on(case: Case, target: str) -> MeasuredOn | None:
+    """The machine that a target's figures were measured on."""
+    platform = case.evidence.platforms.get(target)
+    if platform is None:
+        return None
+    provision = case.provision(target)
+    gpu = platform.device.gpu
+    return MeasuredOn(
+        product=gpu.product,
+        uuid=gpu.uuid,
+        vbios=gpu.vbios,
+        driver=platform.device.driver,
+        power_limit_w=gpu.power_limit_w,
+        recorded_at=platform.recorded_at,
+        in_this_run=provision is not None and provision.kind == "device",
+    )
+
+
+def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Evidence paths and the platform record beside them, where there is one."""
+    return (*paths, platform_path(target)) if target in case.evidence.platforms else paths
+
+
+def verdict(  # one parameter a field that some verdict fills
+    case: Case,
+    answer: Answer,
+    status: Status,
+    explanation: str,
+    *,
+    claimed: float | str | None = None,
+    measured: float | str | None = None,
+    unit: Unit | None = None,
+    interval: tuple[float, float] | None = None,
+    artifact: Artifact | None = None,
+    reason: str | None = None,
+    relation: Relation = Relation.EQUALS,
+    margin: float | None = None,
+    noise_floor: float | None = None,
+    samples: int | None = None,
+    discarded_blocks: int | None = None,
+    roofline_fraction: float | None = None,
+    binary_sha256: str | None = None,
+    gpu_uuid: str | None = None,
+    on: MeasuredOn | None = None,
+    ran: str | None = None,
+    nearest: tuple[Nearest, ...] = (),
+    evidence: tuple[str, ...] = (),
+) -> Verdict:
+    """A verdict with rounded figures and report paths; what is not given is absent."""
+    return Verdict(
+        claim=answer.claim,
+        source=case.catalog.source_of[answer.claim],
+        target=answer.target,
+        status=status,
+        claimed=claimed,
+        measured=significant(measured) if isinstance(measured, float) else measured,
+        unit=unit.value if unit else None,
+        ci90=(significant(interval[0]), significant(interval[1])) if interval else None,
+        artifact=artifact,
+        reason=reason,
+        explanation=explanation,
+        relation=relation.value,
+        margin=margin,
+        noise_floor=optional_significant(noise_floor),
+        samples=samples,
+        discarded_blocks=discarded_blocks,
+        roofline_fraction=optional_significant(roofline_fraction),
+        binary_sha256=binary_sha256,
+        gpu_uuid=gpu_uuid,
+        measured_on=on,
+        ran=ran,
+        nearest=nearest,
+        evidence=reported(evidence),
+    )

@@ -1,0 +1,112 @@
+"""The judge: claims and records in, verdicts out. A pure function; ``verify`` runs it again.
+
+One verdict for each answer of the plan, in the plan's order. The rules are those of the design and
+measurement pages; ``assay.judging`` holds one module for each way a claim can be answered.
+"""
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import plan_path
+from assay.judging.case import Case, Failure, not_run, verdict
+from assay.judging.families import say_what_is_shared
+from assay.judging.measured import nearest
+from assay.judging.terms import judge_benchmark
+from assay.judging.verdicts import fail, judge_derived, judge_program, stated_value
+from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
+from assay.records.claims import (
+    Arithmetic,
+    Benchmark,
+    Claim,
+    Derived,
+    Inspection,
+    NotRun,
+    Program,
+    Support,
+    Unanswerable,
+)
+from assay.records.plan import Answer
+from assay.records.verdicts import Status, Verdict, VerdictsFile
+
+
+def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
+    """Verdicts of a run. Raises BadInput where plan and catalog do not fit together."""
+    case = Case(catalog, evidence)
+    return VerdictsFile(
+        schema="assay/verdicts/1",
+        run=evidence.plan.run,
+        verdicts=say_what_is_shared(
+            tuple(_judge_answer(case, answer) for answer in evidence.plan.answers), catalog.claims
+        ),
+    )
+
+
+def _judge_answer(case: Case, answer: Answer) -> Verdict:
+    entry = case.catalog.audits.get(answer.claim)
+    if entry is not None:
+        return judge_audit(case, answer, entry)
+    claim = case.catalog.claims.get(answer.claim)
+    if claim is None:
+        raise BadInput(f"the plan answers '{answer.claim}', which is no claim of this catalog")
+    if isinstance(claim.evaluation, Unanswerable):
+        return _unanswerable(case, answer, claim, claim.evaluation)
+    if answer.way == "not_run":
+        return _planned_not_run(case, answer, claim)
+    outcome = _evaluate(case, answer, claim)
+    return fail(case, answer, claim, outcome) if isinstance(outcome, Failure) else outcome
+
+
+def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
+    match claim.evaluation:
+        case Arithmetic() as evaluation:
+            return judge_arithmetic(case, answer, claim, evaluation)
+        case Support() as evaluation:
+            return judge_support(case, answer, claim, evaluation)
+        case Inspection() as evaluation:
+            return judge_inspection(case, answer, claim, evaluation)
+    return _measured(case, answer, claim)
+
+
+def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
+    target = answer.target
+    if target is None or target not in case.catalog.targets:
+        raise BadInput(f"the plan measures '{claim.id}' on no known target")
+    match claim.evaluation:
+        case Benchmark() as evaluation:
+            return judge_benchmark(case, answer, claim, evaluation, target)
+        case Program() as evaluation:
+            return judge_program(case, answer, claim, evaluation, target)
+        case Derived() as evaluation:
+            return judge_derived(case, answer, claim, evaluation, target)
+    return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
+
+
+def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswerable) -> Verdict:
+    return verdict(
+        case,
+        answer,
+        Status.NOT_RUN,
+        evaluation.detail,
+        claimed=claim.value,
+        unit=claim.unit,
+        reason=evaluation.reason.value,
+        relation=claim.relation,
+        nearest=nearest(case, claim, answer.target),
+        evidence=(plan_path(),),
+    )
+
+
+def _planned_not_run(case: Case, answer: Answer, claim: Claim) -> Verdict:
+    reason = answer.reason or NotRun.RUN_FAILED
+    return verdict(
+        case,
+        answer,
+        Status.NOT_RUN,
+        answer.detail,
+        claimed=stated_value(claim),
+        unit=claim.unit,
+        reason=reason.value,
+        relation=claim.relation,
+        nearest=nearest(case, claim, answer.target),
+        evidence=(plan_path(),),
+    )

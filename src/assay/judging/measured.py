@@ -1,0 +1,280 @@
+"""The measured quantity behind a claim, whichever way it was measured, and what comes nearest."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.base.errors import BadInput
+from assay.judging.benchmark import METRIC_UNIT, measure_term
+from assay.judging.case import (
+    Case,
+    Failure,
+    Measured,
+    from_base,
+    not_run,
+    show_percent,
+    significant,
+    with_unit,
+)
+from assay.judging.program import measure_program, shape_matches
+from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
+from assay.records.claims import (
+    Benchmark,
+    Claim,
+    Derived,
+    FlopFormula,
+    NotRun,
+    Program,
+    Quantity,
+    Support,
+    Term,
+    Unanswerable,
+    Unit,
+)
+from assay.records.verdicts import Nearest
+from assay.statistics.summaries import Summary
+
+
+def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
+    """What was measured on ``target`` for a claim; of several terms, the worst."""
+    evaluation = claim.evaluation
+    match evaluation:
+        case Benchmark():
+            return _measure_benchmark(case, claim, evaluation, target)
+        case Program():
+            arguments = evaluation.stated.arguments
+            runs = measure_program(case, target, evaluation, arguments, claim.flop_formula)
+            if isinstance(runs, Failure):
+                return runs
+            if not shape_matches(runs.shape, evaluation.stated.shape):
+                text = f"The program ran another problem than stated: {runs.measured.ran}."
+                return not_run(NotRun.RUN_FAILED, text, runs.measured.evidence)
+            return runs.measured
+        case Derived():
+            return measure_derived(case, claim, evaluation, target)
+    text = f"Claim {claim.id} is not answered by a measurement."
+    return not_run(NotRun.NOT_RECORDED, text)
+
+
+def _measure_benchmark(
+    case: Case, claim: Claim, evaluation: Benchmark, target: str
+) -> Measured | Failure:
+    if bounded(case, evaluation):
+        figures = [entry.figure for entry in measure_terms(case, claim, evaluation, target)]
+        lowest = lowest_is_worst(claim, evaluation)
+        return _first_failure(figures) or worst_of(_measured(figures), lowest)
+    terms = [
+        measure_term(case, target, evaluation.metric, term, claim.flop_formula)
+        for term in evaluation.terms
+    ]
+    return _worst(terms)
+
+
+def _first_failure(figures: Sequence[Measured | Failure]) -> Failure | None:
+    return next((figure for figure in figures if isinstance(figure, Failure)), None)
+
+
+def _measured(figures: Sequence[Measured | Failure]) -> list[Measured]:
+    return [figure for figure in figures if isinstance(figure, Measured)]
+
+
+def _worst(terms: list[Measured | Failure]) -> Measured | Failure:
+    """The term that decides, with its own interval: the rule of earlier evidence."""
+    failure = _first_failure(terms)
+    if failure is not None:
+        return failure
+    measured = _measured(terms)
+    slow_is_high = measured[0].unit is Unit.MS
+    sign = -1.0 if slow_is_high else 1.0
+    return min(measured, key=lambda entry: sign * entry.summary.estimate)
+
+
+def measure_derived(
+    case: Case, claim: Claim, evaluation: Derived, target: str
+) -> Measured | Failure:
+    """Quotient of two claims' measured values on one target.
+
+    Two arms of one comparison ran in the same blocks: their ratio is the paired one. Anything else
+    was measured apart, and its errors are added by interval arithmetic: conservative. Raises
+    BadInput where the two are not of one dimension.
+    """
+    sides: list[Measured] = []
+    for name in (evaluation.numerator, evaluation.denominator):
+        side = measure_claim(case, case.catalog.claims[name], target)
+        if isinstance(side, Failure):
+            return replace(
+                side, explanation=f"Needs claim {name}, which failed: {side.explanation}"
+            )
+        sides.append(side)
+    top, bottom = sides
+    if top.unit is not bottom.unit:
+        raise BadInput(
+            f"claim '{claim.id}': '{evaluation.numerator}' is measured in {top.unit.value}, "
+            f"'{evaluation.denominator}' in {bottom.unit.value}"
+        )
+    if top.gpu_uuid != bottom.gpu_uuid:
+        text = "The two sides were measured on different GPUs."
+        return not_run(NotRun.RUN_FAILED, text, (*top.evidence, *bottom.evidence))
+    controls = [side.control for side in sides if side.controlled]
+    known = [control for control in controls if control is not None]
+    paired = _paired(case, evaluation, target, top, bottom)
+    rebuilt = [side for side in sides if side.artifact == "reimplemented"]
+    return Measured(
+        summary=paired or top.summary.over(bottom.summary),
+        unit=Unit.RATIO,
+        artifact="reimplemented" if rebuilt else "original",
+        controlled=bool(controls),
+        control=max(known, key=_reach) if known and len(known) == len(controls) else None,
+        roofline_fraction=top.roofline_fraction,
+        broken=top.broken or bottom.broken,
+        limit=None,
+        binary_sha256=top.binary_sha256,
+        gpu_uuid=top.gpu_uuid,
+        ran=f"{top.ran}, over {bottom.ran}",
+        built_from=_built_from(rebuilt),
+        notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
+        evidence=(*top.evidence, *bottom.evidence),
+    )
+
+
+def _reach(control: Summary) -> float:
+    return max(abs(control.low), abs(control.high))
+
+
+def _paired(
+    case: Case, evaluation: Derived, target: str, top: Measured, bottom: Measured
+) -> Summary | None:
+    """Top over bottom from paired blocks, where both are rates, or times, of one comparison.
+
+    Each side keeps its own way of counting: the paired ratio of times is moved by the constant
+    that lies between the two sides' times and their values.
+    """
+    terms = [
+        _only_term(case.catalog.claims[name])
+        for name in (evaluation.numerator, evaluation.denominator)
+    ]
+    first, second = terms
+    if first is None or second is None or first.comparison != second.comparison:
+        return None
+    record = first.comparison
+    ratio = case.time_ratio(target, record, first.arm, second.arm)  # ln(second ms / first ms)
+    if ratio is None or top.unit is Unit.MS:
+        return ratio and ratio.inverse()
+    first_ms, second_ms = (case.median_ms(target, record, term.arm) for term in (first, second))
+    if first_ms is None or second_ms is None:
+        return None
+    return ratio.scaled(top.summary.value() * first_ms / (bottom.summary.value() * second_ms))
+
+
+def _only_term(claim: Claim) -> Term | None:
+    """The one arm that a claim's benchmark reads, without a baseline."""
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Benchmark) or len(evaluation.terms) > 1:
+        return None
+    return None if evaluation.terms[0].over else evaluation.terms[0]
+
+
+def _side_notes(sides: list[Measured], apart: bool) -> list[str]:
+    notes = [note for side in sides for note in side.notes]
+    if not apart:
+        return [*notes, _PAIRED]
+    modes = [modes_sentence(side.summary, side.unit) for side in sides]
+    return [*notes, *(sentence for sentence in modes if sentence), _UNPAIRED]
+
+
+def modes_sentence(summary: Summary, unit: Unit) -> str:
+    """Says when a figure is between two groups of values, and where they lie."""
+    if summary.modes is None:
+        return ""
+    first, second = (with_unit(from_base(x, unit), unit) for x in summary.modes.values())
+    share = show_percent(summary.modes.share)
+    return f"Bimodal: {share} of the {summary.modes.of} lie near {first}, the others near {second}."
+
+
+_PAIRED = "Both sides ran in the same blocks, so their ratio is the paired one."
+_UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
+
+
+def _built_from(sides: list[Measured]) -> str | None:
+    texts = dict.fromkeys(side.built_from for side in sides if side.built_from)
+    return "; ".join(texts) or None
+
+
+def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]:
+    """What was measured that comes nearest to a claim without an answer of its own.
+
+    For a claim that nothing can answer, what its author listed; for a claim about hardware that is
+    not here, the same evaluation on the hardware that is.
+    """
+    evaluation = claim.evaluation
+    if isinstance(evaluation, Unanswerable):
+        entries = [
+            entry
+            for item in evaluation.nearest
+            for entry in (
+                _nearest_quantity(case, item)
+                if isinstance(item, Quantity)
+                else _nearest_claim(case, case.catalog.claims[item], None)
+            )
+        ]
+        return tuple(entries)
+    if isinstance(evaluation, Benchmark | Program | Derived):
+        found = _nearest_claim(case, claim, target)
+        elsewhere = tuple(entry for entry in found if entry.measured is not None)
+        return (*elsewhere, *alternatives(case, claim))
+    return ()
+
+
+def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
+    """Other readings of the source, measured too and shown beside the verdict."""
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Benchmark):
+        return ()
+    return tuple(
+        entry
+        for quantity in evaluation.alternatives
+        for entry in _nearest_quantity(case, quantity)
+        if entry.measured is not None
+    )
+
+
+def _nearest_claim(case: Case, claim: Claim, but: str | None) -> list[Nearest]:
+    """A claim's quantity on every measured target but one; without any, its name alone."""
+    if isinstance(claim.evaluation, Support):
+        return [_nearest_support(case, claim.id, claim.evaluation)]
+    entries: list[Nearest] = []
+    for target in case.measured_targets():
+        if target == but or claim.unit is None:
+            continue
+        measured = measure_claim(case, claim, target)
+        if isinstance(measured, Measured) and measured.broken is None:
+            entries.append(_entry(claim.id, target, measured, claim.unit))
+    return entries or [Nearest(what=claim.id, target=None, measured=None, unit=None, ci90=None)]
+
+
+def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
+    """A probe's outcome, in words: it has no figure."""
+    build = case.evidence.builds.get((evaluation.probe, evaluation.arch))
+    outcome = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}[
+        build.status if build else None
+    ]
+    what = f"{claim}: {evaluation.probe} {outcome} for {evaluation.arch}"
+    return Nearest(what=what, target=None, measured=None, unit=None, ci90=None)
+
+
+def _nearest_quantity(case: Case, quantity: Quantity) -> list[Nearest]:
+    term, metric = quantity.term, quantity.metric
+    name = metric.value.replace("_", " ")
+    what = f"{name} of {term.arm}" + (f" over {term.over}" if term.over else "")
+    what = f"{what} in {term.comparison}"
+    entries: list[Nearest] = []
+    for target in case.measured_targets():
+        measured = measure_term(case, target, metric, term, FlopFormula.NNZ)
+        if isinstance(measured, Measured) and measured.broken is None:
+            entries.append(_entry(what, target, measured, METRIC_UNIT[metric]))
+    return entries or [Nearest(what=what, target=None, measured=None, unit=None, ci90=None)]
+
+
+def _entry(what: str, target: str, measured: Measured, unit: Unit) -> Nearest:
+    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
+    value = significant(from_base(measured.summary.value(), unit))
+    return Nearest(what=what, target=target, measured=value, unit=unit.value, ci90=(low, high))

@@ -1,0 +1,257 @@
+"""Verdicts on claims that are answered by a measurement: programs, derived figures, and any other.
+
+Benchmarks, of one term or several, are in assay.judging.terms.
+"""
+
+from assay.base.errors import BadInput
+from assay.judging.case import (
+    Case,
+    Failure,
+    Measured,
+    from_base,
+    measured_on,
+    show_percent,
+    to_base,
+    verdict,
+    with_unit,
+)
+from assay.judging.decision import Decision, decide, margin_for
+from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
+from assay.judging.program import Runs, check_unit, measure_program, shape_matches
+from assay.judging.program import describe as describe_program
+from assay.records.claims import Claim, Derived, Program, Relation, Support, Unit
+from assay.records.plan import Answer
+from assay.records.verdicts import Status, Verdict
+
+
+def judge_derived(
+    case: Case, answer: Answer, claim: Claim, evaluation: Derived, target: str
+) -> Verdict:
+    """The verdict on a figure formed from two other claims' measured values."""
+    measured = measure_derived(case, claim, evaluation, target)
+    if isinstance(measured, Failure):
+        return fail(case, answer, claim, measured)
+    return decided(case, answer, claim, measured)
+
+
+def judge_program(
+    case: Case, answer: Answer, claim: Claim, evaluation: Program, target: str
+) -> Verdict:
+    """The stated configuration decides; the command as typed is run, compared and told of."""
+    check_unit(claim.id, claim.unit, evaluation.figure)
+    stated_shape = evaluation.stated.shape
+    stated = measure_program(
+        case, target, evaluation, evaluation.stated.arguments, claim.flop_formula
+    )
+    typed: Runs | Failure | None = None
+    if evaluation.typed is not None and evaluation.typed != evaluation.stated.arguments:
+        typed = measure_program(case, target, evaluation, evaluation.typed, None)
+    if isinstance(stated, Runs) and not shape_matches(stated.shape, stated_shape):
+        stated = _other_problem(evaluation, stated)
+    if isinstance(stated, Failure):
+        return _without_stated(case, answer, claim, evaluation, stated, typed)
+    decision = decision_on(case, claim, stated.measured)
+    if typed is None:
+        same = evaluation.typed == evaluation.stated.arguments
+        words = "This is the command as typed." if same else "The source types no command."
+        return decided(case, answer, claim, stated.measured, decision, words)
+    words = _typed_words(claim, evaluation, typed)
+    if isinstance(typed, Runs):
+        decision, verdict_words = _weigh_typed(case, claim, evaluation, typed, decision)
+        words = f"{words} {verdict_words}".strip()
+    result = decided(case, answer, claim, stated.measured, decision, words)
+    extra = typed.measured.evidence if isinstance(typed, Runs) else typed.evidence
+    paths = (*result.evidence, *(f"evidence/{path}" for path in extra))
+    return result.model_copy(update={"evidence": tuple(dict.fromkeys(paths))})
+
+
+def _other_problem(evaluation: Program, runs: Runs) -> Failure:
+    stated = describe_program(evaluation.stated.shape, evaluation.stated.arguments)
+    text = (
+        f"The program reports that it ran another problem ({runs.measured.ran}) than the stated "
+        f"one ({stated}): its figure answers nothing."
+    )
+    return Failure(
+        Status.NOT_RUN,
+        "other_shape",
+        text,
+        runs.measured.evidence,
+        ran=runs.measured.ran,
+        binary_sha256=runs.measured.binary_sha256,
+        gpu_uuid=runs.measured.gpu_uuid,
+        artifact="original",
+    )
+
+
+def _without_stated(
+    case: Case,
+    answer: Answer,
+    claim: Claim,
+    evaluation: Program,
+    stated: Failure,
+    typed: Runs | Failure | None,
+) -> Verdict:
+    """No usable run of the stated configuration; a typed run of the same problem never stands in.
+
+    Its arguments may differ in what the program does not report (a mask, say).
+    """
+    result = fail(case, answer, claim, stated)
+    if typed is None:
+        return result
+    words = _typed_words(claim, evaluation, typed)
+    return result.model_copy(update={"explanation": f"{result.explanation} {words}"})
+
+
+def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> str:
+    if isinstance(typed, Failure):
+        return f"The command as typed gave no figure: {typed.explanation}"
+    unit = claim.unit or typed.measured.unit
+    value = with_unit(from_base(typed.measured.summary.value(), unit), unit)
+    if shape_matches(typed.shape, evaluation.stated.shape):
+        what = "the stated problem with other arguments"
+    else:
+        what = "another problem than the source states"
+    name = "" if typed.figure == evaluation.figure else f" ({typed.figure})"
+    return f"The command as typed ran {what} ({typed.measured.ran}) and printed {value}{name}."
+
+
+def _weigh_typed(
+    case: Case, claim: Claim, evaluation: Program, typed: Runs, decision: Decision
+) -> tuple[Decision, str]:
+    """A claimed figure that only another problem gives is not reproduced."""
+    agrees = decision_on(case, claim, typed.measured).status is Status.REPRODUCED
+    if not agrees or decision.status is Status.REPRODUCED:
+        return decision, ""
+    same = shape_matches(typed.shape, evaluation.stated.shape)
+    reason = "other_arguments" if same else "other_shape"
+    words = "The claimed figure agrees with that run, not with the configuration it is given for."
+    status = Status.NOT_REPRODUCED if decision.status is Status.EXCEEDED else decision.status
+    return Decision(status, reason, decision.clause, decision.remedy), words
+
+
+def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
+    """How a measured quantity stands to the claimed figure."""
+    claimed, _ = claimed_value(claim)
+    return decide(measured, claimed, claim.relation, case.catalog.judging)
+
+
+def claimed_value(claim: Claim) -> tuple[float, Unit]:
+    """The claimed figure in its base unit. Raises BadInput where no ratio to it can be formed."""
+    if claim.value is None or claim.unit is None:
+        raise BadInput(f"claim '{claim.id}': a measured claim needs a value and a unit")
+    value, base = to_base(claim.value, claim.unit)
+    if value <= 0:
+        raise BadInput(f"claim '{claim.id}': a measurement cannot be compared with a figure of 0")
+    return value, base
+
+
+def decided(
+    case: Case,
+    answer: Answer,
+    claim: Claim,
+    measured: Measured,
+    decision: Decision | None = None,
+    words: str = "",
+) -> Verdict:
+    """The verdict on a measured quantity, with every field filled."""
+    claimed, base = claimed_value(claim)
+    if base is not measured.unit:
+        raise BadInput(
+            f"claim '{claim.id}': claimed in {base.value}, measured in {measured.unit.value}"
+        )
+    if decision is None:
+        decision = decision_on(case, claim, measured)
+    unit = claim.unit or base
+    low, high = (from_base(x, unit) for x in measured.summary.interval())
+    value = from_base(measured.summary.value(), unit)
+    target = answer.target or ""
+    confidence = show_percent(case.catalog.judging.confidence)
+    sentences = [
+        f"Measured {with_unit(value, unit)} ({confidence} interval {with_unit(low, unit)} to "
+        f"{with_unit(high, unit)}) against the claimed "
+        f"{with_unit(from_base(claimed, unit), unit)}: {decision.clause}.",
+        f"What would decide it: {decision.remedy}." if decision.remedy else "",
+        words,
+        modes_sentence(measured.summary, unit),
+        *measured.notes,
+        _beyond_roofline(claim, claimed, measured),
+        "" if case.own_statement(claim.id) else _rebuilt(decision.status, measured),
+    ]
+    two_sided = claim.relation is Relation.EQUALS
+    return verdict(
+        case,
+        answer,
+        decision.status,
+        " ".join(sentence for sentence in sentences if sentence),
+        claimed=claim.value,
+        measured=value,
+        unit=unit,
+        interval=(low, high),
+        artifact=measured.artifact,
+        reason=decision.reason,
+        relation=claim.relation,
+        margin=margin_for(base, case.catalog.judging) if two_sided else None,
+        noise_floor=measured.noise_floor,
+        samples=measured.summary.samples,
+        discarded_blocks=measured.summary.discarded_blocks,
+        roofline_fraction=measured.roofline_fraction,
+        binary_sha256=measured.binary_sha256,
+        gpu_uuid=measured.gpu_uuid,
+        on=measured_on(case, target),
+        ran=measured.ran,
+        nearest=alternatives(case, claim),
+        evidence=measured.evidence,
+    )
+
+
+def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
+    """A sentence when the claimed figure is more than the target's datasheet allows."""
+    if measured.limit is None:
+        return ""
+    slow_is_high = measured.unit is Unit.MS
+    beyond = claimed < measured.limit if slow_is_high else claimed > measured.limit
+    unit = claim.unit or measured.unit
+    limit = with_unit(from_base(measured.limit, unit), unit)
+    return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
+
+
+def _rebuilt(status: Status, measured: Measured) -> str:
+    """What a reimplemented artifact that fails was made from; never that the original is wrong."""
+    if measured.artifact != "reimplemented" or status not in (
+        Status.NOT_REPRODUCED,
+        Status.INCONCLUSIVE,
+    ):
+        return ""
+    built_from = (measured.built_from or "the source's statements").rstrip(".")
+    return f"What ran was rebuilt here ({built_from}); the original program was not run."
+
+
+def stated_value(claim: Claim) -> float | str | None:
+    """What a claim states: its figure, or for a support statement what the compiler should do."""
+    return claim.evaluation.expect if isinstance(claim.evaluation, Support) else claim.value
+
+
+def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
+    """The verdict where no quantity may be judged; shows what was measured elsewhere."""
+    on = measured_on(case, answer.target) if answer.target and failure.gpu_uuid else None
+    text = failure.explanation
+    rebuilt = failure.artifact == "reimplemented" and not case.own_statement(claim.id)
+    if failure.status is Status.INCORRECT and rebuilt:
+        text += " What ran was rebuilt here; this says nothing of the original program."
+    return verdict(
+        case,
+        answer,
+        failure.status,
+        text,
+        claimed=stated_value(claim),
+        unit=claim.unit,
+        artifact=failure.artifact,
+        reason=failure.reason,
+        relation=claim.relation,
+        binary_sha256=failure.binary_sha256,
+        gpu_uuid=failure.gpu_uuid,
+        on=on,
+        ran=failure.ran,
+        nearest=nearest(case, claim, answer.target) if failure.status is Status.NOT_RUN else (),
+        evidence=failure.evidence,
+    )

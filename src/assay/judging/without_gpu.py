@@ -1,0 +1,158 @@
+"""Verdicts that need no GPU: arithmetic, support probes, counts in a package's file."""
+
+from collections.abc import Sequence
+
+from assay.base.errors import BadInput
+from assay.evidence.stages import build_path, inspections_path
+from assay.judging.audit import AuditResult, audit, show
+from assay.judging.case import Case, Failure, not_run, verdict
+from assay.judging.gates import last_words
+from assay.records.claims import (
+    Arithmetic,
+    Audit,
+    Claim,
+    Formula,
+    Inspection,
+    NotRun,
+    Operand,
+    Relation,
+    Support,
+    Unit,
+)
+from assay.records.plan import Answer
+from assay.records.verdicts import Status, Verdict
+
+
+def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arithmetic) -> Verdict:
+    """A printed figure recomputed from others of its source."""
+    ordered = evaluation.formula is Formula.GREATER
+    printed = None if ordered else Operand(claim=claim.id)
+    result = _audit(
+        case, claim.id, evaluation.formula, evaluation.operands, printed, claim.relation
+    )
+    return _consistency(case, answer, result, claim.value, claim.unit, claim.relation, claim.note)
+
+
+def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
+    """A relation between figures that is no printed figure itself."""
+    result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
+    printed = result.claimed.value if result.claimed else None
+    return _consistency(case, answer, result, printed, None, Relation.EQUALS, entry.note)
+
+
+def _audit(
+    case: Case,
+    name: str,
+    formula: Formula,
+    operands: Sequence[Operand],
+    printed: Operand | None,
+    relation: Relation,
+) -> AuditResult:
+    try:
+        return audit(formula, operands, printed, case.catalog.claims, relation)
+    except ValueError as error:
+        raise BadInput(f"'{name}': {error}") from error
+
+
+def _consistency(
+    case: Case,
+    answer: Answer,
+    result: AuditResult,
+    printed: float | None,
+    unit: Unit | None,
+    relation: Relation,
+    note: str | None,
+) -> Verdict:
+    source = case.catalog.source_of[answer.claim]
+    sentence = result.sentence[:1].upper() + result.sentence[1:]
+    return verdict(
+        case,
+        answer,
+        Status.CONSISTENT if result.consistent else Status.INCONSISTENT,
+        f"{sentence} {note}" if note else sentence,
+        claimed=printed,
+        measured=_in_unit(result, unit),
+        unit=unit,
+        artifact="arithmetic",
+        relation=relation,
+        evidence=(f"config/claims/{source}.yaml",),
+    )
+
+
+def _in_unit(result: AuditResult, unit: Unit | None) -> float | None:
+    """The recomputed value in the claim's own unit (the audit computes in base units)."""
+    if result.recomputed is None or result.claimed is None:
+        return None
+    scale = {Unit.GFLOP_PER_S: 1e3, Unit.TB_PER_S: 1e-3, Unit.US: 1e3}
+    return result.recomputed.value * (scale.get(unit, 1.0) if unit else 1.0)
+
+
+def judge_support(
+    case: Case, answer: Answer, claim: Claim, evaluation: Support
+) -> Verdict | Failure:
+    """Whether a probe compiles for an architecture, with the compiler's words when it does not."""
+    build = case.evidence.builds.get((evaluation.probe, evaluation.arch))
+    if build is None:
+        text = f"No build of {evaluation.probe} for {evaluation.arch} is among the evidence."
+        return not_run(NotRun.NOT_RECORDED, text)
+    outcome = "builds" if build.status == "built" else "fails"
+    agrees = outcome == evaluation.expect
+    words = "" if outcome == "builds" else f" nvcc says: {last_words(build.diagnostics)}"
+    text = (
+        f"{evaluation.probe} {'compiles' if outcome == 'builds' else 'does not compile'} for "
+        f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
+        f"{'as' if agrees else 'other than'} stated.{words}"
+    )
+    original = evaluation.probe in case.catalog.programs
+    return verdict(
+        case,
+        answer,
+        Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
+        text,
+        claimed=evaluation.expect,
+        measured=outcome,
+        artifact="original" if original else "reimplemented",
+        relation=claim.relation,
+        binary_sha256=build.artifact.sha256 if build.artifact else None,
+        ran=f"nvcc for {evaluation.arch}",
+        evidence=(build_path(evaluation.probe, evaluation.arch),),
+    )
+
+
+def judge_inspection(
+    case: Case, answer: Answer, claim: Claim, evaluation: Inspection
+) -> Verdict | Failure:
+    """An exact count; says so when the claimed number is another quantity of the file."""
+    found = case.evidence.inspections.get(claim.id)
+    if found is None:
+        text = f"{evaluation.path} of {evaluation.package} was not inspected in this run."
+        return not_run(NotRun.NOT_RECORDED, text)
+    counts = {"lines": found.lines, "bytes": found.bytes}
+    measured = counts[evaluation.quantity]
+    claimed = claim.value or 0.0
+    agrees = {
+        Relation.EQUALS: measured == claimed,
+        Relation.AT_LEAST: measured >= claimed,
+        Relation.AT_MOST: measured <= claimed,
+    }[claim.relation]
+    text = (
+        f"{found.path} of {found.package} {found.version} has {measured} {evaluation.quantity}; "
+        f"the source says {show(claimed)}."
+    )
+    alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]
+    if not agrees and alike:
+        text += f" That is its size in {alike[0]}."
+    return verdict(
+        case,
+        answer,
+        Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
+        text,
+        claimed=claim.value,
+        measured=float(measured),
+        unit=claim.unit,
+        artifact="inspection",
+        reason="other_quantity" if not agrees and alike else None,
+        relation=claim.relation,
+        ran=f"{found.path} (SHA-256 {found.sha256})",
+        evidence=(inspections_path(),),
+    )

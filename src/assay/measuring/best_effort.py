@@ -1,0 +1,189 @@
+"""Evidence beside the figures: other stopwatches, cheats, sanitizers, operators, profiles.
+
+No verdict rests on it, so none of it may cost a run its verdicts: whatever crashes, hangs or lacks
+a tool there ends in a record that says ``failed`` and why. Only a GPU that is not to be had before
+the figures are measured stops a run, for then a second start loses nothing.
+"""
+
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.base.deadline import deadline
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.base.progress import say
+from assay.measuring.device_process import NoMemory
+from assay.measuring.resume import Job, Measure, Results
+from assay.records.base import Record
+from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchArm, StopwatchRecord
+from assay.records.operators import OperatorsRecord
+from assay.records.sanitizer import SanitizerRecord
+
+R = TypeVar("R", bound=Record)
+
+PATIENCE_S = 300.0
+"""Most seconds of one step: each takes a minute or two, and the figures wait behind it."""
+
+
+def told(
+    attempt: Callable[[], R],
+    failed: Callable[[str], R],
+    *,
+    measured: bool,
+    patience_s: float = PATIENCE_S,
+) -> R:
+    """The record of ``attempt``, or ``failed`` with the sentence of why there is none.
+
+    ``measured``: whether the target's figures are. Raises MissingEnvironment only where they are
+    not.
+    """
+    try:
+        with deadline(patience_s):
+            return attempt()
+    except Exception as error:
+        sentence = _sentence(error, measured)
+        say(f"goes on without: {sentence}")
+        return failed(sentence)
+
+
+def told_of_all(
+    measure: Measure[R],
+    record: type[R],
+    accept: Callable[[R], None],
+    failed: Callable[[Job, str], R],
+    *,
+    measured: bool,
+    patience_s: float | None = PATIENCE_S,
+) -> Measure[R]:
+    """As ``told``, of a batch: what was finished before the end of all stays.
+
+    ``patience_s``: None where ``measure`` keeps deadlines of its own.
+    """
+
+    def accepted(result: R | CheckFailed | None, job: Job, path: Path, sentence: str) -> R:
+        try:
+            if isinstance(result, CheckFailed):
+                raise result
+            found = read_record(record, path) if result is None else result
+            accept(found)
+            return found
+        except (BadInput, CheckFailed) as error:
+            path.unlink(missing_ok=True)
+            why = sentence if result is None else str(error)
+            say(f"goes on without: {why}")
+            return failed(job, why)
+
+    def measure_all(jobs: Sequence[Job], into: Sequence[Path]) -> Results[R]:
+        results: Sequence[R | CheckFailed | None] = [None] * len(jobs)
+        sentence = ""
+        try:
+            with nullcontext() if patience_s is None else deadline(patience_s):
+                results = measure(jobs, into)
+        except Exception as error:
+            sentence = _sentence(error, measured)
+        return [
+            accepted(result, job, path, sentence)
+            for result, job, path in zip(results, jobs, into, strict=True)
+        ]
+
+    return measure_all
+
+
+def _sentence(error: Exception, measured: bool) -> str:
+    """What to say of an error, where it is not one to stop for."""
+    if isinstance(error, MissingEnvironment):
+        if not measured and not isinstance(error, NoMemory):
+            raise error
+        return str(error)
+    if isinstance(error, BadInput | CheckFailed):
+        return str(error)
+    # A defect of ours, and no reason to lose a run; the trace is for whoever mends.
+    traceback.print_exception(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def failed_stopwatch(job: Job, gpu_uuid: str, sentence: str) -> StopwatchRecord:
+    """No time of any arm that was to be timed."""
+    timed = [arm for arm in job["comparison"]["arms"] if arm["id"] in job["timed"]]
+    return StopwatchRecord(
+        **_head("stopwatch", job, gpu_uuid),
+        comparison=job["comparison"]["id"],
+        nvbench=None,
+        arms=tuple(
+            StopwatchArm(
+                arm=arm["id"],
+                variant=arm["variant"],
+                workload=arm["workload"],
+                binary_sha256=job["artifacts"].get(arm["variant"], {}).get("sha256"),
+                status="failed",
+                detail=sentence,
+                events_median_ms=None,
+                nvbench_cold_ms=None,
+                nvbench_statistic=None,
+                nvbench_samples=None,
+            )
+            for arm in timed
+        ),
+    )
+
+
+def failed_profile(job: Job, gpu_uuid: str, sentence: str) -> ProfileRecord:
+    """No metrics of an arm."""
+    return ProfileRecord(
+        schema="assay/profile/1",
+        comparison=job["comparison"]["id"],
+        arm=job["arm"],
+        target=job["target"]["id"],
+        gpu_uuid=gpu_uuid,
+        status="failed",
+        detail=sentence,
+        kernel=None,
+        metrics={},
+        units={},
+        raw_page=None,
+    )
+
+
+def failed_cheats(job: Job, gpu_uuid: str, sentence: str) -> CheatsRecord:
+    """No cheat was tried to its end."""
+    head = _head("cheats", job, gpu_uuid)
+    return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
+
+
+def failed_sanitizer(job: Job, gpu_uuid: str, sentence: str) -> SanitizerRecord:
+    """No tool came to its end."""
+    return SanitizerRecord(
+        **_head("sanitizer", job, gpu_uuid),
+        status="failed",
+        detail=sentence,
+        version=None,
+        controls=(),
+        runs=(),
+        seconds=0.0,
+    )
+
+
+def failed_operators(job: Job, gpu_uuid: str, sentence: str) -> OperatorsRecord:
+    """No operator was tried to its end."""
+    return OperatorsRecord(
+        **_head("operators", job, gpu_uuid),
+        status="failed",
+        detail=sentence,
+        torch=None,
+        operators=(),
+        seconds=0.0,
+    )
+
+
+def _head(name: str, job: Job, gpu_uuid: str) -> dict[str, Any]:
+    """What all of these records begin with."""
+    return {
+        "schema": f"assay/{name}/1",
+        "target": job["target"]["id"],
+        "gpu_uuid": gpu_uuid,
+        "recorded_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

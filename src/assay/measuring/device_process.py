@@ -1,0 +1,262 @@
+"""The host's end of the link to the device side: JSON job out, JSON record back.
+
+The device side (``assay.device``) runs under another Python, which has PyTorch, on the host or in
+a container; the host never imports it.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.records.base import Record
+from assay.runtimes.base import Bind, Outcome, Place, Task
+
+R = TypeVar("R", bound=Record)
+
+DEVICE_MISSING = 3
+"""Exit code by which the device side says that it has no usable GPU of the asked kind."""
+ROW_FAILED = 1
+"""Exit code by which it says that a job failed; why lies beside the place of its record."""
+MALFORMED = 2
+"""Exit code by which it says that it understands a job of a row not at all, and began none."""
+PASSED_ON = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "NVIDIA_VISIBLE_DEVICES",
+    "ASSAY_SHARED_GPU",
+)
+"""Variables that say which GPUs are ours; a container gets these of the caller's, and no others."""
+LOCKS = Path("/tmp/assay-gpu-locks")  # noqa: S108 - all users of a machine must meet there
+"""One lock a GPU, for jobs on the host and in containers alike (ASSAY_LOCK_DIR names another)."""
+
+
+class DeviceJobFailed(CheckFailed):
+    """The device side ended with an error; the message ends with its last words."""
+
+
+class NoMemory(MissingEnvironment):
+    """A container's limit on memory ended the only job of a row."""
+
+
+def source_root() -> Path:
+    """The directory that holds the ``assay`` package."""
+    return Path(__file__).resolve().parents[2]
+
+
+def device_environment(place: Place) -> dict[str, str]:
+    """Variables of the device side: the package on its Python's path, and which GPUs are ours.
+
+    On the host the caller's own path comes behind; a container has its packages in the image.
+    """
+    paths = [str(source_root()), "" if place.image else os.environ.get("PYTHONPATH", "")]
+    cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
+    return {
+        **cache,
+        "ASSAY_LOCK_DIR": str(_locks()),
+        **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def run_device_job(
+    place: Place,
+    job: dict[str, Any],
+    record: type[R],
+    *,
+    under: Sequence[str] = (),
+    files: Iterable[Path] = (),
+    counters: bool = False,
+    echo: bool = True,
+) -> R:
+    """Run one job at ``place`` and return its record; arguments as for ``run_device_row``.
+
+    Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
+    the job fails.
+    """
+    results = run_device_row(
+        place, [job], record, under=under, files=files, counters=counters, echo=echo
+    )
+    if isinstance(results[0], DeviceJobFailed):
+        raise results[0]
+    return results[0]
+
+
+def run_device_row(
+    place: Place,
+    jobs: Sequence[dict[str, Any]],
+    record: type[R],
+    *,
+    into: Sequence[Path] | None = None,
+    under: Sequence[str] = (),
+    files: Iterable[Path] = (),
+    counters: bool = False,
+    echo: bool = True,
+) -> list[R | DeviceJobFailed]:
+    """Run jobs of one task and one target in one start of the device side, in their order.
+
+    Each job gives its record or the error that it ended with. ``into`` names a file for each
+    record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
+    that an interrupted row leaves what it finished; without it nothing is left. ``under`` is a
+    command that starts the device's Python (a profiler, say); ``files`` are directories it writes
+    to; ``counters`` when it reads performance counters. Every artifact that a job names is
+    readable. Progress lines go to standard error when ``echo``.
+
+    A job that takes the whole device side down with it has failed, and the jobs behind it get
+    another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
+    GPU of the asked kind, or none any more.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
+        scratch = Path(name)
+        outputs = into or [scratch / f"output.{number}.json" for number in range(len(jobs))]
+        pairs = zip(jobs, outputs, strict=True)
+        row = [_JobFile(scratch, number, *pair) for number, pair in enumerate(pairs)]
+        writable = {*files, *(output.parent for output in outputs)}
+        results: dict[int, R | DeviceJobFailed] = {}
+        while left := [file for file in row if file.number not in results]:
+            ended = _start(place, scratch, left, under, writable, counters, echo)
+            if ended.outcome.exit_code == DEVICE_MISSING:
+                words = ended.last_words or "the device side found no usable GPU"
+                raise MissingEnvironment(words)
+            found = {file.number: _result(file, record) for file in left}
+            results |= {number: result for number, result in found.items() if result is not None}
+            if silent := [file for file in left if file.number not in results]:
+                if ended.outcome.out_of_memory and len(row) == 1:
+                    raise NoMemory(ended.sentence(silent[0]))
+                # The first without a word is the one that it died of.
+                again = not under and ended.outcome.exit_code != MALFORMED
+                lost = silent[:1] if again else silent
+                results |= {file.number: DeviceJobFailed(ended.sentence(file)) for file in lost}
+        return [results[file.number] for file in row]
+
+
+@dataclass(frozen=True)
+class _JobFile:
+    """A job as a file, and where its record and its word of failure will be."""
+
+    scratch: Path
+    number: int
+    job: dict[str, Any]
+    output: Path
+
+    @property
+    def path(self) -> Path:
+        return self.scratch / f"job.{self.number}.json"
+
+    @property
+    def failure(self) -> Path:
+        """As assay.device.worker.batch says."""
+        return self.output.with_name(f"{self.output.name}.failure.json")
+
+    @property
+    def label(self) -> str:
+        return f"device job '{self.job['task']}'"
+
+    def write(self) -> None:
+        self.output.unlink(missing_ok=True)
+        self.failure.unlink(missing_ok=True)
+        document = {"schema": "assay/job/1", "output": str(self.output), **self.job}
+        self.path.write_text(json.dumps(document))
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a start of the device side ended."""
+
+    outcome: Outcome
+    last_words: str
+
+    def sentence(self, file: _JobFile) -> str:
+        """What to say of a job that it left without a word."""
+        if self.outcome.out_of_memory:
+            return f"{file.label} needed more memory than its container may have"
+        if self.outcome.exit_code in (0, ROW_FAILED):
+            return f"{file.label} wrote no record"
+        return f"{file.label} ended with code {self.outcome.exit_code}: {self.last_words}"
+
+
+def _start(
+    place: Place,
+    scratch: Path,
+    row: Sequence[_JobFile],
+    under: Sequence[str],
+    writable: Set[Path],
+    counters: bool,
+    echo: bool,
+) -> _Ended:
+    """Start the device side once, on all jobs of ``row``."""
+    last_words = ""
+
+    def relay(line: str) -> None:
+        nonlocal last_words
+        last_words = line.strip() or last_words
+        if echo:
+            print(line, file=sys.stderr, flush=True)
+
+    for file in row:
+        file.write()
+    tasks = dict.fromkeys(file.job["task"] for file in row)
+    readable = {source_root(), *(folder for file in row for folder in _artifact_folders(file.job))}
+    writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
+    outcome = place.run(
+        Task(
+            command=(
+                *under, place.python, "-m", "assay.device", *(str(file.path) for file in row),
+            ),
+            directory=scratch,
+            label=f"device job {', '.join(tasks)}",
+            environment=device_environment(place),
+            inherit=True,
+            binds=(
+                *(Bind(path) for path in sorted(readable)),
+                *(Bind(path, writable=True) for path in sorted(writable)),
+            ),
+            gpu=True,
+            counters=counters,
+        ),
+        relay,
+    )  # fmt: skip
+    return _Ended(outcome, last_words)
+
+
+def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
+    """What a job left: its record, its word of failure, or None."""
+    try:
+        if file.failure.is_file():
+            words = json.loads(file.failure.read_text())["message"]
+            file.failure.unlink()
+            return DeviceJobFailed(f"{file.label} failed: {words}")
+        return read_record(record, file.output) if file.output.is_file() else None
+    except (AssayError, OSError, ValueError, KeyError) as error:
+        return DeviceJobFailed(f"{file.label} wrote no valid record: {error}")
+
+
+def _locks() -> Path:
+    """The directory of the GPUs' locks, made so that every user of the machine can use it."""
+    folder = Path(os.environ.get("ASSAY_LOCK_DIR", LOCKS))
+    try:
+        folder.mkdir(mode=0o1777)
+        folder.chmod(0o1777)  # mkdir's mode is cut by the umask
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise MissingEnvironment(
+            f"{folder}: cannot be made for the GPUs' locks: {error.strerror}"
+        ) from error
+    return folder
+
+
+def _artifact_folders(job: dict[str, Any]) -> set[Path]:
+    """Folders of the binaries that a job names."""
+    paths = [artifact["path"] for artifact in job.get("artifacts", {}).values()]
+    if "path" in job:
+        paths.append(job["path"])
+    return {Path(path).parent for path in paths}

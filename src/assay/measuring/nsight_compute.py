@@ -1,0 +1,238 @@
+"""Nsight Compute around one launch of each arm. Its times are never judged.
+
+All arms share one start of the profiler, for a start takes far longer than a launch. Which kernels
+are whose is read off the order in which they ran: the device side launches a mark before each arm.
+Where that does not come out even, and for an arm that failed beside others, each arm gets a start
+of its own.
+"""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.base.deadline import deadline, left_until
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import say
+from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
+from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_row
+from assay.records.base import Record
+from assay.records.measurements import MetricStatus, ProfileRecord
+from assay.runtimes.base import Bind, Place, Task
+
+PATIENCE_S = 360.0
+"""Most seconds of all arms: each that hangs in a start of its own takes from the others behind."""
+TOGETHER_S = 240.0
+ALONE_S = 60.0
+PERMISSION_ERROR = "ERR_NVGPUCTRPERM"
+SECTIONS = (
+    "SpeedOfLight",
+    "ComputeWorkloadAnalysis",
+    "MemoryWorkloadAnalysis",
+    "Occupancy",
+    "LaunchStats",
+    "WarpStateStats",
+)
+METRICS = (
+    DURATION,
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram__bytes.sum",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_sector_hit_rate.pct",
+    "launch__registers_per_thread",
+    "launch__occupancy_limit_registers",
+    "launch__shared_mem_per_block",
+    "smsp__cycles_active.avg",
+    CLOCK,
+)
+"""Metrics lifted from the raw page into the record; the whole page is kept beside them."""
+
+
+class ProfileDone(Record):
+    """What the device side writes of an arm whose mark was launched."""
+
+    ok: bool
+    detail: str
+    """Why the launch behind the mark failed, if it did."""
+
+
+@dataclass(frozen=True)
+class _Profiled:
+    """What one start of Nsight Compute gave."""
+
+    done: list[ProfileDone | None]
+    """A job each; None where nothing was profiled."""
+    log: str
+    """What it said, or what the device side did where it said nothing."""
+    page: str | None
+    """The raw page of all arms; None where no report was written."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the driver keeps the counters to itself."""
+        return PERMISSION_ERROR in self.log
+
+
+def profile_arms(
+    place: Place, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+) -> list[ProfileRecord | CheckFailed]:
+    """Profile the arm that each job names; a refusal by the driver is a status, not an error.
+
+    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read, and for one
+    that hung or that no time was left for.
+    """
+    end = time.monotonic() + PATIENCE_S
+    ncu = place.ncu()
+    if ncu is None:
+        detail = f"Nsight Compute (ncu) is not installed on {place.runtime.describe()}"
+        return [_record(job, gpu_uuid, "not_installed", detail) for job in jobs]
+    together = _together(place, ncu, jobs, gpu_uuid) if len(jobs) > 1 else {}
+    left = len(jobs) - len(together)
+    if together and left:
+        say(f"profile: {left} of {len(jobs)} arms get a start of their own")
+    return [
+        together[number] if number in together else _alone(place, ncu, job, gpu_uuid, end)
+        for number, job in enumerate(jobs)
+    ]
+
+
+def _together(
+    place: Place, ncu: str, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+) -> dict[int, ProfileRecord]:
+    """The arms, by number, that one start profiled beyond doubt; all, when the driver refuses."""
+    try:
+        with deadline(TOGETHER_S):
+            profiled = _under_ncu(place, ncu, jobs)
+    except (CheckFailed, MissingEnvironment) as error:
+        say(f"profile: not in one start: {error}")
+        return {}
+    if profiled.refused:
+        detail = _tail(profiled.log)
+        return {
+            number: _record(job, gpu_uuid, "permission_denied", detail)
+            for number, job in enumerate(jobs)
+        }
+    marked = [number for number, done in enumerate(profiled.done) if done is not None]
+    parts = split_raw_page(profiled.page or "")
+    if len(parts) != len(marked):
+        say(f"profile: not in one start: {len(marked)} arms, but {len(parts)} marks")
+        return {}
+    records = {}
+    for number, part in zip(marked, parts, strict=True):
+        record = _from_raw_page(jobs[number], gpu_uuid, part)
+        done = profiled.done[number]
+        if done is not None and done.ok and record.status == "collected":
+            records[number] = record
+    return records
+
+
+def _alone(
+    place: Place, ncu: str, job: dict[str, Any], gpu_uuid: str, end: float
+) -> ProfileRecord | CheckFailed:
+    """One arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
+    try:
+        with deadline(min(ALONE_S, left_until(end))):
+            profiled = _under_ncu(place, ncu, [job])
+    except MissingEnvironment as error:
+        return _record(job, gpu_uuid, "unsupported", _tail(str(error)))
+    except CheckFailed as error:
+        return error
+    done = profiled.done[0]
+    parts = split_raw_page(profiled.page or "")
+    if done is None or profiled.page is None or profiled.refused:
+        status: MetricStatus = "permission_denied" if profiled.refused else "unsupported"
+        return _record(job, gpu_uuid, status, _tail(profiled.log))
+    if not done.ok:
+        return _record(job, gpu_uuid, "unsupported", _tail(done.detail))
+    return _from_raw_page(job, gpu_uuid, parts[0] if len(parts) == 1 else "")
+
+
+def _tail(text: str) -> str:
+    return " ".join(text.split())[-300:]
+
+
+def _under_ncu(place: Place, ncu: str, jobs: Sequence[dict[str, Any]]) -> _Profiled:
+    """Start the device side under Nsight Compute, once. Raises as run_device_row and _raw_page."""
+    with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
+        report = Path(scratch, "profile.ncu-rep")
+        log = Path(scratch, "ncu.log")
+        under = [
+            ncu, "--target-processes", "all", "--profile-from-start", "off",
+            "--clock-control", "none", "--cache-control", "all", "--log-file", str(log),
+            "--export", str(report), "--metrics", ",".join(METRICS),
+            *(part for section in SECTIONS for part in ("--section", section)),
+        ]  # fmt: skip
+        results = run_device_row(
+            place,
+            jobs,
+            ProfileDone,
+            under=under,
+            files=[Path(scratch)],
+            counters=True,
+            echo=False,
+        )
+        failures = [str(result) for result in results if isinstance(result, DeviceJobFailed)]
+        said = log.read_text() if log.is_file() else ""
+        return _Profiled(
+            done=[None if isinstance(result, DeviceJobFailed) else result for result in results],
+            log=said or "; ".join(failures) or "ncu wrote no report",
+            page=_raw_page(place, ncu, report) if report.is_file() else None,
+        )
+
+
+def _raw_page(place: Place, ncu: str, report: Path) -> str:
+    """The raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own file."""
+    lines: list[str] = []
+    outcome = place.run(
+        Task(
+            command=(
+                ncu, "--import", str(report), "--page", "raw", "--csv", "--print-units", "base",
+            ),
+            directory=report.parent,
+            label="read a profile",
+            environment=device_environment(place),
+            inherit=True,
+            binds=(Bind(report.parent, writable=True),),
+        ),
+        lines.append,
+    )  # fmt: skip
+    if outcome.exit_code != 0:
+        raise CheckFailed(f"ncu cannot read the profile it wrote: {' '.join(lines)[-300:]}")
+    return "\n".join(lines)
+
+
+def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:
+    return ProfileRecord(
+        schema="assay/profile/1",
+        comparison=job["comparison"]["id"],
+        arm=job["arm"],
+        target=job["target"]["id"],
+        gpu_uuid=gpu_uuid,
+        status=status,
+        detail=detail,
+        kernel=None,
+        metrics={},
+        units={},
+        raw_page=None,
+    )
+
+
+def _from_raw_page(job: dict[str, Any], gpu_uuid: str, page: str) -> ProfileRecord:
+    try:
+        kernel = longest_kernel(page)
+    except ValueError as error:
+        return _record(job, gpu_uuid, "unsupported", str(error))
+    return _record(job, gpu_uuid, "collected", "").model_copy(
+        update={
+            "kernel": kernel.name,
+            "metrics": {name: kernel.values[name] for name in METRICS if name in kernel.values},
+            "units": {name: kernel.units[name] for name in METRICS if name in kernel.values},
+            "raw_page": page,
+        }
+    )

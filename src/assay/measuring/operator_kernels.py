@@ -1,0 +1,75 @@
+"""The kernels behind PyTorch's operators, as the device side is told of them."""
+
+from pathlib import Path
+from typing import Any
+
+from assay.building.artifacts import Builds, as_recorded
+from assay.catalog.model import Catalog
+from assay.records.kernels import OperatorKernel
+from assay.records.operators import KernelEntry
+from assay.records.workloads import Operation
+
+
+def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
+    """What the operators may call on a target: what kernel.yaml lists, then what tuning chose."""
+    arch = catalog.targets[target].arch
+    listed = [e for e in catalog.operators if arch in catalog.variants[e.variant].archs]
+    chosen = [
+        OperatorKernel(
+            variant=choice.variant,
+            dtype=choice.dtype,
+            block=(choice.block_rows, choice.block_cols),
+        )
+        for choice in catalog.tuning.of(target)
+        if choice.operation is Operation.BSR_GEMM
+    ]
+    names = {entry.variant for entry in listed}
+    added = {entry.variant: entry for entry in chosen if entry.variant not in names}
+    return (*listed, *added.values())
+
+
+def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:
+    """An entry for each offered kernel that was built for the target, in their order.
+
+    Raises CheckFailed for a library that is not the one that its record names.
+    """
+    entries = []
+    for named in offered(catalog, target):
+        record, path = builds.get(named.variant, (None, Path()))
+        if record is None or record.artifact is None:
+            continue
+        artifact = as_recorded(record, path)
+        variant = catalog.variants[named.variant]
+        assert variant.symbol is not None
+        entries.append(
+            KernelEntry(
+                **dict(named),
+                operation=variant.operation,
+                arch=catalog.targets[target].arch,
+                symbol=variant.symbol,
+                path=artifact.path,
+                sha256=artifact.sha256,
+            )
+        )
+    return tuple(entries)
+
+
+def operators_job(catalog: Catalog, target: str, builds: Builds) -> dict[str, Any]:
+    """The device job that tries every operator through each of its kernels."""
+    described = catalog.targets[target]
+    kernels = [
+        {
+            **entry.model_dump(mode="json"),
+            "path": str(builds[entry.variant][1].resolve()),
+        }
+        for entry in kernel_entries(catalog, target, builds)
+    ]
+    return {
+        "task": "operators",
+        "target": described.model_dump(mode="json", by_alias=True),
+        "kernels": kernels,
+        "artifacts": {
+            kernel["variant"]: {"path": kernel["path"], "sha256": kernel["sha256"]}
+            for kernel in kernels
+        },
+    }

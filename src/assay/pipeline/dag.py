@@ -1,0 +1,259 @@
+"""What Snakemake must know of a run: which files, from which files, on which machine.
+
+The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job runs on a GPU node
+only when its target's figures are measured in this run, or when a scheduler is to place it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.io import dump_record, load_yaml, read_record
+from assay.building.recipe import Kind
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence import stages as evidence
+from assay.measuring.operator_kernels import offered
+from assay.pipeline.plan import make_plan
+from assay.records.base import Record
+from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
+from assay.records.targets import Target
+from assay.shared.files import sha256_bytes, sha256_file
+
+CLUSTER_CORES = 4
+"""Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
+
+
+@dataclass(frozen=True)
+class Dag:
+    """File lists of one run; all paths are relative to the repository root."""
+
+    catalog: Catalog
+    request: Request
+    request_path: str | None
+    """Where the run keeps its request; the steps read it there."""
+    plan: Plan
+    draft_path: str | None = None
+    """The file that a dry run reads the request from, where the run's own is not this one yet."""
+
+    @property
+    def run_dir(self) -> str:
+        """results/<run>."""
+        return f"results/{self.request.run}"
+
+    @property
+    def request_files(self) -> list[str]:
+        """The file whose change makes another plan; none for a bare ``snakemake``."""
+        path = self.draft_path or self.request_path
+        return [path] if path else []
+
+    @property
+    def report_dir(self) -> str:
+        """reports/<run>."""
+        return f"reports/{self.request.run}"
+
+    def path(self, relative: str) -> str:
+        """A record of this run by its evidence path."""
+        return f"{self.run_dir}/{relative}"
+
+    def builds(self) -> list[str]:
+        """Every build record."""
+        return [self.path(evidence.build_path(job.id, job.arch)) for job in self.plan.builds]
+
+    def target_plan(self, target: str) -> TargetPlan:
+        """All jobs of one target."""
+        return next(plan for plan in self.plan.targets if plan.target == target)
+
+    def is_measured_here(self, target: str) -> bool:
+        """Whether the target's figures are measured in this run."""
+        return self.target_plan(target).provision.kind == "device"
+
+    def needs_gpu(self, target: str) -> bool:
+        """Whether jobs of the target ask for a GPU."""
+        return self.is_measured_here(target) or self.request.executor == "slurm"
+
+    def target(self, name: str) -> Target:
+        """The target's description."""
+        return self.catalog.targets[name]
+
+    def binaries(self, target: str) -> list[str]:
+        """Build records that the comparisons need on this target; none when taken over."""
+        if not self.is_measured_here(target):
+            return []
+        comparisons = self.target_plan(target).comparisons
+        jobs = [job for name in comparisons for job in self.kernel_builds(target, name)]
+        paths = [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+        return list(dict.fromkeys(paths))
+
+    def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
+        """The compilations whose outcome a comparison's arms run on this target."""
+        arch = self.target(target).arch
+        variants = {arm.variant for arm in self.catalog.comparisons[comparison].arms}
+        return [job for job in self.plan.builds if job.id in variants and job.arch == arch]
+
+    def toolchain_target(self, arch: str) -> str | None:
+        """The target whose toolchain image compiles for ``arch``; None when the host does."""
+        toolchains = self.plan.toolchains
+        fitting = [name for name in toolchains if self.target(name).arch == arch]
+        return next(iter([*fitting, *toolchains]), None)
+
+    def toolchain_image(self, arch: str) -> list[str]:
+        """The record of the image that compiles for ``arch``."""
+        target = self.toolchain_target(arch)
+        return [] if target is None else [self.path(evidence.toolchain_image_path(target))]
+
+    def runner_image(self, target: str) -> list[str]:
+        """The record of the image that the target is measured in."""
+        wanted = self.target_plan(target).runner
+        return [self.path(evidence.runner_image_path(target))] if wanted else []
+
+    def program_binaries(self, target: str) -> list[str]:
+        """Build records of a target's original programs; none when taken over."""
+        if not self.is_measured_here(target):
+            return []
+        arch = self.target(target).arch
+        programs = dict.fromkeys(job.program for job in self.target_plan(target).programs)
+        return [self.path(evidence.build_path(program, arch)) for program in programs]
+
+    def measurements(self) -> list[str]:
+        """What the steps of every target write that has a device or a recorded report."""
+        return [
+            self.path(path)
+            for plan in self.plan.targets
+            if plan.provision.kind != "none"
+            for path in evidence.target_outputs(plan)
+        ]
+
+    def timed_files(self) -> list[str]:
+        """The plan and what the benchmarks of every target write: a sweep needs no more."""
+        timed = [path for path in self.measurements() if Path(path).name == "benchmark"]
+        return [self.path(evidence.plan_path()), *timed]
+
+    def evidence_files(self) -> list[str]:
+        """Everything the judge looks at."""
+        return [
+            self.path(evidence.plan_path()),
+            self.path(evidence.inspections_path()),
+            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
+            *self.builds(),
+            *self.measurements(),
+        ]
+
+    def portable_files(self) -> list[str]:
+        """What a machine without a compiler takes over: builds, counts, the compilers' images."""
+        return [
+            self.path(evidence.inspections_path()),
+            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
+            *self.builds(),
+        ]
+
+    def build_kind(self, artifact: str, arch: str) -> Kind:
+        """variant, program or probe."""
+        return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
+
+    def definition(self, target: str, comparison: str | None = None) -> str:
+        """Digest of all that a measurement's meaning rests on: measure again when it changes.
+
+        Covers where the figures come from, the target, the device side's code and, for a
+        comparison, its arms, workloads, variants and protocol.
+        """
+        parts: list[Record] = [self.target_plan(target).provision, self.target(target)]
+        parts.append(self.catalog.judging)
+        if comparison is not None:
+            described = self.catalog.comparisons[comparison]
+            parts += [described, self.catalog.protocols[described.protocol]]
+            for arm in described.arms:
+                parts.append(self.catalog.workloads[arm.workload])
+                parts.append(self.catalog.variants[arm.variant])
+        runtime = "" if self.request.runtime == "host" else self.request.runtime
+        code = sorted((Path(__file__).parents[1] / "device").rglob("*.py"))
+        digests = [sha256_file(path) for path in code]
+        named = "".join([*digests, runtime])
+        return sha256_bytes(b"".join(map(dump_record, parts)) + named.encode())
+
+    def definitions(self, target: str) -> str:
+        """Digest of the definitions of all comparisons of a target."""
+        names = self.target_plan(target).comparisons
+        return sha256_bytes("".join(self.definition(target, name) for name in names).encode())
+
+    def sanitizer_builds(self, target: str) -> list[BuildJob]:
+        """The compilations whose kernels compute-sanitizer watches on this target."""
+        arch, names = self.target(target).arch, self.target_plan(target).sanitized
+        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
+
+    def operator_builds(self, target: str) -> list[BuildJob]:
+        """The compilations behind PyTorch's operators on this target."""
+        arch, names = self.target(target).arch, self.target_plan(target).operators
+        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
+
+    def operator_binaries(self, target: str) -> list[str]:
+        """Build records that the operators need; none when taken over."""
+        jobs = self.operator_builds(target) if self.is_measured_here(target) else []
+        return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+
+    def operators_definition(self, target: str) -> str:
+        """Digest of what a record of PyTorch's operators rests on."""
+        parts = [self.definition(target), *self.target_plan(target).operators]
+        code = sorted((Path(__file__).parents[1] / "ops").glob("*.py"))
+        parts += [sha256_file(path) for path in code]
+        parts += [sha256_bytes(dump_record(e)) for e in offered(self.catalog, target)]
+        return sha256_bytes("".join(parts).encode())
+
+    def threads(self, target: str, cores: int) -> int:
+        """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.
+
+        Here a measurement has the whole machine: compilers beside it would disturb its launches.
+        A cluster's node is another machine, which need not have as many.
+        """
+        if not self.is_measured_here(target):
+            return 1
+        return CLUSTER_CORES if self.request.executor == "slurm" else cores
+
+    def gpu_resources(self, target: str) -> dict[str, int | str]:
+        """Snakemake resources of a job of this target."""
+        if not self.needs_gpu(target):
+            return {"gpu": 0, "gpu_model": "", "slurm_partition": ""}
+        described = self.target(target)
+        return {
+            "gpu": 1,
+            "gpu_model": described.gpu_model,
+            "slurm_partition": described.slurm_partition,
+        }
+
+
+def load_dag(root: Path, request_path: str | None, draft_path: str | None = None) -> Dag:
+    """Read the request (or take the defaults of config/config.yaml, with no GPU) and plan it.
+
+    ``draft_path`` is read in the place of ``request_path`` where a dry run names one.
+    """
+    catalog = load_catalog(root)
+    if request_path is None:
+        request = default_request(root)
+    else:
+        request = read_record(Request, root / (draft_path or request_path))
+    return Dag(catalog, request, request_path, make_plan(catalog, request), draft_path)
+
+
+def default_request(root: Path) -> Request:
+    """What a bare ``snakemake`` runs: the configured sources, nothing measured."""
+    defaults = load_yaml(RunConfig, root / "config" / "config.yaml")
+    return Request(
+        schema="assay/request/1",
+        run="default",
+        sources=defaults.sources,
+        targets=tuple(
+            Provision(
+                target=name,
+                kind="none",
+                recorded_in=None,
+                detail="snakemake was started without a request; use ./assay reproduce",
+            )
+            for name in defaults.targets
+        ),
+        runtime="host",
+        executor=defaults.executor,
+        device_python="python3",
+        prebuilt=None,
+        signing_key="",
+        commit=None,
+        clean_tree=None,
+    )

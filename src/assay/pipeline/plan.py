@@ -1,0 +1,321 @@
+"""The plan: which claim is answered how, and which jobs that takes. Pure.
+
+Nothing is dropped silently: every claim and audit of the selected sources gets at least one answer,
+and an answer that is ``not_run`` names its reason.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from assay.catalog.model import Catalog
+from assay.evidence.stages import (
+    benchmark_path,
+    cheats_path,
+    correctness_path,
+    operators_path,
+    profile_path,
+    program_path,
+    runner_image_path,
+    sanitizer_path,
+    stopwatch_path,
+)
+from assay.judging.cutlass_output import job_id
+from assay.measuring.operator_kernels import offered
+from assay.records.claims import (
+    Arithmetic,
+    Benchmark,
+    Claim,
+    Derived,
+    Inspection,
+    NotRun,
+    Program,
+    Quantity,
+    Support,
+    Unanswerable,
+)
+from assay.records.plan import Answer, BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
+from assay.records.targets import Target
+
+
+def make_plan(catalog: Catalog, request: Request) -> Plan:
+    """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
+    catalog.check_selection(request.sources, [p.target for p in request.targets])
+    claims = list(catalog.claims_of(request.sources))
+    needed = _closure(catalog, claims)
+    asked = _comparisons(catalog, needed)
+    swept = {p.target: _sweeps(catalog, request, p.target) for p in request.targets}
+    everywhere = {*asked, *(name for names in swept.values() for name in names)}
+    comparisons = [name for name in catalog.comparisons if name in everywhere]
+    programs = _programs(needed)
+    builds = tuple(_builds(catalog, needed, comparisons, programs))
+    return Plan(
+        schema="assay/plan/1",
+        run=request.run,
+        sources=request.sources,
+        builds=builds,
+        toolchains=_toolchains(catalog, request, builds),
+        targets=tuple(
+            _target_plan(
+                catalog,
+                request,
+                provision,
+                [c for c in comparisons if c in asked or c in swept[provision.target]],
+                programs,
+                _operators(catalog, request, provision, builds),
+            )
+            for provision in request.targets
+        ),
+        answers=tuple(_answers(catalog, request, claims)),
+    )
+
+
+def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
+    """Targets whose toolchain images compile: one for each architecture, the first that has it.
+
+    An architecture without a target (a probe's) is compiled in the first image. Builds taken over
+    bring the record of their image along, where they were compiled in one.
+    """
+    if request.prebuilt is not None:
+        return request.prebuilt_toolchains
+    if request.runtime == "host":
+        return ()
+    first: dict[str, str] = {}
+    for provision in request.targets:
+        first.setdefault(catalog.targets[provision.target].arch, provision.target)
+    needed = {job.arch for job in builds}
+    chosen = [target for arch, target in first.items() if arch in needed]
+    return tuple(chosen or [provision.target for provision in request.targets[:1]])
+
+
+def _closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
+    """The claims and those that their answers rest on or are shown beside."""
+    found: dict[str, Claim] = {}
+    waiting = list(claims)
+    while waiting:
+        claim = waiting.pop(0)
+        if claim.id in found:
+            continue
+        found[claim.id] = claim
+        match claim.evaluation:
+            case Derived(numerator=first, denominator=second):
+                waiting += [catalog.claims[first], catalog.claims[second]]
+            case Unanswerable(nearest=nearest):
+                waiting += [catalog.claims[name] for name in nearest if isinstance(name, str)]
+            case _:
+                pass
+    return list(found.values())
+
+
+def _comparisons(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
+    """Ids of the comparisons that the claims need, in catalog order."""
+    named: set[str] = set()
+    for claim in claims:
+        match claim.evaluation:
+            case Benchmark(terms=terms, alternatives=alternatives):
+                named |= {term.comparison for term in terms}
+                named |= {quantity.term.comparison for quantity in alternatives}
+            case Unanswerable(nearest=nearest):
+                named |= {q.term.comparison for q in nearest if isinstance(q, Quantity)}
+            case _:
+                pass
+    return [name for name in catalog.comparisons if name in named]
+
+
+def _sweeps(catalog: Catalog, request: Request, target: str) -> set[str]:
+    """Comparisons that the choices made for ``target`` rest on.
+
+    They belong to what this project says of itself: a run for other sources does not pay for them.
+    """
+    if not (_is_of_this_project(catalog, request) or request.tuning):
+        return set()
+    return {choice.evidence.comparison for choice in catalog.tuning.of(target)}
+
+
+def _is_of_this_project(catalog: Catalog, request: Request) -> bool:
+    """Whether the run is about what this project says of itself, among others."""
+    return any(catalog.sources[source].source.file is None for source in request.sources)
+
+
+def _operators(
+    catalog: Catalog, request: Request, provision: Provision, builds: Iterable[BuildJob]
+) -> Iterator[str]:
+    """Variants behind PyTorch's operators; as with sweeps, other sources do not pay for them."""
+    target = provision.target
+    held = provision.kind == "device" or operators_path(target) in provision.recorded_paths
+    if held and _is_of_this_project(catalog, request):
+        built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
+        yield from (e.variant for e in offered(catalog, target) if e.variant in built)
+
+
+def _programs(claims: Iterable[Claim]) -> list[ProgramJob]:
+    """Every (program, arguments) that a claim calls for, once each."""
+    jobs: dict[str, ProgramJob] = {}
+    for claim in claims:
+        if isinstance(claim.evaluation, Program):
+            for arguments in (claim.evaluation.typed, claim.evaluation.stated.arguments):
+                if arguments is not None:
+                    program = claim.evaluation.program
+                    job = job_id(program, arguments)
+                    jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
+    return list(jobs.values())
+
+
+def _builds(
+    catalog: Catalog,
+    claims: Iterable[Claim],
+    comparisons: Iterable[str],
+    programs: Iterable[ProgramJob],
+) -> Iterator[BuildJob]:
+    """Every compilation: all architectures of what is needed, once each, longest first."""
+    for program in sorted({job.program for job in programs}, reverse=True):
+        for arch in catalog.programs[program].archs:
+            yield BuildJob(kind="program", id=program, arch=arch)
+    variants = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    for name, variant in catalog.variants.items():
+        if name in variants:
+            for arch in variant.archs:
+                yield BuildJob(kind="variant", id=name, arch=arch)
+    probes: dict[tuple[str, str], BuildJob] = {}
+    for claim in claims:
+        if isinstance(claim.evaluation, Support):
+            probe, wanted = claim.evaluation.probe, claim.evaluation.arch
+            if probe in catalog.probes:
+                probes[probe, wanted] = BuildJob(kind="probe", id=probe, arch=wanted)
+            elif wanted not in catalog.programs[probe].archs or not any(
+                job.program == probe for job in programs
+            ):
+                probes[probe, wanted] = BuildJob(kind="program", id=probe, arch=wanted)
+    yield from probes.values()
+
+
+def _target_plan(
+    catalog: Catalog,
+    request: Request,
+    provision: Provision,
+    comparisons: Iterable[str],
+    programs: Iterable[ProgramJob],
+    operators: Iterable[str],
+) -> TargetPlan:
+    """What is measured on, or taken over for, one target."""
+    name: str = provision.target
+    arch: str = catalog.targets[name].arch
+    if provision.kind == "none":
+        comparisons, programs = [], []
+    runnable = [job for job in programs if arch in catalog.programs[job.program].archs]
+    kept = list(comparisons)
+    if provision.kind == "recorded":
+        held = set(provision.recorded_paths)
+        kept = [c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held]
+        runnable = [job for job in runnable if program_path(name, job.id) in held]
+    profiles = [(c, arm) for c in kept for arm in catalog.comparisons[c].profile]
+    runner = provision.kind == "device" and request.runtime != "host"
+    if provision.kind == "recorded":
+        profiles = [pair for pair in profiles if profile_path(name, *pair) in held]
+        runner = runner_image_path(name) in held
+    return TargetPlan(
+        target=name,
+        provision=provision,
+        comparisons=tuple(kept),
+        programs=tuple(runnable),
+        profiles=tuple(profiles),
+        operators=tuple(operators),
+        stopwatches=tuple(
+            c
+            for c in kept
+            if catalog.comparisons[c].profile and _had(provision, stopwatch_path(name, c))
+        ),
+        cheats=bool(kept) and _had(provision, cheats_path(name)),
+        sanitized=tuple(
+            _kernels(catalog, kept, arch) if _had(provision, sanitizer_path(name)) else ()
+        ),
+        runner=runner,
+    )
+
+
+def _had(provision: Provision, path: str) -> bool:
+    """Whether a record is made in this run, or there to be taken over."""
+    return provision.kind == "device" or path in provision.recorded_paths
+
+
+def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:
+    """Compiled variants of the comparisons' arms, in catalog order."""
+    used = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    for name, variant in catalog.variants.items():
+        if name in used and variant.kind == "kernel" and arch in variant.archs:
+            yield name
+
+
+def _answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
+    """At least one answer for every claim, then one for every audit of the selected sources."""
+    for claim in claims:
+        match claim.evaluation:
+            case Arithmetic() | Inspection() | Support():
+                yield _answer(claim.id, None, "compute", None, "needs no GPU")
+            case Unanswerable(reason=reason, detail=detail):
+                yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
+            case _:
+                yield from _measured_answers(catalog, request, claim)
+    for source in request.sources:
+        for audit in catalog.sources[source].audits:
+            yield _answer(audit.id, None, "compute", None, "arithmetic of the source")
+
+
+def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Iterator[Answer]:
+    """Answers of a claim that needs a GPU: on its own target, or on every one if it names none."""
+    provisions = {provision.target: provision for provision in request.targets}
+    wanted = claim.hardware.target
+    if wanted is not None and wanted not in provisions:
+        yield _answer(
+            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"target {wanted} was not asked for"
+        )
+        return
+    for name in [wanted] if wanted is not None else list(provisions):
+        provision, target = provisions[name], catalog.targets[name]
+        if provision.kind == "none":
+            yield _answer(claim.id, name, "not_run", NotRun.NO_DEVICE, provision.detail)
+        elif not _arch_supported(catalog, claim, target):
+            detail = f"what the claim needs is not built for {target.arch}"
+            yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
+        elif provision.kind == "recorded" and (lacking := _not_recorded(claim, provision)):
+            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration"
+            yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
+        else:
+            way = "measure" if provision.kind == "device" else "recorded"
+            yield _answer(claim.id, name, way, None, provision.detail)
+
+
+def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:
+    match claim.evaluation:
+        case Program(program=program):
+            return target.arch in catalog.programs[program].archs
+        case Benchmark(terms=terms):
+            for term in terms:
+                for arm in catalog.comparisons[term.comparison].arms:
+                    variant = catalog.variants[arm.variant]
+                    if (
+                        arm.id in (term.arm, term.over)
+                        and variant.kind == "kernel"
+                        and target.arch not in variant.archs
+                    ):
+                        return False
+            return True
+        case _:
+            return True
+
+
+def _not_recorded(claim: Claim, provision: Provision) -> str | None:
+    """The first evidence path the claim needs and the recorded report lacks."""
+    held = set(provision.recorded_paths)
+    match claim.evaluation:
+        case Benchmark(terms=terms):
+            needed = [benchmark_path(provision.target, term.comparison) for term in terms]
+        case Program(program=program, stated=stated):
+            needed = [program_path(provision.target, job_id(program, stated.arguments))]
+        case _:
+            needed = []
+    return next((path for path in needed if path not in held), None)
+
+
+def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:
+    return Answer.model_validate(
+        {"claim": claim, "target": target, "way": way, "reason": reason, "detail": detail}
+    )

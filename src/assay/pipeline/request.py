@@ -1,0 +1,270 @@
+"""From the command line's wishes to a request: probe for GPUs, look for recorded reports."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.io import dump_record, write_record, write_record_if_changed
+from assay.base.progress import say
+from assay.catalog.model import Catalog
+from assay.evidence.stages import toolchain_image_path
+from assay.images.stage import objection
+from assay.measuring.device_jobs import probe_device
+from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.records.images import RuntimeName
+from assay.records.plan import Provision, Request
+from assay.runtimes.base import Place
+from assay.runtimes.choose import choose
+from assay.runtimes.host import HostRuntime
+from assay.verification.sign import load_or_create_signer
+from assay.verification.trust import published_reports, trusted_keys
+
+DEVICE_PYTHON = "python3"
+"""Where nobody names another, the Python that is asked for a GPU."""
+
+
+def default_signing_key() -> Path:
+    """The private key of whoever runs this; made on first use."""
+    return Path.home() / ".config" / "assay" / "signing_key.pem"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The caller's wishes, defaults filled in."""
+
+    run: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    runtime: str
+    executor: str
+    device_python: str | None
+    """As it was named; None where none was."""
+    prebuilt: Path | None
+    recorded: tuple[Path, ...]
+    keys: tuple[Path, ...]
+    signing_key: Path
+    host_image: bool
+    writes: bool = True
+    """Whether a first signing key may be made; a dry run makes none."""
+
+    @property
+    def python(self) -> str:
+        """The device's Python; a path holds wherever a job is started."""
+        named = self.device_python or DEVICE_PYTHON
+        # Links stay: a virtual environment's Python is one, and would lose its packages.
+        return os.path.abspath(named) if os.sep in named else named  # noqa: PTH100
+
+
+def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
+    """Check the options and find where each target's figures can come from.
+
+    A GPU of this machine (or a node of the cluster) comes first, unless the caller names recorded
+    reports; then the repository's own published report; else the target has nothing. Raises
+    BadInput, MissingEnvironment, or the verification's error for a recorded report.
+    """
+    _check_names(catalog, options)
+    targets = [catalog.targets[name] for name in options.targets]
+    runtime = choose(
+        options.runtime,
+        gpu=has_nvidia_driver(),
+        objection=lambda name: objection(
+            root, targets, options.prebuilt, name, host_image=options.host_image
+        ),
+    )
+    for name, reason in runtime.reasons:
+        say(f"runtime {name}: {reason}")
+    if options.host_image and runtime.name not in ("docker", "podman"):
+        raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
+    commit, clean = git_state(root)
+    keys = [*options.keys, *trusted_keys(root)]
+    recorded_dirs: dict[str, str] = {}
+    provisions: dict[str, Provision] = {}
+    if options.recorded:
+        for target, (provision, where) in find_recorded(
+            root, catalog, options.targets, options.recorded, keys
+        ).items():
+            require_figures(provision)
+            provisions[target], recorded_dirs[target] = provision, str(where)
+    missing = {}
+    for target in options.targets:
+        if target not in provisions:
+            found, detail = _device(catalog, options, runtime.name, target)
+            if found is not None:
+                provisions[target] = found
+            else:
+                missing[target] = detail
+    published = find_recorded(root, catalog, missing, published_reports(root), keys)
+    for target, detail in missing.items():
+        if target in published:
+            provision, where = published[target]
+            provisions[target] = provision.model_copy(
+                update={"detail": f"{detail}; {provision.detail}"}
+            )
+            recorded_dirs[target] = str(where)
+        else:
+            provisions[target] = Provision(
+                target=target, kind="none", recorded_in=None, detail=detail
+            )
+    if options.writes or options.signing_key.exists():
+        load_or_create_signer(options.signing_key)
+    return Request.model_validate(
+        {
+            "schema": "assay/request/1",
+            "run": options.run,
+            "sources": options.sources,
+            "targets": tuple(provisions[target] for target in options.targets),
+            "runtime": runtime.name,
+            "host_image": options.host_image,
+            "executor": options.executor,
+            "device_python": options.python,
+            "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
+            "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
+            "signing_key": str(options.signing_key.resolve()),
+            "recorded_dirs": recorded_dirs,
+            "extra_keys": tuple(str(path.resolve()) for path in options.keys),
+            "commit": commit,
+            "clean_tree": clean,
+        }
+    )
+
+
+def _check_names(catalog: Catalog, options: Options) -> None:
+    catalog.check_selection(options.sources, options.targets)
+    for noun, names in (("source", options.sources), ("target", options.targets)):
+        if len(set(names)) != len(names):
+            raise BadInput(f"a {noun} is named twice")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,79}", options.run):
+        raise BadInput(f"run name '{options.run}': use lower-case letters, digits and _")
+    if options.run in ("templates", "published", "cache"):
+        raise BadInput(f"run name '{options.run}' is taken by a folder of the repository")
+    for path in (*options.recorded, *([options.prebuilt] if options.prebuilt else [])):
+        if not path.is_dir():
+            raise BadInput(f"{path}: no such directory")
+    for path in options.keys:
+        if not path.is_file():
+            raise BadInput(f"{path}: no such key file")
+    check_reports(catalog, options.targets, options.recorded)
+    if options.device_python and options.executor == "local":  # a cluster's node has its own
+        _check_python(options.python)
+    if options.executor == "slurm" and shutil.which("sbatch") is None:
+        raise MissingEnvironment(
+            "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
+            "or use --executor local"
+        )
+
+
+def _check_python(python: str) -> None:
+    """Raise BadInput for an interpreter that does not start."""
+    try:
+        ended = subprocess.run([python, "--version"], capture_output=True, timeout=60, check=False)
+    except OSError as error:
+        raise BadInput(f"--device-python {python}: cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise BadInput(f"--device-python {python}: does not say its version") from error
+    if ended.returncode != 0:
+        raise BadInput(f"--device-python {python}: --version ends with code {ended.returncode}")
+
+
+def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
+    """Targets whose toolchain image has a record among what was built elsewhere."""
+    if options.prebuilt is None:
+        return ()
+    folder = options.prebuilt
+    return tuple(t for t in catalog.targets if (folder / toolchain_image_path(t)).is_file())
+
+
+def _device(
+    catalog: Catalog, options: Options, runtime: RuntimeName, target: str
+) -> tuple[Provision | None, str]:
+    """The target's device if it can be had, else a clause that says why not."""
+    described = catalog.targets[target]
+    if options.executor == "slurm":
+        if described.gpu_model not in slurm_gpu_models():
+            return None, f"the cluster offers no GPU of type {described.gpu_model}"
+        detail = f"measured on the cluster's {described.gpu_model} nodes"
+    elif runtime != "host":
+        # PyTorch is in the image, which is not there yet: the driver's own tool has to do.
+        gpu = next(
+            (gpu for gpu in driver_gpus() if re.fullmatch(described.product_pattern, gpu[0])), None
+        )
+        if gpu is None:
+            return None, f"no {described.product} here (nvidia-smi lists none)"
+        detail = f"measured on this machine's {gpu[0]} ({gpu[1]}) in {runtime}"
+    else:
+        place = Place(HostRuntime(), python=options.python)
+        try:
+            device = probe_device(place, described)
+        except MissingEnvironment as error:
+            return None, f"no {described.product} here ({str(error).rstrip('.')})"
+        detail = f"measured on this machine's {device.gpu.product} ({device.gpu.uuid})"
+    return Provision(target=target, kind="device", recorded_in=None, detail=detail), detail
+
+
+def has_nvidia_driver() -> bool:
+    """Whether this machine has a GPU that containers may need."""
+    return Path("/dev/nvidiactl").exists()
+
+
+def driver_gpus() -> list[tuple[str, str]]:
+    """Product and UUID of every GPU that nvidia-smi lists; none where there is no driver."""
+    try:
+        shown = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,uuid", "--format=csv,noheader"],
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [line.rsplit(",", 1) for line in shown.splitlines() if "," in line]
+    return [(name.strip(), uuid.strip()) for name, uuid in rows]
+
+
+def slurm_gpu_models() -> set[str]:
+    """GPU types that the cluster's nodes offer. Raises MissingEnvironment when it is silent."""
+    try:
+        shown = subprocess.run(
+            ["sinfo", "--noheader", "--Format", "Gres:200"],
+            capture_output=True, text=True, check=True, timeout=30,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
+    return set(re.findall(r"gpu:([A-Za-z0-9_.-]+):\d+", shown))
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and whether the tree is clean; from ASSAY_COMMIT where the tree came without git."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("ASSAY_COMMIT"), None
+
+
+@contextmanager
+def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[Path]:
+    """request.json, untouched when nothing changed.
+
+    For a dry run that is the run's own where it says the same, else one that goes away again.
+    """
+    path = root / "results" / request.run / "request.json"
+    if not scratch:
+        write_record_if_changed(request, path)
+        yield path
+    elif path.is_file() and path.read_bytes() == dump_record(request):
+        yield path
+    else:
+        with tempfile.TemporaryDirectory(prefix="assay-dry-") as folder:
+            draft = Path(folder) / "request.json"
+            write_record(request, draft)
+            yield draft

@@ -1,0 +1,50 @@
+"""What a further start of a run tries again: evidence beside the figures that came to nothing.
+
+A record that says ``failed`` ends its run well (see side_evidence.py), yet a later start of the
+same run may have more luck. What was judged stands, whatever it says, and so does a lack that a
+record names, such as ``not_installed``.
+"""
+
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.evidence import stages as evidence
+from assay.evidence.outcomes import came_to_nothing
+from assay.records.base import Record
+from assay.records.plan import Plan, TargetPlan
+
+FIGURES = ("benchmark", "program")
+"""Stages that verdicts rest on; the gate comes before them."""
+
+
+def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
+    """What the workflow is to make again, relative to ``run_dir``.
+
+    Of targets that this run measures, and only once all their figures are there: a start that goes
+    on after an interruption does first what verdicts rest on.
+    """
+    return list(
+        dict.fromkeys(
+            evidence.step_output(target.target, path)
+            for target in plan.targets
+            if target.provision.kind == "device" and _has_figures(run_dir, target)
+            for kind in evidence.BESIDE_FIGURES
+            for path in kind.paths(target).values()
+            if _is_worth_another_try(run_dir / path, kind.record)
+        )
+    )
+
+
+def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:
+    outputs = [run_dir / path for path in evidence.target_outputs(plan)]
+    return all(path.is_dir() for path in outputs if path.name in FIGURES)
+
+
+def _is_worth_another_try(path: Path, record: type[Record]) -> bool:
+    if not path.is_file():
+        return False  # the workflow sees for itself that it is missing
+    try:
+        return came_to_nothing(read_record(record, path))
+    except BadInput:
+        return True

@@ -1,0 +1,201 @@
+"""Measurements recorded in an earlier, signed report, taken over where no GPU can be asked.
+
+Only a report that verifies against a trusted key is used, and of it only what was measured by the
+definitions that the configuration still holds.
+"""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.progress import say
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.evidence.stages import (
+    benchmark_path,
+    cheats_path,
+    correctness_path,
+    operators_path,
+    platform_path,
+    profile_path,
+    program_path,
+    runner_image_path,
+    sanitizer_path,
+    sbom_path,
+    stopwatch_path,
+)
+from assay.records.plan import Provision
+from assay.shared.files import write_bytes
+from assay.verification.manifest import MANIFEST
+from assay.verification.verify import verify
+
+
+def find_recorded(
+    root: Path,
+    catalog: Catalog,
+    targets: Iterable[str],
+    reports: Sequence[Path],
+    keys: Sequence[Path],
+) -> dict[str, tuple[Provision, Path]]:
+    """The first verified report that holds each target, with its directory.
+
+    Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
+    CheckFailed when a report does not verify.
+    """
+    wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
+    for report in reports:
+        missing = wanted - found.keys()
+        held = {t for t in missing if (report / "evidence" / platform_path(t)).is_file()}
+        if not held:
+            continue
+        verify(report, keys)
+        evidence = load_evidence(report / "evidence")
+        then = load_catalog(report / "evidence")
+        for target in held:
+            platform = evidence.platforms[target]
+            gpu = platform.device.gpu
+            paths = usable_paths(catalog, then, evidence, target)
+            _tell_left_out(_relative(report, root), catalog, then, evidence, target)
+            provision = Provision(
+                target=target,
+                kind="recorded",
+                recorded_in=_relative(report, root),
+                recorded_paths=tuple(sorted(paths)),
+                detail=(
+                    f"figures come from {_relative(report, root)}, measured on {gpu.product} "
+                    f"({gpu.uuid}) at {platform.recorded_at}"
+                ),
+            )
+            found[target] = (provision, report.resolve())
+    return found
+
+
+def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:
+    """Raise BadInput for a directory that is no report, or of which nothing would be taken.
+
+    The first report that holds a target serves it. Of a report that comes too late for some of its
+    targets, and serves others, a line says so.
+    """
+    serving: dict[str, Path] = {}
+    for report in reports:
+        if not (report / MANIFEST).is_file():
+            raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
+        held = [t for t in catalog.targets if (report / "evidence" / platform_path(t)).is_file()]
+        asked = [t for t in targets if t in held]
+        if not asked:
+            raise BadInput(
+                f"--recorded {report}: holds no measurements of {' or '.join(targets)}, but of "
+                f"{', '.join(held) or 'no target at all'}"
+            )
+        late = [t for t in asked if t in serving]
+        why = " and ".join(f"{t} comes from {serving[t]}, named before it" for t in late)
+        if late == asked:
+            raise BadInput(f"--recorded {report}: nothing of it would be used: {why}")
+        if late:
+            say(f"--recorded {report}: is used in part: {why}")
+        serving |= {t: report for t in asked if t not in late}
+
+
+def require_figures(provision: Provision) -> None:
+    """Raise BadInput where nothing that is taken over answers a claim."""
+    target = provision.target
+    kinds = (f"{target}/benchmark/", f"{target}/program/")
+    if not any(path.startswith(kinds) for path in provision.recorded_paths):
+        raise BadInput(
+            f"--recorded {provision.recorded_in}: holds no figure of {target} that the "
+            f"configuration still measures in the same way"
+        )
+
+
+def _relative(report: Path, root: Path) -> str:
+    """Its path below the repository, else its name: evidence holds no machine's paths."""
+    resolved = report.resolve()
+    if resolved.is_relative_to(root.resolve()):
+        return resolved.relative_to(root.resolve()).as_posix()
+    return resolved.name
+
+
+def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -> set[str]:
+    """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold."""
+    paths = {platform_path(target)}
+    for comparison in (c for t, c in evidence.benchmarks if t == target):
+        if _changed(now, then, comparison) is None:
+            paths |= {benchmark_path(target, comparison), correctness_path(target, comparison)}
+            paths |= {
+                profile_path(target, c, arm)
+                for t, c, arm in evidence.profiles
+                if (t, c) == (target, comparison)
+            }
+            if (target, comparison) in evidence.stopwatches:
+                paths.add(stopwatch_path(target, comparison))
+    if target in evidence.cheats:
+        paths.add(cheats_path(target))
+    if target in evidence.sanitizers:
+        paths.add(sanitizer_path(target))
+    paths |= {program_path(target, job) for t, job in evidence.programs if t == target}
+    if target in evidence.operators and _same_operators(now, then):
+        paths.add(operators_path(target))
+    if target in evidence.runner_images:
+        paths |= {runner_image_path(target), sbom_path(runner_image_path(target))}
+    return paths
+
+
+def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
+    """What is no longer as it was when the comparison was measured, or None."""
+    if name not in now.comparisons:
+        return "it exists no more"
+    comparison = now.comparisons[name]
+    if comparison != then.comparisons[name]:
+        return "other arms"
+    if now.protocols[comparison.protocol] != then.protocols[comparison.protocol]:
+        return "another protocol"
+    arms = comparison.arms
+    if any(now.workloads[arm.workload] != then.workloads[arm.workload] for arm in arms):
+        return "other workloads"
+    if any(now.variants[arm.variant] != then.variants[arm.variant] for arm in arms):
+        return "other variants"
+    return None
+
+
+def _tell_left_out(
+    report: str, now: Catalog, then: Catalog, evidence: Evidence, target: str
+) -> None:
+    measured = [c for t, c in evidence.benchmarks if t == target]
+    left: dict[str, list[str]] = {}
+    for comparison in measured:
+        if (change := _changed(now, then, comparison)) is not None:
+            left.setdefault(change, []).append(comparison)
+    if left:
+        count = sum(map(len, left.values()))
+        why = "; ".join(f"{change}: {', '.join(names)}" for change, names in left.items())
+        say(
+            f"{report}: {count} of its {len(measured)} comparisons on {target} are not taken over, "
+            f"for the configuration measures them otherwise by now ({why})"
+        )
+
+
+def _same_operators(now: Catalog, then: Catalog) -> bool:
+    return now.operators == then.operators and all(
+        now.variants[entry.variant] == then.variants[entry.variant] for entry in now.operators
+    )
+
+
+def take(report: Path, path: str, run_dir: Path) -> None:
+    """Copy one evidence file of a report into a run directory, whole or not at all."""
+    source = report / "evidence" / path
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be taken over: {error.strerror}") from error
+    write_bytes(run_dir / path, data)
+
+
+def take_origin(report: Path, target: str, run_dir: Path) -> None:
+    """Copy the report's manifest and attestation beside the records that they vouch for."""
+    origin = run_dir / target / "origin"
+    origin.mkdir(parents=True, exist_ok=True)
+    for name in ("manifest.json", "attestation.json"):
+        shutil.copyfile(report / name, origin / name)

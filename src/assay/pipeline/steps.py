@@ -1,0 +1,163 @@
+"""One method a step of the workflow: find the inputs, call one library function, write its record.
+
+This and ``measuring_steps``, which holds the steps of the GPU, are the composition root: only they
+know all stages. The scripts in ``workflow/scripts`` call it.
+"""
+
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.base.errors import AssayError
+from assay.base.io import read_record, write_record, write_record_if_changed
+from assay.base.progress import leave_on_signals, say
+from assay.building import build as building
+from assay.building.inspect_package import inspect_or_take
+from assay.evidence import stages as evidence
+from assay.evidence.load import load_evidence
+from assay.evidence.timings import write_timing
+from assay.images.stage import make_image
+from assay.judging.judge import judge as judge_evidence
+from assay.pipeline import reuse as recorded
+from assay.pipeline.gpu_steps import MeasuringSteps
+from assay.records.attestation import PipelineRecord
+from assay.records.images import ImageRecord, Role
+from assay.report.render import render, texts_of
+from assay.runtimes.base import Place
+from assay.runtimes.host import HostRuntime
+from assay.shared.files import write_bytes
+from assay.verification import sign
+from assay.verification.trust import trusted_keys
+from assay.verification.verify import Renderer
+from assay.verification.verify import verify as verify_report
+
+
+class Steps(MeasuringSteps):
+    """The steps of one run, as the workflow's scripts call them."""
+
+    def plan(self) -> None:
+        """Write plan.json, and pipeline.json: the state of this repository."""
+        write_record(self.dag.plan, self.run_dir / evidence.plan_path())
+        pipeline = PipelineRecord(
+            schema="assay/pipeline/1",
+            commit=self.dag.request.commit,
+            clean_tree=self.dag.request.clean_tree,
+        )
+        write_record(pipeline, self.run_dir / evidence.pipeline_path())
+
+    def toolchain_image(self, target: str) -> None:
+        """Build or find the image that compiles, and load it where it will run."""
+        path = evidence.toolchain_image_path(target)
+        if (prebuilt := self._prebuilt()) is not None:
+            for name in (path, evidence.sbom_path(path)):
+                write_bytes(self.run_dir / name, (prebuilt / name).read_bytes())
+        else:
+            self._make_image("toolchain", target, path)
+
+    def runner_image(self, target: str) -> None:
+        """Build or find the image that measures, and load it where it will run."""
+        path = evidence.runner_image_path(target)
+        if self.dag.is_measured_here(target):
+            self._make_image("runner", target, path)
+        else:
+            for name in (path, evidence.sbom_path(path)):
+                recorded.take(self._report_of(target), name, self.run_dir)
+
+    def build(self, artifact: str, arch: str) -> None:
+        """Compile one artifact for one architecture; a refusal of the compiler is a record too."""
+        prebuilt = self._prebuilt()
+        building.build(
+            self.root,
+            self.dag.catalog,
+            self.dag.build_kind(artifact, arch),
+            artifact,
+            arch,
+            out_dir=self.run_dir / "builds",
+            cache_dir=self.root / "results" / "cache",
+            place=self._compiler(arch),
+            prebuilt=prebuilt / "builds" if prebuilt else None,
+        )
+
+    def inspect(self) -> None:
+        """Count in the files of pinned packages, or take over what a prebuilt run counted."""
+        claims = self.dag.catalog.claims_of(self.dag.plan.sources)
+        record = inspect_or_take(self.root, claims, self._prebuilt())
+        write_record(record, self.run_dir / evidence.inspections_path())
+
+    def judge(self) -> None:
+        """Verdicts from the records alone."""
+        verdicts = judge_evidence(self.dag.catalog, load_evidence(self.run_dir))
+        write_record(verdicts, self.run_dir / "verdicts.json")
+
+    def report(self) -> None:
+        """Render the report directory; unsigned until ``sign``."""
+        render(self.root, self.run_dir, self.report_dir)
+
+    def sign(self) -> None:
+        """Manifest, attestation, public key."""
+        sign.sign(self.report_dir, Path(self.dag.request.signing_key))
+
+    def verify(self) -> None:
+        """Verify the signed report with the signer's own key and the trusted ones."""
+        own = sign.public_key_path(Path(self.dag.request.signing_key))
+        keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
+        request = self.dag.request
+        renderer = Renderer(
+            lambda folder: texts_of(self.root, folder), request.commit, request.clean_tree
+        )
+        result = verify_report(self.report_dir, keys, renderer=renderer)
+        lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
+        write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
+
+    def _make_image(self, role: Role, target: str, path: str) -> None:
+        request = self.dag.request
+        record, sbom = make_image(
+            self.root,
+            request.runtime,
+            role,
+            self.dag.target(target),
+            prebuilt=self._prebuilt(),
+            host_python=request.device_python if request.host_image and role == "runner" else None,
+        )
+        write_bytes(self.run_dir / evidence.sbom_path(path), sbom)
+        write_record_if_changed(record, self.run_dir / path)
+
+    def _compiler(self, arch: str) -> Place:
+        """Where nvcc runs: on the host, or in the image whose record this run holds."""
+        target = self.dag.toolchain_target(arch)
+        if target is None:
+            return Place(HostRuntime())
+        path = self.run_dir / evidence.toolchain_image_path(target)
+        return Place(self._runtime(), read_record(ImageRecord, path))
+
+    def _prebuilt(self) -> Path | None:
+        return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
+
+
+def run_step(
+    rule: str, arguments: dict[str, str], *, request: str | None, run: str, log: str, **_: object
+) -> None:
+    """Run one step of a workflow from the repository's root; ``rule`` names a method of Steps.
+
+    Further keyword arguments are what the workflow watches for changes. An AssayError becomes a
+    sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the command
+    line finds the exit code it owes its caller. Says how long the step took.
+    """
+    leave_on_signals()
+    run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
+    began, started = datetime.now(UTC), time.monotonic()
+    try:
+        getattr(Steps(Path.cwd(), request), rule)(**arguments)
+    except AssayError as error:
+        failure = {"step": name, "exit_code": error.exit_code, "message": str(error)}
+        write_bytes(run_dir / "failures" / f"{name}.json", json.dumps(failure).encode())
+        write_bytes(Path(log), f"{error}\n".encode())
+        say(f"{name}: {error}")
+        sys.exit(error.exit_code)
+    seconds = time.monotonic() - started
+    write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
+    write_timing(run_dir, rule, arguments, began, seconds)
+    if seconds >= 1:
+        say(f"{name}: {seconds:.1f} s")

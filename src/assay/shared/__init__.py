@@ -1,0 +1,1 @@
+"""What both Pythons read: standard library and numpy only."""

@@ -1,0 +1,64 @@
+"""How this project's kernels are called: a shared library, a C launcher, raw pointers, a stream."""
+
+import ctypes
+from collections.abc import Callable
+
+from assay.shared.errors import Unsupported
+from assay.shared.files import sha256_file
+from assay.shared.job import Artifact
+
+WORKSPACE_BYTES = 64 * 2**20
+"""Scratch memory that every launcher is offered: counters, and partial sums of split tiles."""
+
+REFUSALS = {
+    1: "cudaErrorInvalidValue",
+    98: "cudaErrorInvalidDeviceFunction",
+    200: "cudaErrorInvalidKernelImage",
+    209: "cudaErrorNoKernelImageForDevice",
+    222: "cudaErrorUnsupportedPtxVersion",
+    801: "cudaErrorNotSupported",
+}
+"""cudaError_t codes that mean "not this shape" or "not this device"; all others are failures."""
+
+OPERANDS = {
+    "bsr_gemm": ("a_values", "a_row_ptr", "a_col_idx", "b"),
+    "bsr_bsr_gemm": (
+        "a_values",
+        "a_row_ptr",
+        "a_col_idx",
+        "b_values",
+        "b_row_ptr",
+        "b_col_idx",
+    ),
+    "tma_load": ("a",),
+}
+"""Input pointers of each ABI, in order; c, m, n, k, workspace, its size and the stream follow.
+A size that an operation does not have is 0."""
+
+
+def check_status(code: int, what: str) -> None:
+    """Raise for a cudaError_t: Unsupported for a refusal, RuntimeError for anything else."""
+    if code in REFUSALS:
+        raise Unsupported(f"{what} refused: {REFUSALS[code]} ({code})")
+    if code != 0:
+        raise RuntimeError(f"{what} failed with cudaError_t {code}")
+
+
+def load_launcher(artifact: Artifact, symbol: str, operands: int) -> Callable[..., int]:
+    """The C launcher, after its library's digest was checked. Raises RuntimeError."""
+    found = sha256_file(artifact.path)
+    if found != artifact.sha256:
+        raise RuntimeError(f"{artifact.path.name} has SHA-256 {found}, not {artifact.sha256}")
+    launcher = getattr(ctypes.CDLL(str(artifact.path.resolve())), symbol)
+    pointer = ctypes.c_void_p
+    launcher.argtypes = [
+        *[pointer] * operands,
+        pointer,  # c
+        *[ctypes.c_int] * 3,  # m, n, k
+        pointer,  # workspace
+        ctypes.c_size_t,
+        pointer,  # stream
+    ]
+    launcher.restype = ctypes.c_int
+    result: Callable[..., int] = launcher
+    return result

@@ -1,0 +1,1 @@
+"""Summaries, intervals, bimodality, rooflines. Pure."""

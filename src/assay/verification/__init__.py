@@ -1,0 +1,1 @@
+"""Manifests, attestations, signing, verifying, rebuilding."""

@@ -1,0 +1,55 @@
+"""Measurements taken over from another signed report, checked against that report's signature."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from securesystemslib.signer import SSlibKey
+
+from assay.base.errors import AssayError
+from assay.base.io import read_record
+from assay.evidence.stages import target_paths
+from assay.records.manifest import Manifest
+from assay.records.plan import TargetPlan
+from assay.shared.files import sha256_file
+from assay.verification.attestation import check_signatures, parse_envelope, parse_statement
+from assay.verification.manifest import ATTESTATION, MANIFEST
+
+
+def origin_folder(target: str) -> str:
+    """Where, inside evidence, the manifest and attestation of a target's origin lie."""
+    return f"{target}/origin"
+
+
+def origin_problems(
+    report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[SSlibKey]
+) -> list[str]:
+    """How the files of a recorded target differ from the signed report they were taken from."""
+    target = plan.target
+    folder = report_dir / "evidence" / origin_folder(target)
+    try:
+        envelope = parse_envelope((folder / ATTESTATION).read_bytes())
+        check_signatures(envelope, keys)
+        statement = parse_statement(envelope)
+        if statement.subject[0].digest.sha256 != sha256_file(folder / MANIFEST):
+            return [f"{target}: the origin's signature is about another manifest"]
+        origin = read_record(Manifest, folder / MANIFEST)
+    except OSError:
+        return [f"{target}: the manifest and attestation of its origin are missing"]
+    except AssayError as error:
+        return [f"{target}: origin: {error}"]
+    signed = {entry.path: entry for entry in origin.files}
+    here = {entry.path: entry for entry in manifest.files}
+    prefix, skip = f"evidence/{target}/", f"evidence/{origin_folder(target)}/"
+    problems = [
+        f"{path} is not the file that report '{origin.run}' signed"
+        for path, entry in here.items()
+        if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
+    ]
+    # A record left out would turn an unwelcome figure into a mere not_run.
+    wanted = [f"evidence/{path}" for path in target_paths(plan)]
+    problems += [
+        f"{path} was left out, though report '{origin.run}' holds it"
+        for path in wanted
+        if path in signed and path not in here
+    ]
+    return problems

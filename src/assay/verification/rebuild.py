@@ -1,0 +1,278 @@
+"""Compile again what a report's evidence says was compiled, and compare the outcome with it.
+
+That needs no GPU: it shows that the sources in the evidence made the binary that was measured. The
+report must have been verified before; even so nothing in it is run that ``recorded_command`` does
+not know, and sources come from this checkout and its history, never from the report.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from time import monotonic
+
+from assay.base.check_log import NamedCheck, listed
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record
+from assay.base.progress import say
+from assay.building.command_policy import command_problem, manifest_problem
+from assay.building.nvcc import compiled
+from assay.building.recipe import Compilation
+from assay.building.source_history import SourceMissing, find_source
+from assay.building.toolchain import Toolchain
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.model import BuildKey, Evidence
+from assay.evidence.stages import pipeline_path
+from assay.records.attestation import PipelineRecord
+from assay.records.builds import BuildRecord
+from assay.shared.files import write_bytes
+from assay.verification.rebuild_outcome import PROVEN, Status, compare, differing_sections
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """One build of the evidence, compiled once more."""
+
+    id: str
+    arch: str
+    status: Status
+    detail: str
+    measured: bool
+    """Whether measurements of the report ran this artifact."""
+
+    @property
+    def name(self) -> str:
+        """Artifact and architecture."""
+        return f"{self.id} for {self.arch}"
+
+
+@dataclass(frozen=True)
+class RebuildResult:
+    """All builds, those that measurements rest on first."""
+
+    builds: tuple[Rebuilt, ...]
+    problems: tuple[str, ...]
+    """Measurements of this run whose binary no build record describes."""
+    notes: tuple[str, ...]
+    commit: str | None
+    """The commit that made the report."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What compiling one record needs beside the record."""
+
+    root: Path
+    toolchain: Toolchain
+    catalog: Catalog
+    commit: str | None
+    binaries: Path | None
+
+
+def rebuild(
+    report_dir: Path,
+    root: Path,
+    toolchain: Toolchain,
+    *,
+    only: Sequence[str] = (),
+    binaries: Path | None = None,
+    jobs: int = 1,
+    progress: Callable[[str], None] = say,
+) -> RebuildResult:
+    """Compile the builds of a verified report with the sources they were made from.
+
+    ``only`` selects by artifact, or by architecture and artifact as in sm_90a/bsr_gemm_mma.
+    ``binaries`` is a directory as results/<run>/builds, if the first artifacts are at hand: where a
+    rebuilt one differs, its sections are compared. Raises BadInput for a selection that selects
+    nothing, MissingEnvironment when the machine gives out.
+    """
+    evidence = load_evidence(report_dir / "evidence")
+    catalog = load_catalog(report_dir / "evidence")
+    commit = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path()).commit
+    measured, problems, notes = _measured(catalog, evidence)
+    records = _selected(evidence, only)
+    records.sort(key=lambda record: (record.id, record.arch) not in measured)
+    job = _Job(root, toolchain, catalog, commit, binaries)
+    done: list[str] = []
+
+    def one(record: BuildRecord) -> Rebuilt:
+        started = monotonic()
+        status, detail = _rebuild_one(record, job)
+        result = Rebuilt(
+            record.id, record.arch, status, detail, (record.id, record.arch) in measured
+        )
+        done.append(result.name)
+        count = f"{len(done)} of {len(records)}"
+        progress(f"rebuild {count}: {result.name}: {status} ({monotonic() - started:.0f} s)")
+        return result
+
+    builds = _in_parallel(one, records, jobs) if jobs > 1 else tuple(map(one, records))
+    return RebuildResult(builds, problems, notes, commit)
+
+
+def _in_parallel(
+    one: Callable[[BuildRecord], Rebuilt], records: Sequence[BuildRecord], jobs: int
+) -> tuple[Rebuilt, ...]:
+    """In the given order; after an interruption none is begun."""
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            return tuple(pool.map(one, records))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def check(
+    report_dir: Path,
+    root: Path,
+    toolchain: Toolchain,
+    *,
+    only: Sequence[str] = (),
+    binaries: Path | None = None,
+    jobs: int = 1,
+    progress: Callable[[str], None] = say,
+) -> tuple[NamedCheck, tuple[str, ...]]:
+    """``rebuild`` as a check of ``verify``, with notes. Raises CheckFailed that names builds."""
+    result = rebuild(
+        report_dir, root, toolchain, only=only, binaries=binaries, jobs=jobs, progress=progress
+    )
+    return conclude(report_dir, result)
+
+
+def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple[str, ...]]:
+    """The check that a rebuild comes to, with notes; raises CheckFailed where one build fails."""
+    failed = [build for build in result.builds if build.status not in PROVEN]
+    if failed or result.problems:
+        lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]
+        lines += [f"\n  {problem}" for problem in result.problems]
+        raise CheckFailed(
+            f"{report_dir}: {len(failed)} of {len(result.builds)} builds are not shown to come "
+            f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}"
+        )
+    counts = Counter(build.status for build in result.builds)
+    told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    measured = sum(build.measured for build in result.builds)
+    detail = f"{len(result.builds)} builds compiled from source: {told or 'there are none'}"
+    if measured:
+        detail += f"; measurements rest on {measured} of them"
+    return NamedCheck("rebuild", True, detail), (*_host_notes(result.builds), *result.notes)
+
+
+def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
+    """A line for every reason why host code differs."""
+    reasons: dict[str, list[str]] = {}
+    for build in builds:
+        if build.status == Status.CUBINS_IDENTICAL:
+            reasons.setdefault(build.detail, []).append(build.name)
+    return [
+        f"{len(names)} builds have the same device code, byte for byte; their host code is other "
+        f"({reason}) and is not shown to come from these sources: {listed(names)}"
+        for reason, names in reasons.items()
+    ]
+
+
+def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
+    ours = {Status.SOURCE_MISSING, Status.TOOLCHAIN_DIFFERS}
+    if commit is None or not any(build.status in ours for build in failed):
+        return ""
+    return f"\n  the report was made by commit {commit}: check that out and rebuild there"
+
+
+def check_selection(report_dir: Path, only: Sequence[str]) -> None:
+    """Raise BadInput for what ``only`` names and the report's evidence does not hold.
+
+    By the names of files alone: the report need not have been verified yet.
+    """
+    found = (report_dir / "evidence" / "builds").glob("*/*.json")
+    _check_names([(path.parent.name, path.stem) for path in found], only)
+
+
+def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
+    _check_names([(record.arch, record.id) for record in evidence.builds.values()], only)
+    wanted = set(only)
+    return [
+        record
+        for record in evidence.builds.values()
+        if not wanted or wanted & {record.id, f"{record.arch}/{record.id}"}
+    ]
+
+
+def _check_names(builds: Sequence[tuple[str, str]], only: Sequence[str]) -> None:
+    """Raise BadInput for a name that is neither an artifact nor architecture and artifact."""
+    names = {name for arch, artifact in builds for name in (artifact, f"{arch}/{artifact}")}
+    for name in only:
+        if name not in names:
+            close = ", ".join(get_close_matches(name, sorted(names)))
+            hint = f"close to it: {close}" if close else "evidence/builds holds their records"
+            raise BadInput(f"the evidence holds no build '{name}' ({hint})")
+
+
+def _measured(
+    catalog: Catalog, evidence: Evidence
+) -> tuple[set[BuildKey], tuple[str, ...], tuple[str, ...]]:
+    """Builds whose artifact was measured; where that is another binary, a problem or a note."""
+    ran: dict[tuple[str, str, str], None] = {}
+    for (target, _), benchmark in evidence.benchmarks.items():
+        for process in benchmark.processes:
+            for facts in process.arms:
+                if facts.binary_sha256 is not None:
+                    ran[facts.variant, target, facts.binary_sha256] = None
+    for (target, _), program in evidence.programs.items():
+        ran[program.program, target, program.binary_sha256] = None
+    taken_over = {p.target for p in evidence.plan.targets if p.provision.kind == "recorded"}
+    keys: set[BuildKey] = set()
+    problems: list[str] = []
+    notes: list[str] = []
+    for name, target, sha256 in ran:
+        key = (name, catalog.targets[target].arch)
+        record = evidence.builds.get(key)
+        if record is not None and record.artifact and record.artifact.sha256 == sha256:
+            keys.add(key)
+            continue
+        sentence = f"{target} measured {name} as binary {sha256[:16]}..., which is no build of this"
+        if target in taken_over:
+            notes.append(f"{sentence} report: rebuild the report the figures come from")
+        else:
+            problems.append(f"{sentence} run")
+    return keys, tuple(problems), tuple(notes)
+
+
+def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[Status, str]:
+    problem = command_problem(record) or manifest_problem(record, job.catalog)
+    if problem is not None:
+        return Status.COMMAND_REFUSED, f"its recorded command is not run: {problem}"
+    ours = job.toolchain.record
+    if (record.toolchain.lock_sha256, record.toolchain.nvcc) != (ours.lock_sha256, ours.nvcc):
+        return Status.TOOLCHAIN_DIFFERS, (
+            f"made by nvcc {record.toolchain.nvcc} of another lock of the toolchain than this "
+            f"checkout's (nvcc {ours.nvcc})"
+        )
+    compilation = Compilation(
+        id=record.id,
+        kind=record.kind,
+        arch=record.arch,
+        command=record.command,
+        sources=record.sources,
+        lock_sha256=record.toolchain.lock_sha256,
+    )
+    with tempfile.TemporaryDirectory(prefix="assay-rebuild-") as folder:
+        tree = Path(folder)
+        try:
+            for source in record.sources:
+                data, _ = find_source(job.root, source, job.commit)
+                write_bytes(tree / source.path, data)
+        except SourceMissing as error:
+            return Status.SOURCE_MISSING, str(error)
+        with compiled(compilation, tree, job.toolchain) as outcome:
+            status, detail = compare(record, outcome, ours)
+            if outcome.artifact is not None and status is not Status.IDENTICAL:
+                detail += differing_sections(record, outcome.artifact, job.binaries)
+    if compilation.key != record.key and status is Status.DIFFERS:
+        detail += "; its key is another than this version gives to the same inputs, so it was "
+        detail += "compiled in another directory, which some names depend on"
+    return status, detail

@@ -1,0 +1,101 @@
+"""What compiling once more came to: an outcome held against the record of the first one."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from assay.building.binary_diff import differences, explain
+from assay.building.nvcc import Compiled
+from assay.records.builds import BuildRecord, ToolchainRecord
+from assay.shared.files import sha256_file
+
+NOT_FOUND = "No such file or directory"
+"""The compiler's words for a missing file: a refusal that says nothing of the hardware."""
+
+
+class Status(StrEnum):
+    """What compiling once more came to."""
+
+    IDENTICAL = "identical"
+    """The same artifact byte for byte, or the same refusal."""
+    CUBINS_IDENTICAL = "cubins_identical"
+    """All device code is the same; host code, by another compiler, is not."""
+    DIFFERS = "differs"
+    SOURCE_MISSING = "source_missing"
+    TOOLCHAIN_DIFFERS = "toolchain_differs"
+    COMMAND_REFUSED = "command_refused"
+    NOT_BUILT = "not_built"
+    """The compiler refuses here what it compiled then."""
+
+
+PROVEN = frozenset({Status.IDENTICAL, Status.CUBINS_IDENTICAL})
+
+
+def compare(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> tuple[Status, str]:
+    """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
+    if outcome.artifact is None:
+        return _refused(record, outcome.diagnostics)
+    if record.artifact is None:
+        return Status.DIFFERS, "the compiler accepts here what the evidence says it refuses"
+    if reason := _device_reason(record, outcome, ours):
+        return Status.DIFFERS, reason
+    sha256 = sha256_file(outcome.artifact)
+    if sha256 == record.artifact.sha256:
+        return Status.IDENTICAL, f"SHA-256 {sha256}"
+    return _other_host_code(record, outcome, ours)
+
+
+def _other_host_code(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
+) -> tuple[Status, str]:
+    """Another host compiler explains other host code, if cubins vouch for the device code."""
+    then, here = record.toolchain.host_compiler, ours.host_compiler
+    if not outcome.cubins or record.kind == "probe":
+        return Status.DIFFERS, "other bytes, though its listed cubins are the same"
+    if then == here:
+        return Status.DIFFERS, (
+            f"the device code is the same, and the host code is not, though {here} is what "
+            "compiled it then and here: another linker or C library, or another binary"
+        )
+    return Status.CUBINS_IDENTICAL, f"by {then} then, by {here} here"
+
+
+def _refused(record: BuildRecord, diagnostics: str) -> tuple[Status, str]:
+    """What it means that the compiler refuses: only the same refusal confirms the evidence."""
+    last = (diagnostics.splitlines() or ["without a word"])[-1]
+    if record.status == "built":
+        return Status.NOT_BUILT, f"the compiler refuses it here: {last}"
+    missing = [line for line in diagnostics.splitlines() if NOT_FOUND in line]
+    if missing:
+        return Status.NOT_BUILT, f"the recorded sources are not all it takes: {missing[0]}"
+    if diagnostics != record.diagnostics:
+        return Status.DIFFERS, f"the compiler refuses it for another reason: {last}"
+    return Status.IDENTICAL, "refused again, in the same words"
+
+
+def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> str | None:
+    """How device code, or what ptxas says of it, differs."""
+    if outcome.cubins == record.cubins:
+        if outcome.resources == record.resources:
+            return None
+        return "ptxas reports other registers or memory than the evidence says"
+    then = {cubin.path: cubin for cubin in record.cubins}
+    now = {cubin.path: cubin for cubin in outcome.cubins}
+    names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    reason = f"other device code in {', '.join(names)}"
+    if "-lineinfo" in record.command:
+        reason += (
+            f" (by {record.toolchain.host_compiler} then, by {ours.host_compiler} here: its line "
+            "tables name headers of the C++ library with their dates and sizes, so it is the same "
+            "only with the same package of the host compiler)"
+        )
+    return reason
+
+
+def differing_sections(record: BuildRecord, artifact: Path, binaries: Path | None) -> str:
+    """What differs from the first artifact, where that is at hand and is the recorded one."""
+    if binaries is None or record.artifact is None:
+        return ""
+    first = binaries / record.arch / Path(record.artifact.path).name
+    if not first.is_file() or sha256_file(first) != record.artifact.sha256:
+        return ""
+    return f"; {explain(differences(first, artifact))}"

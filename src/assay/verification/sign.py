@@ -1,0 +1,97 @@
+"""Sign a report: list its files, state what the list stands for, seal the statement."""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+from securesystemslib.signer import CryptoSigner
+
+from assay.base.errors import BadInput
+from assay.base.io import dump_record, load_yaml, read_record
+from assay.evidence.stages import pipeline_path
+from assay.records.attestation import (
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    DigestSet,
+    PipelineRecord,
+    Predicate,
+    Statement,
+    Subject,
+)
+from assay.records.verdicts import VerdictsFile
+from assay.records.workloads import Judging
+from assay.shared.files import sha256_bytes, write_bytes
+from assay.verification.attestation import load_signer, public_pem, seal
+from assay.verification.manifest import ATTESTATION, MANIFEST, SIGNER, build_manifest
+
+
+def sign(report_dir: Path, key_path: Path) -> str:
+    """Write manifest.json, signer.pub and attestation.json into ``report_dir``; return the key id.
+
+    ``key_path`` is an Ed25519 private key; where no file is, a key pair is made there first (mode
+    0600). Its public half is written beside it unless that is there. Raises BadInput for a bad key
+    or an unfinished report, CheckFailed for links and special files.
+    """
+    signer = load_or_create_signer(key_path)
+    verdicts = read_record(VerdictsFile, report_dir / "verdicts.json")
+    manifest = dump_record(build_manifest(report_dir, verdicts.run))
+    statement = _statement(report_dir, verdicts, sha256_bytes(manifest))
+    write_bytes(report_dir / MANIFEST, manifest)
+    write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
+    if not public_key_path(key_path).exists():
+        write_bytes(public_key_path(key_path), public_pem(signer.public_key))
+    write_bytes(report_dir / ATTESTATION, seal(statement, signer))
+    return str(signer.public_key.keyid)
+
+
+def public_key_path(key_path: Path) -> Path:
+    """Where the public half of a private key lies: ``<key>.pub`` beside it."""
+    return key_path.with_name(key_path.name + ".pub")
+
+
+def load_or_create_signer(path: Path) -> CryptoSigner:
+    """The signer at ``path``; makes a key pair there on first use. Raises BadInput."""
+    if path.exists():
+        return load_signer(path)
+    signer = CryptoSigner.generate_ed25519()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Exclusive, and private from the first byte on: nobody reads it between open and chmod.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return load_signer(path)
+    except OSError as error:
+        raise BadInput(f"{path}: no key can be written there: {error.strerror}") from error
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(signer.private_bytes)
+    return signer
+
+
+def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -> Statement:
+    evidence = report_dir / "evidence"
+    counts = Counter(verdict.status for verdict in verdicts.verdicts)
+    predicate = Predicate(
+        run=verdicts.run,
+        commit=read_record(PipelineRecord, evidence / pipeline_path()).commit,
+        judging=load_yaml(Judging, evidence / "config" / "judging.yaml"),
+        verdicts=dict(sorted(counts.items())),
+        created=_created(),
+    )
+    subject = Subject(name="manifest.json", digest=DigestSet(sha256=manifest_sha256))
+    return Statement.model_validate(
+        {
+            "_type": STATEMENT_TYPE,
+            "subject": (subject,),
+            "predicateType": PREDICATE_TYPE,
+            "predicate": predicate,
+        }
+    )
+
+
+def _created() -> str:
+    """SOURCE_DATE_EPOCH where it is set, else now; UTC to the second."""
+    text = os.environ.get("SOURCE_DATE_EPOCH")
+    if text is not None and not text.isdecimal():
+        raise BadInput(f"SOURCE_DATE_EPOCH is {text!r}, not a whole number of seconds")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text) if text else None))

@@ -1,0 +1,64 @@
+"""Watched commands and locks between processes."""
+
+import multiprocessing
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.base.progress import exclusive, watch
+
+
+def run(tmp_path: Path, code: str, **options: object) -> int:
+    values = {"tick_s": 10.0, "describe": lambda text: ""}
+    return watch(
+        [sys.executable, "-c", code], tmp_path / "log", os.environ, **{**values, **options}
+    )
+
+
+def test_output_goes_to_the_log_and_the_code_comes_back(tmp_path: Path):
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
+    assert run(tmp_path, code) == 7
+    assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
+
+
+def test_a_long_command_says_how_far_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    code = "import time; print('half', flush=True); time.sleep(1)"
+    run(tmp_path, code, tick_s=0.3, describe=lambda text: f", seen {text.strip()}")
+    assert "s, seen half" in capfd.readouterr().err
+
+
+def _hold(path: Path, marks: Path, name: str) -> None:
+    with exclusive(path, "waiting"):
+        with marks.open("a") as stream:
+            stream.write(f"{name} in\n")
+        time.sleep(0.1)
+        with marks.open("a") as stream:
+            stream.write(f"{name} out\n")
+
+
+def test_one_process_at_a_time_holds_a_lock(tmp_path: Path):
+    marks = tmp_path / "marks"
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_hold, args=(tmp_path / "lock", marks, str(number)))
+        for number in range(4)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    lines = marks.read_text().splitlines()
+    assert len(lines) == 8
+    for entered, left in zip(lines[::2], lines[1::2], strict=True):
+        assert entered.split() == [left.split()[0], "in"]
+    assert not (tmp_path / "lock").exists()
+
+
+def test_a_lock_is_released_by_an_error(tmp_path: Path):
+    with pytest.raises(ValueError, match="inside"), exclusive(tmp_path / "lock", ""):
+        raise ValueError("inside")
+    with exclusive(tmp_path / "lock", ""):
+        assert (tmp_path / "lock").exists()

@@ -1,0 +1,353 @@
+"""The build stage: real compilations of small kernels, the cache, and prebuilt artifacts."""
+
+import ctypes
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.building import build as building
+from assay.building.build import build
+from assay.building.nvcc import SCRATCH, last_lines, parse_ptxas
+from assay.building.recipe import describe
+from assay.building.toolchain import LOCK, Toolchain, toolchain_lock_digest
+from assay.catalog.model import Catalog
+from assay.records.builds import BuildRecord, KernelResources
+from assay.records.kernels import OriginalProgram, Probe
+from assay.runtimes.base import Place
+from assay.runtimes.host import HostRuntime
+from assay.shared.files import sha256_file
+from tests import builders as b
+from tests.building.test_recipe import variant
+
+# Internal linkage and a library header: the two things whose names or bytes follow paths.
+SMALL = r"""
+#include <cuda/std/utility>
+#include "scale.cuh"
+namespace { __device__ float hidden = 3.0f; }
+template <int N> static __global__ void scale(float* p) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = p[threadIdx.x];
+    __syncthreads();
+    p[threadIdx.x] = cuda::std::move(tile[63 - threadIdx.x]) * hidden * SCALE * N;
+}
+extern "C" int small(float* p, void* stream) {
+    if (p == nullptr) return (int)cudaErrorInvalidValue;
+    scale<WIDTH><<<1, 64, 0, (cudaStream_t)stream>>>(p);
+    return (int)cudaGetLastError();
+}
+"""
+PROGRAM = OriginalProgram(
+    id="example",
+    title="a small CUTLASS example",
+    package="nvidia-cutlass",
+    source="cutlass_library/source/examples/03_visualize_layout/register_layout.cu",
+    archs=("sm_89",),
+    flags=("-lineinfo", "-c"),
+    includes=(
+        "cutlass_library/source/include",
+        "cutlass_library/source/tools/util/include",
+        "cutlass_library/source/examples/common",
+    ),
+    parser="cutlass_41",
+)
+EXECUTABLE = PROGRAM.model_copy(
+    update={
+        "id": "executable",
+        "source": "cutlass_library/source/examples/04_tile_iterator/tile_iterator.cu",
+        "flags": (),
+    }
+)
+CP_ASYNC = """
+__global__ void copy(int* p) {
+    __shared__ int s[4];
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(s)), "l"(p));
+    asm volatile("cp.async.wait_all;");
+    p[4] = s[0];
+}
+"""
+
+
+def catalog() -> Catalog:
+    return b.catalog(
+        variants={"small": variant(flags=())},
+        programs={"example": PROGRAM, "executable": EXECUTABLE},
+        probes={"copies": Probe(id="copies", title="cp.async", source="copies.cu")},
+        kernel_folder={"small": "bsr_gemm", "copies": "support"},
+    )
+
+
+def make_tree(root: Path, place: Path) -> Path:
+    """A checkout with two small kernels; its toolchain is hard links to the real one."""
+    (place / "kernels" / "bsr_gemm").mkdir(parents=True)
+    (place / "kernels" / "bsr_gemm" / "small.cu").write_text(SMALL)
+    (place / "kernels" / "bsr_gemm" / "scale.cuh").write_text("#define SCALE 2.0f\n")
+    (place / "kernels" / "support").mkdir()
+    (place / "kernels" / "support" / "copies.cu").write_text(CP_ASYNC)
+    (place / LOCK).parent.mkdir()
+    shutil.copy(root / LOCK, place / LOCK)
+    return place
+
+
+def link_toolchain(toolchain: Toolchain, place: Path) -> None:
+    site = toolchain.site
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError:  # another file system
+            shutil.copy2(source, target, follow_symlinks=False)
+
+    shutil.copytree(site, place / ".toolchain" / site.name, symlinks=True, copy_function=link)
+
+
+@pytest.fixture(scope="module")
+def tree(root: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = make_tree(root, tmp_path_factory.mktemp("one"))
+    link_toolchain(toolchain, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def other_tree(root: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = make_tree(root, tmp_path_factory.mktemp("two") / "far" / "deeper")
+    link_toolchain(toolchain, place)
+    return place
+
+
+HABITS = {
+    "TZ": "Asia/Kathmandu",
+    "LANG": "de_DE.UTF-8",
+    "LC_ALL": "tr_TR.UTF-8",
+    "HOME": "/nonexistent",
+    "USER": "somebody",
+    "CPATH": "/nonexistent/include",
+    "CXXFLAGS": "-O0",
+    "NVCC_APPEND_FLAGS": "-G",
+    "NVCC_PREPEND_FLAGS": "-lineinfo",
+    "GCC_COLORS": "always",
+    "SOURCE_DATE_EPOCH": "1",
+    "TMPDIR": "/nonexistent",
+}
+
+
+@pytest.fixture
+def other_habits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Another user's variables, umask and PATH, of which none may reach the compiler's output."""
+    for name, value in HABITS.items():
+        monkeypatch.setenv(name, value)
+    folders = os.environ["PATH"].split(":")
+    compiler = str(Path(shutil.which("g++") or "").parent)
+    monkeypatch.setenv("PATH", ":".join([str(tmp_path), compiler, *reversed(folders)]))
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+def compile_in(
+    place: Path, kind: str, name: str, arch: str, out: str = "out", prebuilt: Path | None = None
+) -> BuildRecord:
+    return build(
+        place,
+        catalog(),
+        kind,
+        name,
+        arch,
+        out_dir=place / out,
+        cache_dir=place / "cache",
+        place=Place(HostRuntime()),
+        prebuilt=prebuilt,
+    )
+
+
+@pytest.mark.compiler
+class TestCompiling:
+    """Through the real nvcc."""
+
+    def test_a_variant_becomes_a_library(self, tree: Path):
+        record = compile_in(tree, "variant", "small", "sm_90a")
+        assert record.status == "built" and record.artifact is not None
+        file = tree / "out" / record.artifact.path
+        assert record.artifact.path == "sm_90a/small.so"
+        assert record.artifact.sha256 == sha256_file(file)
+        assert read_record(BuildRecord, tree / "out" / "sm_90a" / "small.json") == record
+        assert [source.path for source in record.sources] == [
+            "kernels/bsr_gemm/scale.cuh",
+            "kernels/bsr_gemm/small.cu",
+        ]
+        (resources,) = record.resources
+        assert "scale" in resources.entry
+        assert resources.static_shared_bytes == 64 * 4
+        assert 0 < resources.registers <= 255
+        assert resources.spill_store_bytes == resources.spill_load_bytes == 0
+        assert record.toolchain.nvcc == "13.0.88"
+        assert not record.built_elsewhere
+
+    def test_the_library_loads_and_its_launcher_answers(self, tree: Path):
+        record = compile_in(tree, "variant", "small", "sm_90a")
+        assert record.artifact is not None
+        library = ctypes.CDLL(str(tree / "out" / record.artifact.path))
+        assert library.small(None, None) == 1  # cudaErrorInvalidValue, before any device is asked
+        assert not hasattr(library, "cudaLaunchKernel"), "its CUDA runtime must stay hidden"
+
+    @pytest.mark.parametrize(
+        ("kind", "name", "arch"),
+        [
+            ("variant", "small", "sm_89"),
+            ("probe", "copies", "sm_90a"),
+            ("program", "example", "sm_89"),
+            ("program", "executable", "sm_89"),
+        ],
+    )
+    def test_two_checkouts_give_the_same_bytes(
+        self,
+        tree: Path,
+        other_tree: Path,
+        other_habits: None,
+        kind: str,
+        name: str,
+        arch: str,
+    ):
+        """In another directory, at another time, by somebody with other settings."""
+        with pytest.MonkeyPatch.context() as usual:
+            for variable in HABITS:
+                usual.delenv(variable, raising=False)
+            before = os.umask(0o022)
+            one = compile_in(tree, kind, name, arch)
+            os.umask(before)
+        two = compile_in(other_tree, kind, name, arch)
+        assert one.status == "built", one.diagnostics
+        assert one.key == two.key
+        assert one.cubins and one.cubins == two.cubins
+        assert one.artifact is not None and one.artifact == two.artifact
+        first, second = (place / "out" / one.artifact.path for place in (tree, other_tree))
+        assert first.read_bytes() == second.read_bytes()
+
+    def test_a_refusal_is_a_record(self, tree: Path):
+        record = compile_in(tree, "probe", "copies", "sm_75")
+        assert record.status == "failed" and record.artifact is None
+        assert "cp.async" in record.diagnostics and "sm_80" in record.diagnostics
+        assert str(tree) not in record.diagnostics
+        assert not list((tree / "out" / "sm_75").glob("*.cubin"))
+
+    def test_a_probe_that_compiles_is_device_code(self, tree: Path):
+        record = compile_in(tree, "probe", "copies", "sm_89")
+        assert record.status == "built" and record.artifact is not None
+        assert (tree / "out" / record.artifact.path).read_bytes()[:4] == b"\x7fELF"
+        assert record.cubins[0].sha256 == record.artifact.sha256
+
+    def test_nothing_stays_in_the_scratch_directory(self, tree: Path):
+        record = compile_in(tree, "variant", "small", "sm_89")
+        assert not list(SCRATCH.glob(f"assay-build-{record.key[:12]}*"))
+
+    def test_what_a_killed_build_left_behind_does_no_harm(self, tree: Path):
+        job = describe(tree, catalog(), "probe", "copies", "sm_86", toolchain_lock_digest(tree))
+        left = SCRATCH / f"assay-build-{job.key[:12]}"
+        (left / "keep").mkdir(parents=True)
+        (left / "keep" / "stale.cubin").touch()
+        record = compile_in(tree, "probe", "copies", "sm_86")
+        assert record.status == "built"
+        assert [cubin.path for cubin in record.cubins] == ["copies.cubin"]
+
+
+@pytest.mark.compiler
+class TestNotCompilingTwice:
+    """What exists is taken over, if and only if it is what this checkout would build."""
+
+    @pytest.fixture
+    def no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(root: Path, place: Place) -> Toolchain:
+            raise MissingEnvironment("no compiler here")
+
+        monkeypatch.setattr(building, "ensure_toolchain", refuse)
+
+    def test_the_cache_answers_without_a_compiler(self, tree: Path, no_compiler: None):
+        shutil.rmtree(tree / "again", ignore_errors=True)
+        with pytest.raises(MissingEnvironment):
+            compile_in(tree, "probe", "copies", "sm_120a")
+        record = compile_in(tree, "variant", "small", "sm_90a", out="again")
+        assert (tree / "again" / "sm_90a" / "small.so").is_file()
+        assert not record.built_elsewhere
+
+    def test_a_damaged_cache_is_no_cache(self, tree: Path):
+        record = compile_in(tree, "variant", "small", "sm_90a")
+        cached = tree / "cache" / "builds" / record.key / "small.so"
+        cached.write_bytes(b"damaged")
+        assert compile_in(tree, "variant", "small", "sm_90a") == record
+        assert record.artifact is not None
+        assert sha256_file(cached) == record.artifact.sha256
+
+    def test_prebuilt_artifacts_run_without_a_compiler(
+        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
+    ):
+        built = compile_in(tree, "variant", "small", "sm_90a")
+        node = make_tree(root, tmp_path / "node")
+        record = compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
+        assert record == built.model_copy(update={"built_elsewhere": True})
+        assert (node / "out" / "sm_90a" / "small.so").is_file()
+
+    def test_a_prebuilt_artifact_of_other_sources_is_not_taken(
+        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
+    ):
+        compile_in(tree, "variant", "small", "sm_90a")
+        node = make_tree(root, tmp_path / "node")
+        (node / "kernels" / "bsr_gemm" / "scale.cuh").write_text("#define SCALE 4.0f\n")
+        with pytest.raises(MissingEnvironment):
+            compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
+
+    def test_a_changed_prebuilt_artifact_is_refused(
+        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
+    ):
+        compile_in(tree, "variant", "small", "sm_90a")
+        forged = tmp_path / "forged"
+        shutil.copytree(tree / "out" / "sm_90a", forged / "sm_90a")
+        with (forged / "sm_90a" / "small.so").open("ab") as stream:
+            stream.write(b"\0")
+        node = make_tree(root, tmp_path / "node")
+        with pytest.raises(CheckFailed, match="is not the artifact"):
+            compile_in(node, "variant", "small", "sm_90a", prebuilt=forged)
+
+
+PTXAS = """\
+ptxas info    : 1 bytes gmem
+ptxas info    : Compiling entry function '_Z3onev' for 'sm_89'
+ptxas info    : Function properties for _Z3onev
+    96 bytes stack frame, 84 bytes spill stores, 92 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 96 bytes cumulative stack size, 2048 bytes smem
+ptxas info    : Compile time = 4.386 ms
+ptxas info    : Function properties for _Z6helperv
+    16 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads
+ptxas info    : Compiling entry function '_Z3twov' for 'sm_89'
+ptxas info    : Function properties for _Z3twov
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Function properties for _Z6helperv
+    16 bytes stack frame, 3 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 8 registers, used 0 barriers
+"""
+
+
+def resources(entry: str, *values: int) -> KernelResources:
+    fields = (
+        "registers",
+        "stack_bytes",
+        "spill_store_bytes",
+        "spill_load_bytes",
+        "static_shared_bytes",
+    )
+    return KernelResources(entry=entry, **dict(zip(fields, values, strict=True)))
+
+
+def test_ptxas_resources_belong_to_entries_not_to_helpers():
+    assert parse_ptxas(PTXAS) == (
+        resources("_Z3onev", 255, 96, 84, 92, 2048),
+        resources("_Z3twov", 8, 0, 0, 0, 0),
+    )
+
+
+def test_diagnostics_leave_out_where_ptxas_was():
+    assert last_lines(f"{PTXAS}\nerror: this\nfatal: that\n", 2) == "error: this\nfatal: that"

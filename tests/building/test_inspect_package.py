@@ -1,0 +1,86 @@
+"""Counting in files of pinned packages."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.base.io import write_record
+from assay.building.inspect_package import inspect_or_take, inspect_packages
+from assay.building.toolchain import LOCK, Packages
+from assay.records.claims import Claim, Inspection, Unit
+from assay.shared.files import sha256_bytes
+from tests import builders as b
+
+TEXT = b"one\ntwo\nthree without an end"
+
+
+def claim(path: str = "cutlass/file.hpp", package: str = "nvidia-cutlass") -> Claim:
+    evaluation = Inspection(kind="inspection", package=package, path=path, quantity="lines")
+    return b.claim("lines_of_a_file", evaluation, value=2.0, unit=Unit.LINES, flop_formula=None)
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Packages:
+    site = tmp_path / "site"
+    (site / "cutlass").mkdir(parents=True)
+    (site / "cutlass" / "file.hpp").write_bytes(TEXT)
+    (tmp_path / "secret").write_text("outside")
+    return Packages(site, {"nvidia-cutlass": "4.2.0.0"}, "a" * 64)
+
+
+def test_lines_are_counted_as_line_feeds(packages: Packages):
+    (found,) = inspect_packages([claim()], packages).inspections
+    assert (found.lines, found.bytes) == (2, len(TEXT))
+    assert found.sha256 == sha256_bytes(TEXT)
+    assert (found.claim, found.version) == ("lines_of_a_file", "4.2.0.0")
+
+
+def test_claims_of_another_kind_are_left_alone(packages: Packages):
+    assert inspect_packages([b.claim("other", b.unanswerable())], packages).inspections == ()
+
+
+@pytest.mark.parametrize("path", ["../secret", "cutlass/gone.hpp", "cutlass"])
+def test_only_files_inside_the_packages(packages: Packages, path: str):
+    with pytest.raises(BadInput, match="has no file"):
+        inspect_packages([claim(path)], packages)
+
+
+def test_only_packages_of_the_lock(packages: Packages):
+    with pytest.raises(BadInput, match="pins no package 'cutlass'"):
+        inspect_packages([claim(package="cutlass")], packages)
+
+
+def test_a_run_that_inspects_nothing_needs_no_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(root: Path) -> Packages:
+        raise AssertionError("packages were asked for")
+
+    monkeypatch.setattr("assay.building.inspect_package.ensure_packages", refuse)
+    assert inspect_or_take(tmp_path, [b.claim("other", b.unanswerable())], None).inspections == ()
+
+
+class TestTakingOver:
+    """A node without wheels takes another machine's counts, if they answer the same question."""
+
+    @pytest.fixture
+    def prebuilt(self, packages: Packages, tmp_path: Path) -> Path:
+        (tmp_path / LOCK).parent.mkdir()
+        (tmp_path / LOCK).write_text("nvidia-cutlass==4.2.0.0 --hash=sha256:" + "0" * 64 + "\n")
+        folder = tmp_path / "prebuilt"
+        write_record(inspect_packages([claim()], packages), folder / "inspections.json")
+        return folder
+
+    def test_the_same_question(self, packages: Packages, prebuilt: Path, tmp_path: Path):
+        taken = inspect_or_take(tmp_path, [claim()], prebuilt)
+        assert taken == inspect_packages([claim()], packages)
+
+    def test_another_version_is_counted_anew(
+        self, packages: Packages, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        (tmp_path / LOCK).write_text("nvidia-cutlass==4.3.0.0 --hash=sha256:" + "0" * 64 + "\n")
+        newer = Packages(packages.site, {"nvidia-cutlass": "4.3.0.0"}, "b" * 64)
+        monkeypatch.setattr("assay.building.inspect_package.ensure_packages", lambda root: newer)
+        (found,) = inspect_or_take(tmp_path, [claim()], prebuilt).inspections
+        assert found.version == "4.3.0.0"

@@ -1,0 +1,165 @@
+"""What is compiled, as data."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.building.recipe import describe, gencode, local_sources
+from assay.catalog.model import Catalog
+from assay.records.kernels import OriginalProgram, Probe, Variant
+from assay.records.workloads import Operation
+from tests import builders as b
+
+LOCK = "a" * 64
+
+
+def variant(**changes: object) -> Variant:
+    values = {
+        "id": "small",
+        "operation": Operation.BSR_GEMM,
+        "title": "a small kernel",
+        "kind": "kernel",
+        "source": "small.cu",
+        "symbol": "small",
+        "abi": "bsr_gemm",
+        "archs": ("sm_90a",),
+        "defines": {"WIDTH": 4, "DEPTH": 2},
+        "flags": ("--use_fast_math", "-O3"),
+        "artifact": "reimplemented",
+        "built_from": "nothing",
+    }
+    return Variant(**{**values, **changes})
+
+
+PROGRAM = OriginalProgram(
+    id="example",
+    title="an example",
+    package="nvidia-cutlass",
+    source="cutlass_library/source/examples/x/x.cu",
+    archs=("sm_89",),
+    flags=("-O3", "--expt-relaxed-constexpr"),
+    includes=("cutlass_library/source/include",),
+    parser="cutlass_41",
+)
+PROBE = Probe(id="feature", title="a feature", source="feature.cu")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "kernels" / "bsr_gemm"
+    folder.mkdir(parents=True)
+    (folder / "small.cu").write_text('#include <cuda.h>\n#include "tile.cuh"\n')
+    (folder / "tile.cuh").write_text('  # include "common/check.cuh"\n#include "cutlass/x.h"\n')
+    (folder / "other.cuh").write_text("// nobody includes this\n")
+    (folder / "feature.cu").write_text("__global__ void f() {}\n")
+    (tmp_path / "kernels" / "common").mkdir()
+    (tmp_path / "kernels" / "common" / "check.cuh").write_text("// check\n")
+    return tmp_path
+
+
+def catalog(**changes: object) -> Catalog:
+    small = variant(**changes)
+    return b.catalog(
+        variants={"small": small, "library": variant(id="library", source=None, kind="library")},
+        programs={"example": PROGRAM},
+        probes={"feature": PROBE},
+        kernel_folder={"small": "bsr_gemm", "library": "bsr_gemm", "feature": "bsr_gemm"},
+    )
+
+
+def key(tree: Path, lock: str = LOCK, arch: str = "sm_90a", **changes: object) -> str:
+    return describe(tree, catalog(**changes), "variant", "small", arch, lock).key
+
+
+class TestCommand:
+    """The compiler's arguments."""
+
+    def test_variant(self, tree: Path):
+        command = describe(tree, catalog(), "variant", "small", "sm_90a", LOCK).command
+        assert command[0] == "nvcc"
+        assert command[-3:] == ("-o", "small.so", "kernels/bsr_gemm/small.cu")
+        assert "-gencode=arch=compute_90a,code=sm_90a" in command
+        assert command.index("-DDEPTH=2") < command.index("-DWIDTH=4")
+        assert command.count("-O3") == 1 and "--use_fast_math" in command
+        assert "-shared" in command and "-Itool/cutlass_library/source/include" in command
+
+    def test_program(self, tree: Path):
+        command = describe(tree, catalog(), "program", "example", "sm_89", LOCK).command
+        assert command[-2:] == ("example.exe", "tool/cutlass_library/source/examples/x/x.cu")
+        assert command.count("-O3") == 1 and "-shared" not in command
+        assert "-Itool/cutlass_library/source/include" in command
+
+    def test_probe_compiles_device_code_alone(self, tree: Path):
+        command = describe(tree, catalog(), "probe", "feature", "sm_100a", LOCK).command
+        assert "-cubin" in command and command[-2] == "feature.cubin"
+
+    def test_no_path_is_absolute(self, tree: Path):
+        for kind, name in (("variant", "small"), ("program", "example"), ("probe", "feature")):
+            for word in describe(tree, catalog(), kind, name, "sm_89", LOCK).command:
+                assert not word.startswith("/") and str(tree) not in word
+
+    def test_machine_code_for_one_architecture_and_no_ptx(self):
+        assert gencode("sm_100a") == "-gencode=arch=compute_100a,code=sm_100a"
+
+
+class TestSources:
+    """Our own files that a kernel consists of."""
+
+    def test_includes_are_followed(self, tree: Path):
+        found = local_sources(tree, "kernels/bsr_gemm/small.cu")
+        assert [source.path for source in found] == [
+            "kernels/bsr_gemm/small.cu",
+            "kernels/bsr_gemm/tile.cuh",
+            "kernels/common/check.cuh",
+        ]
+
+    def test_files_that_include_each_other_end(self, tree: Path):
+        folder = tree / "kernels" / "bsr_gemm"
+        (folder / "tile.cuh").write_text('#include "small.cu"\n')
+        assert len(local_sources(tree, "kernels/bsr_gemm/small.cu")) == 2
+
+    def test_a_missing_source_is_bad_input(self, tree: Path):
+        with pytest.raises(BadInput, match=r"gone\.cu: no such file"):
+            local_sources(tree, "kernels/bsr_gemm/gone.cu")
+
+
+class TestKey:
+    """Equal keys promise equal cubins."""
+
+    def test_the_same_anywhere(self, tree: Path, tmp_path_factory: pytest.TempPathFactory):
+        import shutil
+
+        other = tmp_path_factory.mktemp("other") / "deeper"
+        shutil.copytree(tree, other)
+        assert key(tree) == key(other)
+
+    def test_a_header_changes_it(self, tree: Path):
+        before = key(tree)
+        (tree / "kernels" / "common" / "check.cuh").write_text("// other\n")
+        assert key(tree) != before
+
+    def test_defines_flags_arch_and_lock_change_it(self, tree: Path):
+        keys = {
+            key(tree),
+            key(tree, defines={"WIDTH": 8, "DEPTH": 2}),
+            key(tree, flags=()),
+            key(tree, arch="sm_89"),
+            key(tree, lock="b" * 64),
+        }
+        assert len(keys) == 5
+
+    def test_a_title_does_not(self, tree: Path):
+        assert key(tree, title="another") == key(tree)
+
+
+class TestRefusals:
+    """Nothing is compiled that is not described."""
+
+    def test_unknown(self, tree: Path):
+        with pytest.raises(BadInput, match="no program 'nothing'"):
+            describe(tree, catalog(), "program", "nothing", "sm_89", LOCK)
+
+    def test_library(self, tree: Path):
+        with pytest.raises(BadInput, match="nothing to compile"):
+            describe(tree, catalog(), "variant", "library", "sm_89", LOCK)

@@ -1,0 +1,467 @@
+"""The claims of this repository, the page that lists them, and how bad ones stop a run."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.base.errors import BadInput
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.judging.audit import audit
+from assay.records.claims import (
+    Arithmetic,
+    Audit,
+    Claim,
+    ClaimKind,
+    Derived,
+    FlopFormula,
+    NotRun,
+    Operand,
+    Program,
+    Relation,
+    Support,
+    Unanswerable,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ["000", "001", "002", "003", "004", "assay"]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of all that load_catalog reads."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    for manifest in (ROOT / "kernels").glob("*/kernel.yaml"):
+        target = tmp_path / "kernels" / manifest.parent.name
+        target.mkdir(parents=True)
+        shutil.copy(manifest, target)
+    return tmp_path
+
+
+class TestRealClaims:
+    """What the claims files of this repository say."""
+
+    def test_every_source_is_there(self, catalog: Catalog) -> None:
+        assert sorted(catalog.sources) == SOURCES
+
+    @pytest.mark.parametrize("source", SOURCES[:-1])
+    def test_documents_are_named_by_file_and_digest(self, catalog: Catalog, source: str) -> None:
+        document = catalog.sources[source].source
+        assert document.file is not None
+        assert document.sha256 is not None
+        assert document.file.startswith(f"{source}_")
+
+    def test_own_statements_have_no_document(self, catalog: Catalog) -> None:
+        assert catalog.sources["assay"].source.file is None
+
+    @pytest.mark.parametrize("source", SOURCES[:-1])
+    def test_ids_start_with_their_source(self, catalog: Catalog, source: str) -> None:
+        entries = _entries(catalog, source)
+        assert [name for name in entries if not name.startswith(f"s{source}_")] == []
+
+    def test_targets_and_predictions_are_bounds(self, catalog: Catalog) -> None:
+        planned = (ClaimKind.TARGET, ClaimKind.PREDICTION)
+        equal = [
+            claim.id
+            for claim in catalog.claims.values()
+            if claim.kind in planned and claim.relation is Relation.EQUALS
+        ]
+        assert equal == []
+
+    def test_quoted_comparators_show_the_nearest_measured_thing(self, catalog: Catalog) -> None:
+        for name in ("s003_sglang", "s003_vllm", "s002_cublas"):
+            evaluation = catalog.claims[name].evaluation
+            assert isinstance(evaluation, Unanswerable)
+            assert evaluation.reason is NotRun.CONFIGURATION_MISSING
+            assert evaluation.nearest
+
+    def test_all_cells_of_the_architecture_matrix_are_claims(self, catalog: Catalog) -> None:
+        features = ("wmma", "cp_async", "tma", "wgmma", "fa2", "fa3")
+        for arch in ("sm89", "sm90", "sm100"):
+            for feature in features:
+                assert catalog.claims[f"s004_{feature}_{arch}"].kind is ClaimKind.SUPPORT
+
+    def test_hopper_features_are_expected_to_fail_on_an_l4(self, catalog: Catalog) -> None:
+        for name in ("s004_tma_sm89", "s004_wgmma_sm89"):
+            evaluation = catalog.claims[name].evaluation
+            assert isinstance(evaluation, Support)
+            assert (evaluation.arch, evaluation.expect) == ("sm_89", "fails")
+
+    def test_typed_flags_of_example_88_are_kept_as_typed(self, catalog: Catalog) -> None:
+        """Single dashes: CUTLASS ignores them, which is why typed and stated differ."""
+        evaluation = catalog.claims["s001_fmha_pingpong_s4096"].evaluation
+        assert isinstance(evaluation, Program)
+        typed = ("-b", "1", "-h", "8", "-q", "4096", "-k", "4096", "-d", "64")
+        assert evaluation.typed == typed
+        assert evaluation.stated.arguments == ("--b=1", "--h=8", "--q=4096", "--k=4096", "--d=64")
+
+    def test_stated_arguments_ask_for_the_stated_shape(self, catalog: Catalog) -> None:
+        for claim in catalog.claims.values():
+            if isinstance(claim.evaluation, Program):
+                for argument in claim.evaluation.stated.arguments:
+                    key, value = argument.removeprefix("--").split("=")
+                    if key in claim.evaluation.stated.shape:
+                        assert claim.evaluation.stated.shape[key] == int(value), claim.id
+
+    def test_example_41_is_stated_without_the_causal_default(self, catalog: Catalog) -> None:
+        claim = catalog.claims["s004_fmha_rate"]
+        assert isinstance(claim.evaluation, Program)
+        assert "--causal=false" in claim.evaluation.stated.arguments
+        assert claim.flop_formula is FlopFormula.CUTLASS_41_FULL
+
+    def test_derived_claims_have_the_unit_of_their_formula(self, catalog: Catalog) -> None:
+        units = {"quotient": "ratio", "percent_gain": "percent"}
+        for claim in catalog.claims.values():
+            if isinstance(claim.evaluation, Derived):
+                assert claim.unit is not None
+                assert claim.unit.value == units[claim.evaluation.formula], claim.id
+
+
+INCONSISTENT = {
+    "s000_audit_phase1_low",
+    "s000_audit_window_32k_time",
+    "s000_audit_window_128k",
+    "s000_audit_window_growth",
+    "s001_audit_cooperative_about_600",
+    "s001_audit_latency_low",
+    "s001_audit_latency_high",
+    "s001_audit_stretch_latency_8k",
+    "s001_audit_stretch_latency_131k",
+    "s001_audit_stretch_growth",
+    "s001_audit_stretch_work",
+    "s001_audit_stretch_time",
+    "s001_audit_advantage_32k",
+    "s002_audit_headline_is_mean",
+    "s002_audit_mean_beats_cutlass",
+    "s002_audit_margin_of_mean",
+    "s003_audit_two_gemms",
+    "s003_audit_target_effective",
+    "s003_audit_effective_below_actual",
+    "s003_audit_fusion_gain",
+    "s004_audit_speedup_times",
+    "s004_audit_fmha_4bhsd",
+    "s004_audit_sdpa_count",
+}
+
+
+class TestArithmetic:
+    """The relations between published figures, recomputed from the figures as transcribed."""
+
+    def test_exactly_the_known_relations_disagree(self, catalog: Catalog) -> None:
+        found = {
+            entry.id
+            for entry in catalog.audits.values()
+            if not audit(entry.formula, entry.operands, entry.claimed, catalog.claims).consistent
+        }
+        assert found == INCONSISTENT
+
+    def test_every_recomputed_figure_agrees(self, catalog: Catalog) -> None:
+        for claim in catalog.claims.values():
+            if isinstance(claim.evaluation, Arithmetic):
+                operands = claim.evaluation.operands
+                result = audit(
+                    claim.evaluation.formula, operands, Operand(claim=claim.id), catalog.claims
+                )
+                assert result.consistent, result.sentence
+
+
+def _tables(page: str) -> dict[str, list[tuple[int, str]]]:
+    """(line, last cell) of every table row, by source."""
+    sections = re.split(r"^## (\w+):.*$", page, flags=re.MULTILINE)[1:]
+    return {
+        source: [
+            (int(line), cell)
+            for line, cell in re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", body, flags=re.MULTILINE)
+        ]
+        for source, body in zip(sections[::2], sections[1::2], strict=True)
+    }
+
+
+def _entries(catalog: Catalog, source: str) -> dict[str, Claim | Audit]:
+    """Claims and audits of a source, by id."""
+    found: dict[str, Claim | Audit] = {claim.id: claim for claim in catalog.sources[source].claims}
+    found.update((entry.id, entry) for entry in catalog.sources[source].audits)
+    return found
+
+
+def _lines_named(note: str | None) -> set[int]:
+    """Lines that a note names: "Also on lines 4, 36 and 132"."""
+    found = re.findall(r"\b[Ll]ines? (\d+(?:(?:, | and )\d+)*)", note or "")
+    return {int(number) for numbers in found for number in re.findall(r"\d+", numbers)}
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, list[tuple[int, str]]]:
+    return _tables((ROOT / "docs" / "claims.md").read_text(encoding="utf-8"))
+
+
+class TestPage:
+    """docs/claims.md: every figure of every document, and the claim that carries it."""
+
+    @pytest.mark.parametrize("source", SOURCES)
+    def test_lists_exactly_the_claims_and_audits_of_its_source(
+        self, catalog: Catalog, tables: dict[str, list[tuple[int, str]]], source: str
+    ) -> None:
+        listed = {cell.strip("`") for _, cell in tables[source] if cell.startswith("`")}
+        assert listed == set(_entries(catalog, source))
+
+    @pytest.mark.parametrize("source", SOURCES)
+    def test_every_line_is_a_place_of_its_claim(
+        self, catalog: Catalog, tables: dict[str, list[tuple[int, str]]], source: str
+    ) -> None:
+        """The claim stands on the row's line, or its note names that line."""
+        entries = _entries(catalog, source)
+        for line, cell in tables[source]:
+            if cell.startswith("`"):
+                entry = entries[cell.strip("`")]
+                assert line in {entry.place.line} | _lines_named(entry.note), (line, cell)
+
+    @pytest.mark.parametrize("source", SOURCES)
+    def test_every_claim_is_listed_on_its_own_line(
+        self, catalog: Catalog, tables: dict[str, list[tuple[int, str]]], source: str
+    ) -> None:
+        rows = set(tables[source])
+        for entry in _entries(catalog, source).values():
+            assert (entry.place.line, f"`{entry.id}`") in rows
+
+    @pytest.mark.parametrize("source", SOURCES)
+    def test_what_is_no_claim_says_why(
+        self, tables: dict[str, list[tuple[int, str]]], source: str
+    ) -> None:
+        for line, cell in tables[source]:
+            assert cell.startswith("`") or re.fullmatch(r"not measurable: .{8,}", cell), line
+
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def _first(data: dict[str, Any]) -> dict[str, Any]:
+    claim: dict[str, Any] = data["claims"][0]
+    return claim
+
+
+def _of(data: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(claim for claim in data["claims"] if claim["id"] == name)
+
+
+def _program(data: dict[str, Any]) -> dict[str, Any]:
+    return next(c for c in data["claims"] if c["evaluation"]["kind"] == "program")
+
+
+DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
+    "unknown key in a claim": ("002", lambda d: _first(d).update(speed=1), ("claims.0.speed",)),
+    "unknown key in the file": ("002", lambda d: d.update(extra=1), ("extra",)),
+    "unknown key in an evaluation": (
+        "002",
+        lambda d: _first(d)["evaluation"].update(arm="stage0"),
+        ("claims.0.evaluation.benchmark.arm",),
+    ),
+    "a value that is not a number": (
+        "002",
+        lambda d: _first(d).update(value=float("nan")),
+        ("claims.0.value", "finite"),
+    ),
+    "an infinite value": (
+        "002",
+        lambda d: _first(d).update(value=float("inf")),
+        ("claims.0.value", "finite"),
+    ),
+    "a negative value": (
+        "002",
+        lambda d: _first(d).update(value=-1.0),
+        ("claims.0.value", "greater than or equal to 0"),
+    ),
+    "a boolean value": ("002", lambda d: _first(d).update(value=True), ("claims.0.value",)),
+    "a value in quotes": ("002", lambda d: _first(d).update(value="111.1"), ("claims.0.value",)),
+    "a negative resolution": (
+        "002",
+        lambda d: _first(d).update(resolution=-0.1),
+        ("claims.0.resolution",),
+    ),
+    "a resolution of 0 for a rounded figure": (
+        "002",
+        lambda d: _first(d).update(resolution=0),
+        ("claims.0", "resolution 0 is for counts and for bounds"),
+    ),
+    "a rate of 0": (
+        "002",
+        lambda d: _first(d).update(value=0),
+        ("claims.0", "value 0 cannot be a figure in tflop_per_s"),
+    ),
+    "a latency of 0": (
+        "003",
+        lambda d: next(c for c in d["claims"] if c["unit"] == "ms").update(value=0),
+        ("claims.", "value 0 cannot be a figure in ms"),
+    ),
+    "no value but a unit": (
+        "002",
+        lambda d: _first(d).update(value=None),
+        ("claims.0", "value, unit and resolution"),
+    ),
+    "an unknown unit": ("002", lambda d: _first(d).update(unit="tflops"), ("claims.0.unit",)),
+    "a unit that does not fit its metric": (
+        "002",
+        lambda d: _first(d).update(unit="ms"),
+        ("claims.0", "unit ms does not fit metric rate"),
+    ),
+    "a rate without a FLOP formula": (
+        "002",
+        lambda d: _first(d).pop("flop_formula"),
+        ("claims.0", "flop_formula"),
+    ),
+    "a ratio without its baseline arm": (
+        "002",
+        lambda d: _of(d, "s002_gain_tiles")["evaluation"]["terms"][0].pop("over"),
+        ("claims.", "baseline arm"),
+    ),
+    "a support statement with a value": (
+        "004",
+        lambda d: _of(d, "s004_tma_sm89").update(value=1, unit="count", resolution=0),
+        ("claims.", "support statement carries no value"),
+    ),
+    "line 0": ("002", lambda d: _first(d)["place"].update(line=0), ("claims.0.place.line",)),
+    "an unsafe id": ("002", lambda d: _first(d).update(id="../up"), ("claims.0.id",)),
+    "a short digest": ("002", lambda d: d["source"].update(sha256="abc"), ("source.sha256",)),
+    "an unknown schema": ("002", lambda d: d.update(schema="assay/claims/9"), ("schema",)),
+    "an operand that is claim and literal": (
+        "002",
+        lambda d: d["audits"][0]["operands"][0].update(value=1.0, resolution=0, what="one"),
+        ("audits.0.operands.0", "either a claim or a value"),
+    ),
+    "another file name than the source id": (
+        "002",
+        lambda d: d["source"].update(id="005"),
+        ("source id is '005'",),
+    ),
+    "an id that another file has": (
+        "002",
+        lambda d: _first(d).update(id="s000_gap"),
+        ("'s000_gap' is given twice", "000.yaml"),
+    ),
+    "an id that the same file has": (
+        "002",
+        lambda d: _first(d).update(id="s002_phase1"),
+        ("'s002_phase1' is given twice",),
+    ),
+}
+
+DANGLING: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
+    "an unknown comparison": (
+        "002",
+        lambda d: _first(d)["evaluation"]["terms"][0].update(comparison="no_such"),
+        ("claim 's002_baseline'", "no comparison 'no_such'"),
+    ),
+    "an unknown arm": (
+        "002",
+        lambda d: _first(d)["evaluation"]["terms"][0].update(arm="stage9"),
+        ("claim 's002_baseline'", "no arm of 'bsr_bsr_stages' 'stage9'"),
+    ),
+    "an unknown arm among the alternatives": (
+        "002",
+        lambda d: _first(d)["evaluation"]["alternatives"][0]["term"].update(arm="stage9"),
+        ("claim 's002_baseline'", "'stage9'"),
+    ),
+    "an unknown program": (
+        "001",
+        lambda d: _program(d)["evaluation"].update(program="cutlass_example_99"),
+        ("claim 's001_fmha_cooperative_s1024'", "no program 'cutlass_example_99'"),
+    ),
+    "an unknown probe": (
+        "004",
+        lambda d: _of(d, "s004_tma_sm89")["evaluation"].update(probe="probe_no_such"),
+        ("claim 's004_tma_sm89'", "no probe 'probe_no_such'"),
+    ),
+    "an unknown target": (
+        "002",
+        lambda d: _first(d)["hardware"].update(target="b200"),
+        ("claim 's002_baseline'", "no target 'b200'"),
+    ),
+    "an unknown nearest claim": (
+        "003",
+        lambda d: _of(d, "s003_e2e_latency")["evaluation"].update(nearest=["s003_no_such"]),
+        ("claim 's003_e2e_latency'", "no claim 's003_no_such'"),
+    ),
+    "an unknown operand": (
+        "002",
+        lambda d: d["audits"][0]["operands"][0].update(claim="s002_no_such"),
+        ("audit 's002_audit_margin'", "no claim 's002_no_such'"),
+    ),
+    "an operand without a value": (
+        "002",
+        lambda d: d["audits"][0]["operands"][0].update(claim="s004_tma_sm89"),
+        ("audit 's002_audit_margin'", "'s004_tma_sm89' carries no value"),
+    ),
+    "a claim derived from a derived one": (
+        "002",
+        lambda d: _of(d, "s002_margin")["evaluation"].update(numerator="s002_gap_phase1"),
+        ("claim 's002_margin'", "'s002_gap_phase1', which is itself derived"),
+    ),
+}
+
+
+def _defective(tree: Path, source: str, edit: Edit) -> str:
+    """The sentence that stops a run whose claims of ``source`` were edited."""
+    path = tree / "config" / "claims" / f"{source}.yaml"
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    edit(data)
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return _refusal(tree)
+
+
+def _refusal(tree: Path) -> str:
+    with pytest.raises(BadInput) as caught:
+        load_catalog(tree)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert caught.value.exit_code == 2
+    return sentence
+
+
+class TestBadInput:
+    """Each defect stops the run with one sentence that says where."""
+
+    def test_the_copy_is_good_as_it_is(self, tree: Path) -> None:
+        assert sorted(load_catalog(tree).sources) == SOURCES
+
+    @pytest.mark.parametrize("defect", DEFECTS)
+    def test_a_defect_is_named_by_file_and_field(self, tree: Path, defect: str) -> None:
+        source, edit, words = DEFECTS[defect]
+        sentence = _defective(tree, source, edit)
+        for word in (f"{source}.yaml", *words):
+            assert word in sentence, sentence
+
+    @pytest.mark.parametrize("defect", DANGLING)
+    def test_a_dangling_reference_names_claim_and_id(self, tree: Path, defect: str) -> None:
+        source, edit, words = DANGLING[defect]
+        sentence = _defective(tree, source, edit)
+        for word in (f"{source}.yaml", *words):
+            assert word in sentence, sentence
+
+    def test_a_key_given_twice_is_named_with_its_line(self, tree: Path) -> None:
+        path = tree / "config" / "claims" / "assay.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert text.count("    value: 0.5\n") == 1
+        path.write_text(text.replace("    value: 0.5\n", "    value: 0.5\n    value: 0.6\n"))
+        sentence = _refusal(tree)
+        number = text[: text.index("    value: 0.5\n")].count("\n") + 2
+        assert "assay.yaml" in sentence
+        assert f"line {number}: key 'value' is given twice" in sentence
+
+    def test_text_that_is_no_yaml_is_named(self, tree: Path) -> None:
+        (tree / "config" / "claims" / "assay.yaml").write_text("claims: [")
+        assert "assay.yaml: not valid YAML" in _refusal(tree)
+
+    def test_a_folder_without_claims_is_named(self, tree: Path) -> None:
+        for path in (tree / "config" / "claims").glob("*.yaml"):
+            path.unlink()
+        assert "holds no .yaml file" in _refusal(tree)

@@ -1,0 +1,295 @@
+"""kernels/: manifests that load, sources that exist, stages as published, and the CPU oracle."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from assay.base.io import load_yaml
+from assay.records.kernels import KernelManifest, Variant
+from assay.shared import flops
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+MANIFESTS = {path.parent.name: path for path in sorted(KERNELS.glob("*/kernel.yaml"))}
+
+L4_SHARED_BYTES = 99 * 1024
+"""Shared memory that one block can have on sm_89 (CUDA programming guide, compute capabilities)."""
+
+
+def manifest(folder: str) -> KernelManifest:
+    return load_yaml(KernelManifest, MANIFESTS[folder])
+
+
+def kernels(folder: str) -> list[Variant]:
+    return [variant for variant in manifest(folder).variants if variant.kind == "kernel"]
+
+
+def wmma_shared_bytes(defines: dict[str, int]) -> int:
+    """A, B and B_tmp of one step, as the header of bsr_wmma.cu states."""
+    return 2 * (defines["BM"] * defines["BK"] + 2 * defines["BN"] * defines["BK"])
+
+
+def mma_shared_bytes(defines: dict[str, int]) -> int:
+    """The ring of stages, as the header of bsr_mma.cu states."""
+    return defines["STAGES"] * 2 * defines["BK"] * (128 + defines["TILE_N"])
+
+
+class TestManifests:
+    """Every folder describes itself, and what it names exists."""
+
+    def test_all_operations_have_a_folder(self) -> None:
+        assert set(MANIFESTS) >= {
+            "block_sparse_attention",
+            "bsr_gemm",
+            "dense_attention",
+            "dense_gemm",
+            "grouped_gemm",
+            "support",
+            "tma_load",
+        }
+
+    @pytest.mark.parametrize("folder", MANIFESTS)
+    def test_a_readme_stands_beside_the_manifest(self, folder: str) -> None:
+        assert (KERNELS / folder / "README.md").read_text(encoding="utf-8").startswith("# ")
+
+    @pytest.mark.parametrize("folder", MANIFESTS)
+    def test_sources_exist_and_define_their_launcher(self, folder: str) -> None:
+        for variant in kernels(folder):
+            assert variant.source is not None
+            assert variant.symbol is not None
+            text = (KERNELS / folder / variant.source).read_text(encoding="utf-8")
+            assert f'extern "C" int {variant.symbol}(' in text, variant.id
+            assert variant.abi is not None and variant.symbol == f"assay_{variant.abi}", variant.id
+            assert variant.archs, variant.id
+
+    @pytest.mark.parametrize("folder", MANIFESTS)
+    def test_libraries_name_an_entry_and_nothing_to_compile(self, folder: str) -> None:
+        for variant in manifest(folder).variants:
+            if variant.kind == "library":
+                assert variant.entry
+                assert variant.source is variant.symbol is variant.abi is None
+                assert not variant.defines
+
+    def test_every_define_is_read_by_its_source(self) -> None:
+        for folder in MANIFESTS:
+            for variant in kernels(folder):
+                assert variant.source is not None
+                text = (KERNELS / folder / variant.source).read_text(encoding="utf-8")
+                code = re.sub(r"//.*|#(if|define|error|elif).*", "", text)
+                for name in variant.defines:
+                    chosen_by = rf"^#(el)?if (?!.*defined).*\b{name}\b"
+                    used = re.search(rf"\b{name}\b", code) or re.search(chosen_by, text, re.M)
+                    assert used, f"{variant.id}: {name} is never used"
+
+    def test_no_two_variants_compile_to_the_same_thing(self) -> None:
+        built = [
+            (folder, v.source, tuple(sorted(v.defines.items())), v.flags)
+            for folder in MANIFESTS
+            for v in kernels(folder)
+        ]
+        assert len(built) == len(set(built))
+
+    def test_probes_have_sources_with_a_kernel_of_their_name(self) -> None:
+        for probe in manifest("support").probes:
+            text = (KERNELS / "support" / probe.source).read_text(encoding="utf-8")
+            assert f"__global__ void {probe.id}(" in text
+
+    def test_launchers_neither_print_nor_allocate(self) -> None:
+        for path in KERNELS.glob("*/*.cu"):
+            text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+            assert not re.search(r"\b(printf|cudaMalloc\w*|exit|abort|assert)\s*\(", text), path
+
+
+class TestPublishedStages:
+    """Source 002's table, typed here from the source, against the defines that are compiled."""
+
+    TILES = {
+        0: {"BM": 128, "BN": 128, "BK": 32},
+        1: {"BM": 256, "BN": 128, "BK": 32},
+        2: {"BM": 256, "BN": 128, "BK": 32},
+        3: {"BM": 512, "BN": 128, "BK": 112, "WM": 128, "WN": 64},
+    }
+
+    @staticmethod
+    def defines(variant_id: str) -> dict[str, int]:
+        return {v.id: v.defines for v in kernels("bsr_gemm")}[variant_id]
+
+    @pytest.mark.parametrize("family", ["bsr_bsr", "bsr_gemm"])
+    @pytest.mark.parametrize("stage", TILES)
+    def test_tiles_are_the_published_ones(self, family: str, stage: int) -> None:
+        defines = self.defines(f"{family}_stage{stage}")
+        assert defines.items() >= self.TILES[stage].items()
+        assert defines["CP_ASYNC"] == (1 if stage >= 2 else 0)
+        assert defines["SPARSE_B"] == (1 if family == "bsr_bsr" else 0)
+
+    @pytest.mark.parametrize("stage", [1, 2, 3])
+    def test_later_stages_have_eight_warps(self, stage: int) -> None:
+        d = self.defines(f"bsr_bsr_stage{stage}")
+        assert (d["BM"] // d["WM"]) * (d["BN"] // d["WN"]) == 8
+
+    def test_the_sweep_changes_nothing_but_bk(self) -> None:
+        final = self.defines("bsr_bsr_stage3")
+        for bk in (16, 32, 48, 64, 80, 96):
+            assert self.defines(f"bsr_bsr_bk{bk}") == final | {"BK": bk}
+
+    def test_the_final_stage_has_the_sources_flag(self) -> None:
+        flags = {v.id: v.flags for v in kernels("bsr_gemm")}
+        assert flags["bsr_bsr_stage3"] == flags["bsr_gemm_stage3"] == ("--use_fast_math",)
+
+    def test_tiles_fit_an_h100_and_the_final_one_no_l4(self) -> None:
+        for variant in kernels("bsr_gemm"):
+            if variant.source == "bsr_wmma.cu":
+                assert wmma_shared_bytes(variant.defines) <= 227 * 1024
+        assert wmma_shared_bytes(self.defines("bsr_bsr_stage3")) == 168 * 1024 > L4_SHARED_BYTES
+
+
+class TestWarpLevelVariants:
+    """bsr_mma.cu: whatever is compiled for sm_89 fits one."""
+
+    def test_rings_fit_every_listed_arch(self) -> None:
+        variants = [v for v in kernels("bsr_gemm") if v.source == "bsr_mma.cu"]
+        assert "bsr_gemm_mma" in {v.id for v in variants}
+        for variant in variants:
+            shared = mma_shared_bytes(variant.defines)
+            assert shared * variant.defines["CTAS_PER_SM"] <= 227 * 1024, variant.id
+            if "sm_89" in variant.archs:
+                assert shared <= L4_SHARED_BYTES, variant.id
+
+
+class TestTileLoads:
+    """tma_load: variants that differ in how a tile arrives, and in nothing else."""
+
+    def test_only_the_arrival_differs(self) -> None:
+        variants = {v.id: v for v in kernels("tma_load")}
+        assert set(variants) == {"load_tma", "load_cp_async", "load_cooperative"}
+        rest = {(v.source, v.defines["STAGES"], v.flags) for v in variants.values()}
+        assert len(rest) == 1
+        assert {v.defines["ARRIVAL"] for v in variants.values()} == {0, 1, 2}
+        assert variants["load_tma"].archs == ("sm_90a",)
+
+    def test_rings_fit_every_listed_arch(self) -> None:
+        for variant in kernels("tma_load"):
+            assert variant.defines["STAGES"] * 128 * 128 + 64 <= L4_SHARED_BYTES
+
+    def test_the_tile_is_as_wide_in_the_kernel_as_in_the_formulas(self) -> None:
+        text = (KERNELS / "tma_load/load_tiles.cu").read_text(encoding="utf-8")
+        assert f"kTileCols = {flops.LOAD_TILE_COLS};" in text
+        assert load_reference("tma_load").TILE_COLS == flops.LOAD_TILE_COLS
+
+    def test_reference_adds_the_rows_of_each_tile(self) -> None:
+        a = np.random.default_rng(1).standard_normal((5, 150)).astype(np.float16)
+        sums = load_reference("tma_load").tile_sums(a)
+        assert sums.shape == (3, 5) and sums.dtype == np.float64
+        for tile, row in np.ndindex(3, 5):
+            expected = sum(float(x) for x in a[row, 64 * tile : 64 * tile + 64])
+            assert sums[tile, row] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def wmma_ring_bytes(defines: dict[str, int]) -> int:
+    """Slots of padded rows, a patch a warp: as the header of sm90_bsr_gemm_tma_wmma.cu states."""
+    return defines["STAGES"] * (80 * defines["BM"] + 8704) + defines["BM"] // 32 * 4352
+
+
+class TestPhaseOne:
+    """sm90_bsr_gemm_tma_wmma.cu: the tiles of the kernels that it is compared with."""
+
+    @pytest.mark.parametrize(
+        ("variant", "stage"),
+        [("bsr_gemm_tma_wmma", "bsr_gemm_stage0"), ("bsr_gemm_tma_wmma_256", "bsr_gemm_stage2")],
+    )
+    def test_it_keeps_the_tile_of_its_rival(self, variant: str, stage: str) -> None:
+        defines = {v.id: v.defines for v in kernels("bsr_gemm")}
+        assert defines[variant]["BM"] == defines[stage]["BM"]
+        assert (defines[stage]["BN"], defines[stage]["BK"]) == (128, 32)
+        assert wmma_ring_bytes(defines[variant]) <= 227 * 1024 // (256 // defines[variant]["BM"])
+
+
+def load_reference(folder: str) -> ModuleType:
+    path = KERNELS / folder / "reference.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{folder}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return load_reference("bsr_gemm")
+
+
+Bsr = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def ragged(rows: list[list[int]], block_rows: int, block_cols: int, seed: int) -> Bsr:
+    """A BSR matrix with the given block columns a row."""
+    generator = np.random.default_rng(seed)
+    row_ptr = np.cumsum([0] + [len(row) for row in rows]).astype(np.int32)
+    col_idx = np.array([col for row in rows for col in row], dtype=np.int32)
+    values = generator.standard_normal((len(col_idx), block_rows, block_cols)).astype(np.float16)
+    return values, row_ptr, col_idx
+
+
+def element(matrix: Bsr, row: int, col: int) -> float:
+    """One element, found the slow way: look through the block row for its block."""
+    values, row_ptr, col_idx = matrix
+    _, block_rows, block_cols = values.shape
+    for stored in range(row_ptr[row // block_rows], row_ptr[row // block_rows + 1]):
+        if col_idx[stored] == col // block_cols:
+            return float(values[stored, row % block_rows, col % block_cols])
+    return 0.0
+
+
+class TestReference:
+    """The oracle against three nested loops over single elements."""
+
+    A_ROWS = ([0, 2, 3], [], [1], [0, 1, 2, 3], [])
+    B_ROWS = ([1], [], [0, 1, 2], [0, 2])
+
+    def test_bsr_gemm_with_ragged_and_empty_rows(self, reference: ModuleType) -> None:
+        a = ragged(list(self.A_ROWS), 3, 2, seed=1)
+        b = np.random.default_rng(2).standard_normal((8, 5)).astype(np.float16)
+        got = reference.bsr_gemm(*a, b)
+        assert got.dtype == np.float64 and got.shape == (15, 5)
+        for i in range(15):
+            for j in range(5):
+                expected = sum(element(a, i, k) * float(b[k, j]) for k in range(8))
+                assert got[i, j] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert not got[3:6].any() and not got[12:].any()
+
+    def test_bsr_bsr_gemm_with_missing_partners(self, reference: ModuleType) -> None:
+        a = ragged(list(self.A_ROWS), 3, 2, seed=3)
+        b = ragged(list(self.B_ROWS), 2, 4, seed=4)
+        got = reference.bsr_bsr_gemm(*a, *b, 12)
+        assert got.shape == (15, 12)
+        for i in range(15):
+            for j in range(12):
+                expected = sum(element(a, i, k) * element(b, k, j) for k in range(8))
+                assert got[i, j] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert not got[6:9].any(), "A's third row only meets B's empty block row"
+
+    def test_a_matrix_without_blocks_gives_zeros(self, reference: ModuleType) -> None:
+        a = ragged([[], []], 3, 2, seed=5)
+        assert not reference.bsr_gemm(*a, np.ones((4, 6))).any()
+
+    @pytest.mark.parametrize(
+        ("row_ptr", "col_idx"),
+        [([0, 1, 3], [0, 1]), ([0, 2], [1, 0]), ([0, 2], [1, 1]), ([0, 1], [2]), ([1, 1], [0])],
+        ids=["too long", "falling", "twice", "outside", "does not start at 0"],
+    )
+    def test_broken_patterns_are_refused(
+        self, reference: ModuleType, row_ptr: list[int], col_idx: list[int]
+    ) -> None:
+        values = np.ones((len(col_idx), 2, 2))
+        pattern = np.array(row_ptr, np.int32), np.array(col_idx, np.int32)
+        with pytest.raises(ValueError, match=r"row_ptr|col_idx"):
+            reference.densify(values, *pattern, 4)
+
+    def test_blocks_of_a_and_b_must_meet(self, reference: ModuleType) -> None:
+        a = ragged([[0]], 2, 2, seed=6)
+        b = ragged([[0]], 4, 2, seed=7)
+        with pytest.raises(ValueError, match="as wide as"):
+            reference.bsr_bsr_gemm(*a, *b, 2)

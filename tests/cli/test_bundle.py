@@ -1,0 +1,194 @@
+"""A bundle: what it holds, that its bytes repeat, that its script checks them and finds its way."""
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.cli.bundle import Contents, pack, source_files
+from assay.cli.make_bundle import BundlePlan, make_bundle
+from assay.shared.files import sha256_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(path: Path, text: str, mode: int = 0o644) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A small git checkout whose ``assay`` says what it was given."""
+    root = tmp_path / "checkout"
+    write(
+        root / "assay",
+        "#!/usr/bin/env python3\nimport os, sys\n"
+        "print('given', sys.argv[1:])\nprint('wheels', os.environ['ASSAY_WHEELHOUSE'])\n"
+        "print('commit', os.environ.get('ASSAY_COMMIT'))\n",
+        0o755,
+    )
+    write(root / "tools" / "bundle_run.sh", (ROOT / "tools" / "bundle_run.sh").read_text(), 0o755)
+    write(root / ".gitignore", "/results/\n")
+    write(root / "results" / "mine", "not part of the project")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    subprocess.run(["git", "-C", root, "add", "."], check=True)
+    write(root / "signing.pem", "the user's own, and in nobody's way")
+    return root
+
+
+@pytest.fixture
+def contents(tmp_path: Path) -> Contents:
+    run = tmp_path / "run"
+    write(run / "inspections.json", "{}")
+    write(run / "builds" / "sm_90a" / "kernel.so", "machine code", 0o755)
+    write(run / "images" / "h100.json", "{}")
+    write(run / "logs" / "noise.log", "noise")
+    write(tmp_path / "wheels" / "alpha-1.0-py3-none-any.whl", "wheel")
+    write(tmp_path / "image" / "image.tar", "layers")
+    python = f"3.{sys.version_info.minor}"
+    return Contents(
+        target="h100",
+        commit="0123abc",
+        pythons=(python,),
+        wheels=tmp_path / "wheels",
+        run_dir=run,
+        images={"toolchain": tmp_path / "image"},
+        image_id="sha256:" + "1" * 64,
+    )
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / "assay-h100"
+
+
+def run_script(
+    top: Path, *arguments: str, path: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **({"PATH": path} if path else {})}
+    return subprocess.run(
+        ["/bin/sh", str(top / "run.sh"), *arguments],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+
+
+class TestPack:
+    """``pack``."""
+
+    def test_it_holds_sources_wheels_builds_and_images_and_nothing_of_the_users(
+        self, checkout: Path, contents: Contents, tmp_path: Path
+    ):
+        pack(checkout, contents, tmp_path / "b.tar")
+        with tarfile.open(tmp_path / "b.tar") as tar:
+            names = {name.removeprefix("assay-h100/") for name in tar.getnames()}
+        assert names == {
+            "run.sh",
+            "bundle.env",
+            "SHA256SUMS",
+            "source/.gitignore",
+            "source/assay",
+            "source/tools/bundle_run.sh",
+            "wheels/alpha-1.0-py3-none-any.whl",
+            "prebuilt/inspections.json",
+            "prebuilt/builds/sm_90a/kernel.so",
+            "prebuilt/images/h100.json",
+            "prebuilt/images/h100/toolchain/image.tar",
+        }
+
+    @pytest.mark.parametrize("name", ["b.tar", "b.tar.gz"])
+    def test_equal_contents_give_equal_bytes(
+        self, checkout: Path, contents: Contents, tmp_path: Path, name: str
+    ):
+        pack(checkout, contents, tmp_path / "one" / name)
+        os.utime(checkout / "assay", (1, 1))
+        pack(checkout, contents, tmp_path / "two" / name)
+        assert sha256_file(tmp_path / "one" / name) == sha256_file(tmp_path / "two" / name)
+
+    def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: Contents):
+        with pytest.raises(MissingEnvironment, match="cannot be written"):
+            pack(checkout, contents, Path("/dev/full/b.tar"))
+
+    def test_a_write_that_fails_in_the_middle_leaves_nothing(
+        self, checkout: Path, contents: Contents, tmp_path: Path
+    ):
+        (contents.run_dir / "builds" / "sm_90a" / "gone").symlink_to("/proc/self/mem")
+        with pytest.raises(MissingEnvironment, match="cannot be written"):
+            pack(checkout, contents, tmp_path / "out" / "b.tar")
+        assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_without_git_the_projects_files_are_unknown(tmp_path: Path):
+    with pytest.raises(MissingEnvironment, match="git checkout"):
+        source_files(tmp_path)
+
+
+class TestRunScript:
+    """``run.sh`` inside a bundle."""
+
+    @pytest.fixture
+    def top(self, checkout: Path, contents: Contents, tmp_path: Path) -> Path:
+        pack(checkout, contents, tmp_path / "b.tar")
+        return unpack(tmp_path / "b.tar", tmp_path / "node")
+
+    def test_a_python_that_fits_runs_reproduce_on_what_was_built(self, top: Path):
+        done = run_script(top, "--source", "003")
+        assert done.returncode == 0, done.stderr
+        assert (
+            f"given ['reproduce', '--target', 'h100', '--prebuilt', '{top}/prebuilt', "
+            "'--source', '003']"
+        ) in done.stdout
+        assert f"wheels {top}/wheels" in done.stdout
+        assert "commit 0123abc" in done.stdout
+
+    def test_a_changed_file_is_refused(self, top: Path):
+        (top / "prebuilt" / "builds" / "sm_90a" / "kernel.so").write_text("other machine code")
+        done = run_script(top)
+        assert done.returncode == 1
+        assert "not what it was when it was packed" in done.stderr
+        assert "given" not in done.stdout
+
+    def test_without_python_and_engine_it_says_what_is_missing(self, top: Path, tmp_path: Path):
+        tools = tmp_path / "bin"
+        tools.mkdir()
+        for name in ("dirname", "sha256sum", "id"):
+            (tools / name).symlink_to(f"/usr/bin/{name}")
+        done = run_script(top, path=str(tools))
+        assert done.returncode == 3
+        assert "no Docker or Podman that answers" in done.stderr
+
+
+class TestBadInput:
+    """``make_bundle`` before it does anything."""
+
+    def plan(self, tmp_path: Path, **given: object) -> BundlePlan:
+        values = {
+            "target": "h100",
+            "output": tmp_path / "b.tar",
+            "runtime": "host",
+            "pythons": (),
+            "sources": ("003",),
+            "runner": False,
+            "cores": 1,
+        }
+        return BundlePlan(**{**values, **given})  # type: ignore[arg-type]
+
+    def test_an_unknown_target(self, tmp_path: Path):
+        with pytest.raises(BadInput, match="there is no target 'a100'"):
+            make_bundle(ROOT, self.plan(tmp_path, target="a100"))
+
+    @pytest.mark.parametrize("version", ["3", "3.9", "2.7", "3.12.1", "x"])
+    def test_a_python_that_is_none(self, tmp_path: Path, version: str):
+        with pytest.raises(BadInput, match=r"name a release from 3\.11 on"):
+            make_bundle(ROOT, self.plan(tmp_path, pythons=(version,)))
+
+    def test_a_directory_as_the_archive(self, tmp_path: Path):
+        with pytest.raises(BadInput, match="is a directory"):
+            make_bundle(ROOT, self.plan(tmp_path, output=tmp_path))

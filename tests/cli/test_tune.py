@@ -1,0 +1,204 @@
+"""``./assay tune``: sweeps alone, what they say of choices, and the file they may change."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.io import load_yaml
+from assay.catalog.load import load_catalog
+from assay.cli import tune as tuning
+from assay.cli.tune import FILE, Tuned, better_choices, rewritten, tune, write_choices
+from assay.evidence.load import load_evidence
+from assay.findings.tuning_outcomes import Standing, outcomes
+from assay.pipeline.plan import make_plan
+from assay.pipeline.request import Options
+from assay.records.plan import Provision, Request
+from assay.records.tuning import Choice, SweepArm, TuningFile
+from tests.report_fixtures import (
+    choice,
+    make_request,
+    provision,
+    write_repository,
+    write_run,
+    write_tuning,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW = choice(variant="demo_bk32", evidence={"comparison": "demo_sweep", "arm": "bk32"})
+
+
+def options(target: str = "h100") -> Options:
+    return Options(
+        run="tuning", sources=("demo",), targets=(target,), runtime="host", executor="local",
+        device_python="python3", prebuilt=None, recorded=(), keys=(),
+        signing_key=Path("unused"), host_image=False,
+    )  # fmt: skip
+
+
+class Workflow:
+    """Stands where the request is made and the workflow is run; keeps what it was given."""
+
+    def __init__(self, root: Path, found: Provision, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, self.found = root, found
+        self.request: Request | None = None
+        self.goal: str | None = None
+        monkeypatch.setattr(tuning, "make_request", self.make_request)
+        monkeypatch.setattr(tuning, "run_workflow", self.run)
+
+    def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
+        return make_request(asked.run, [self.found], asked.sources)
+
+    def run(self, root: Path, request: Request, _path: Path, *, cores: int, goal: str) -> None:
+        self.request, self.goal = request, goal
+        assert cores == 2
+        made = write_run(self.root, "made")
+        shutil.copytree(made, root / "results" / request.run, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = write_repository(tmp_path / "repo")
+    write_tuning(root, SLOW)
+    return root
+
+
+class TestTune:
+    """From a target to what its sweeps say."""
+
+    def test_sweeps_alone_are_run_and_told(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        workflow = Workflow(repository, provision(), monkeypatch)
+        tuned = tune(repository, options(), 2)
+        assert workflow.request is not None and workflow.goal == "timed"
+        plan = make_plan(load_catalog(repository), workflow.request)
+        assert plan.answers == ()
+        assert plan.targets[0].comparisons == ("demo_sweep",)
+        (outcome,) = tuned.outcomes
+        assert outcome.standing is Standing.ANOTHER_IS_FASTER
+        assert tuned.detail == "found a GPU"
+
+    def test_a_goal_of_that_name_exists(self) -> None:
+        assert "\nrule timed:\n" in (ROOT / "Snakefile").read_text(encoding="utf-8")
+
+    def test_without_a_gpu_or_a_record_the_machine_lacks_something(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
+        with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
+            tune(repository, options(), 2)
+
+    def test_a_recorded_report_without_sweeps_is_not_enough(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = provision(kind="recorded", recorded_in="reports/published/x", detail="from x")
+        Workflow(repository, found, monkeypatch)
+        with pytest.raises(MissingEnvironment, match="h100: from x; no published report holds"):
+            tune(repository, options(), 2)
+
+    def test_a_target_without_choices_is_bad_input(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path)
+        with pytest.raises(BadInput, match="makes no choice for target 'h100'"):
+            tune(root, options(), 2)
+
+    def test_an_unknown_target_is_bad_input(self, repository: Path) -> None:
+        with pytest.raises(BadInput, match="there is no target 'b200'"):
+            tune(repository, options("b200"), 2)
+
+    def test_a_sweep_that_left_nothing_is_told_as_such(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        workflow = Workflow(repository, provision(), monkeypatch)
+
+        def run_in_vain(root: Path, request: Request, path: Path, **rest: Any) -> None:
+            workflow.run(root, request, path, **rest)
+            (root / "results" / request.run / "h100/benchmark/demo_sweep.json.gz").unlink()
+
+        monkeypatch.setattr(tuning, "run_workflow", run_in_vain)
+        (outcome,) = tune(repository, options(), 2).outcomes
+        assert outcome.standing is Standing.NOT_MEASURED
+        assert outcome.sentence == "No result of demo_sweep is among the evidence."
+
+
+class TestBetter:
+    """What would stand in the file."""
+
+    def test_the_faster_rival_takes_the_place(self, repository: Path) -> None:
+        evidence = load_evidence(write_run(repository))
+        found = outcomes(load_catalog(repository), evidence)
+        (new,) = better_choices(Tuned("here", found, evidence))
+        assert (new.id, new.variant) == ("demo_choice", "demo_bk96")
+        assert new.evidence == SweepArm(comparison="demo_sweep", arm="bk96")
+        assert new.why.startswith("1.80")
+        assert new.why.endswith(
+            "as demo_bk32, which it replaced, in demo_sweep on NVIDIA H100 80GB HBM3, 2026-01-02."
+        )
+
+    def test_a_choice_that_holds_stays(self, repository: Path) -> None:
+        write_tuning(repository, choice())
+        evidence = load_evidence(write_run(repository))
+        found = outcomes(load_catalog(repository), evidence)
+        assert [o.standing for o in found] == [Standing.CONFIRMED]
+        assert better_choices(Tuned("here", found, evidence)) == []
+
+    def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
+        evidence = load_evidence(write_run(repository))
+        (found,) = outcomes(load_catalog(repository), evidence)
+        unsure = replace(found, standing=Standing.CANNOT_TELL)
+        assert better_choices(Tuned("here", (unsure,), evidence)) == []
+
+
+class TestWriting:
+    """config/tuning.yaml of this repository, with one choice replaced."""
+
+    @pytest.fixture
+    def tree(self, tmp_path: Path) -> Path:
+        (tmp_path / "config").mkdir()
+        shutil.copy(ROOT / FILE, tmp_path / FILE)
+        return tmp_path
+
+    @staticmethod
+    def changed(old: Choice) -> Choice:
+        arm = SweepArm(comparison=old.evidence.comparison, arm="g16")
+        why = r"It's faster: \1 times, 'they' say # really"
+        return old.model_copy(update={"variant": "bsr_gemm_wgmma_g16", "evidence": arm, "why": why})
+
+    @pytest.mark.parametrize("number", range(len(load_yaml(TuningFile, ROOT / FILE).choices)))
+    def test_one_choice_changes_and_all_else_stays(self, tree: Path, number: int) -> None:
+        before = load_yaml(TuningFile, tree / FILE).choices
+        new = self.changed(before[number])
+        write_choices(tree, [new])
+        after = load_yaml(TuningFile, tree / FILE).choices
+        assert after == (*before[:number], new, *before[number + 1 :])
+        old_lines, new_lines = ((top / FILE).read_text().splitlines() for top in (ROOT, tree))
+        comments = [line for line in old_lines if line.lstrip().startswith("#")]
+        assert comments == [line for line in new_lines if line.lstrip().startswith("#")]
+        assert sorted(path.name for path in (tree / "config").iterdir()) == ["tuning.yaml"]
+
+    def test_nothing_to_change_leaves_the_bytes(self, tree: Path) -> None:
+        write_choices(tree, [])
+        assert (tree / FILE).read_bytes() == (ROOT / FILE).read_bytes()
+
+    def test_a_reason_over_several_lines_is_replaced_whole(self) -> None:
+        text = (
+            "  - id: demo_choice\n    variant: a\n    evidence: {comparison: x, arm: y}\n"
+            "    why: >-\n      one line\n      and another\n  # a remark\n  - id: other\n"
+        )
+        assert rewritten(text, choice()) == (
+            "  - id: demo_choice\n    variant: demo_bk96\n"
+            "    evidence: {comparison: demo_sweep, arm: bk96}\n"
+            "    why: 'it was the fastest'\n  # a remark\n  - id: other\n"
+        )
+
+    def test_a_file_in_another_layout_is_left_alone(self, repository: Path) -> None:
+        """Written as JSON, which is YAML too."""
+        before = (repository / FILE).read_bytes()
+        json.loads(before)
+        with pytest.raises(BadInput, match="is laid out in another way"):
+            write_choices(repository, [choice()])
+        assert (repository / FILE).read_bytes() == before

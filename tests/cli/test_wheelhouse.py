@@ -1,0 +1,69 @@
+"""Which entries of a lock a node's Python needs, and what is said when they cannot be had."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.base.pip_locks import lock_versions, pip_download
+from assay.cli.wheelhouse import entries_for, fetch
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = """\
+alpha==1.0 \\
+    --hash=sha256:aa \\
+    --hash=sha256:bb
+    # via something
+beta==2.0 ; python_full_version < '3.12' \\
+    --hash=sha256:cc
+beta==3.0 ; python_full_version >= '3.12' \\
+    --hash=sha256:dd
+gamma==4.0 ; sys_platform == 'win32' \\
+    --hash=sha256:ee
+"""
+
+
+def pins(text: str, python: str) -> list[str]:
+    return [entry.split(" ")[0] for entry in entries_for(text, python)]
+
+
+class TestEntries:
+    """``entries_for``."""
+
+    def test_a_marker_is_answered_for_the_python_that_is_asked_for(self):
+        assert pins(LOCK, "3.11") == ["alpha==1.0", "beta==2.0"]
+        assert pins(LOCK, "3.13") == ["alpha==1.0", "beta==3.0"]
+
+    def test_hashes_stay_and_markers_go(self):
+        alpha, beta = entries_for(LOCK, "3.12")
+        assert "sha256:aa" in alpha and "sha256:bb" in alpha
+        assert beta == "beta==3.0 \\\n    --hash=sha256:dd\n"
+
+    @pytest.mark.parametrize("name", ["host", "build"])
+    def test_every_pin_of_the_real_locks_is_seen(self, name: str):
+        text = (ROOT / "requirements" / f"{name}.txt").read_text()
+        everywhere = lock_versions(ROOT / "requirements" / f"{name}.txt").keys()
+        seen = {pin.split("==")[0] for python in ("3.11", "3.13") for pin in pins(text, python)}
+        windows_only = {"colorama", "pyreadline3", "pywin32"}
+        assert seen == everywhere - windows_only
+
+
+def test_what_is_fetched_is_for_the_named_python_whatever_runs_pip(tmp_path: Path):
+    command = pip_download(tmp_path / "x.txt", tmp_path, "3.12", 36, {})
+    assert command[0] == sys.executable
+    assert command[command.index("--python-version") + 1] == "3.12"
+    assert "manylinux_2_28_x86_64" in command
+    assert "manylinux_2_39_x86_64" not in command
+
+
+def test_a_distribution_that_cannot_be_had_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("ASSAY_WHEELHOUSE", str(tmp_path / "empty"))
+    lock = tmp_path / "some.txt"
+    lock.write_text(f"alpha==1.0 \\\n    --hash=sha256:{'a' * 64}\n")
+    with pytest.raises(MissingEnvironment, match=r"some.txt pins for Python 3.12 .* alpha") as told:
+        fetch(lock, "3.12", tmp_path / "out")
+    assert "\n" not in str(told.value)

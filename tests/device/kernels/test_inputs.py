@@ -1,0 +1,129 @@
+"""inputs: the same seed gives the same problem; edges, scales, ragged rows."""
+
+import numpy as np
+import pytest
+import torch
+
+from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, ragged_blocks
+from assay.shared import sparsity as patterns
+from assay.shared.job import Pattern
+from tests.device.helpers import (
+    attention_workload,
+    bsr_bsr_workload,
+    bsr_workload,
+    dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+)
+
+
+class TestMakeInputs:
+    def test_bsr_shapes_and_pattern(self):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        assert inputs.tensors["a_values"].shape == (8, 16, 32)
+        assert inputs.tensors["b"].shape == (96, 32)
+        assert inputs.tensors["a_row_ptr"].dtype == torch.int32
+        row_ptr, col_idx = patterns.generate("random", 4, 3, 2, 1)
+        assert np.array_equal(inputs.tensors["a_row_ptr"].numpy(), row_ptr)
+        assert np.array_equal(inputs.tensors["a_col_idx"].numpy(), col_idx)
+
+    def test_second_pattern_has_the_next_seed(self):
+        inputs = make_inputs(bsr_bsr_workload(), "cpu", 1)
+        _, col_idx = patterns.generate("random", 3, 2, 1, 2)
+        assert np.array_equal(inputs.tensors["b_col_idx"].numpy(), col_idx)
+        assert inputs.tensors["b_values"].shape == (3, 32, 16)
+
+    def test_grouped_and_attention_shapes(self):
+        grouped = dense_workload(groups=5)
+        grouped = type(grouped)(**{**vars(grouped), "operation": "grouped_gemm"})
+        assert make_inputs(grouped, "cpu", 1).tensors["a"].shape == (5, 64, 96)
+        assert make_inputs(grouped, "cpu", 1).output_shape() == (5, 64, 32)
+        attention = make_inputs(attention_workload(seq_kv=48), "cpu", 1)
+        assert attention.tensors["k"].shape == (2, 3, 48, 16)
+        assert attention.output_shape() == (2, 3, 64, 16)
+
+    def test_b_is_scaled_so_that_results_stay_near_one(self):
+        inputs = make_inputs(dense_workload(m=256, n=256, k=1024), "cpu", 1)
+        assert inputs.tensors["a"].float().std() == pytest.approx(1.0, rel=0.02)
+        assert inputs.tensors["b"].float().std() == pytest.approx(1024**-0.5, rel=0.02)
+
+    def test_same_seed_same_bits_other_seed_other_values(self):
+        first, same, other = (make_inputs(bsr_workload(), "cpu", seed) for seed in (1, 1, 2))
+        assert torch.equal(first.tensors["a_values"], same.tensors["a_values"])
+        assert not torch.equal(first.tensors["a_values"], other.tensors["a_values"])
+
+    def test_zeros(self):
+        inputs = make_inputs(dense_workload(distribution="zeros"), "cpu", 1)
+        assert not inputs.tensors["a"].any()
+
+
+class TestFp8:
+    """E4M3 operands, B k-major, results in bfloat16."""
+
+    def test_b_is_a_view_of_k_major_memory(self):
+        for workload in (fp8_workload(), fp8_dense_workload()):
+            b = make_inputs(workload, "cpu", 1).tensors["b"]
+            assert b.dtype == torch.float8_e4m3fn
+            assert b.shape == (96, 32)
+            assert b.t().is_contiguous()
+
+    def test_other_types_keep_b_row_major(self):
+        for dtype in ("float16", "bfloat16"):
+            inputs = make_inputs(bsr_workload(dtype=dtype), "cpu", 1)
+            assert inputs.tensors["b"].is_contiguous()
+            assert inputs.new_output().dtype == inputs.tensors["b"].dtype
+
+    def test_the_result_is_bfloat16(self):
+        assert make_inputs(fp8_workload(), "cpu", 1).new_output().dtype == torch.bfloat16
+
+    def test_values_use_the_range_and_do_not_leave_it(self):
+        inputs = make_inputs(fp8_dense_workload(m=512, n=512, k=512), "cpu", 1)
+        for name in "ab":
+            values = inputs.tensors[name].float()
+            assert torch.isfinite(values).all()
+            assert values.std() == pytest.approx(FP8_SCALE, rel=0.02)
+            # Below 2^-6 E4M3 loses bits; the generator's farthest value is no 7 deviations out.
+            assert (values.abs() < 2**-6).float().mean() < 1e-3
+        assert torch.finfo(torch.float8_e4m3fn).max > 7 * FP8_SCALE
+
+    def test_sees_a_change_of_one_bit(self):
+        inputs = make_inputs(fp8_workload(), "cpu", 1)
+        before = inputs.snapshot()
+        assert inputs.changed_since(before) == []
+        inputs.tensors["b"].view(torch.uint8)[5, 7] ^= 0x80
+        assert inputs.changed_since(before) == ["b"]
+
+    def test_new_values_go_into_the_same_memory(self):
+        inputs = make_inputs(fp8_workload(), "cpu", 1)
+        before, pointer = inputs.snapshot(), inputs.tensors["b"].data_ptr()
+        fill(inputs, 2)
+        assert inputs.tensors["b"].data_ptr() == pointer
+        assert sorted(inputs.changed_since(before)) == ["a_values", "b"]
+
+
+class TestFill:
+    def test_draws_into_the_same_memory_and_keeps_the_pattern(self):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        before, pointer = inputs.snapshot(), inputs.tensors["a_values"].data_ptr()
+        fill(inputs, 2)
+        assert inputs.tensors["a_values"].data_ptr() == pointer
+        assert sorted(inputs.changed_since(before)) == ["a_values", "b"]
+
+
+class TestChangedSince:
+    def test_sees_one_bit_and_no_difference_in_equal_nans(self):
+        inputs = make_inputs(dense_workload(), "cpu", 1)
+        inputs.tensors["a"][0, 0] = float("nan")
+        before = inputs.snapshot()
+        assert inputs.changed_since(before) == []
+        inputs.tensors["b"][3, 3] = -0.0
+        before["b"][3, 3] = 0.0
+        assert inputs.changed_since(before) == ["b"]
+
+
+class TestRaggedBlocks:
+    def test_has_an_empty_row_a_full_row_and_rising_columns(self):
+        blocks = ragged_blocks(Pattern("random", 16, 16, 2), 6, 5, 1)
+        assert sorted(np.diff(blocks.row_ptr).tolist()) == [0, 1, 2, 3, 4, 5]
+        for _, begin, end in blocks.rows():
+            assert (np.diff(blocks.col_idx[begin:end]) > 0).all()

@@ -1,0 +1,169 @@
+"""oracles: right against plain PyTorch; NaN never passes."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from assay.device.kernels import oracles
+from assay.device.kernels.inputs import make_inputs, ragged_blocks
+from assay.device.kernels.oracles import Errors, densify, measure_errors, oracle
+from assay.shared.job import Pattern
+from tests.device.helpers import (
+    attention_workload,
+    bsr_bsr_workload,
+    bsr_workload,
+    dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
+    sparse_attention_workload,
+)
+
+
+def dense_a(inputs):
+    w = inputs.workload
+    return densify(inputs.blocks, inputs.tensors["a_values"].double(), (w.m, w.k))
+
+
+class TestDensify:
+    def test_puts_each_block_in_its_place(self):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        matrix, blocks = dense_a(inputs), inputs.blocks
+        for row, begin, end in blocks.rows():
+            for slot in range(begin, end):
+                col = int(blocks.col_idx[slot])
+                tile = matrix[row * 16 : row * 16 + 16, col * 32 : col * 32 + 32]
+                assert torch.equal(tile, inputs.tensors["a_values"][slot].double())
+        stored = inputs.tensors["a_values"].count_nonzero()
+        assert matrix.count_nonzero() == stored
+
+
+class TestProducts:
+    def test_bsr(self):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        expected = dense_a(inputs) @ inputs.tensors["b"].double()
+        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+    def test_fp8_and_bfloat16_by_the_rounded_values(self):
+        for workload in (bsr_workload(dtype="bfloat16"), fp8_workload()):
+            inputs = make_inputs(workload, "cpu", 1)
+            expected = dense_a(inputs) @ inputs.tensors["b"].double()
+            assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
+
+    def test_dense_fp8(self):
+        t = (inputs := make_inputs(fp8_dense_workload(), "cpu", 1)).tensors
+        expected = t["a"].double() @ t["b"].double()
+        assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
+
+    def test_bsr_with_padded_edges(self):
+        inputs = make_inputs(bsr_workload(m=60, k=90), "cpu", 1)
+        expected = dense_a(inputs) @ inputs.tensors["b"].double()
+        assert expected.shape == (60, 32)
+        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+    def test_bsr_with_ragged_and_empty_rows(self):
+        workload = bsr_workload(m=96, k=160)
+        blocks = ragged_blocks(workload.pattern, 6, 5, 1)
+        inputs = make_inputs(workload, "cpu", 1, (blocks, None))
+        expected = dense_a(inputs) @ inputs.tensors["b"].double()
+        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+    def test_bsr_bsr(self):
+        inputs = make_inputs(bsr_bsr_workload(), "cpu", 1)
+        b = densify(inputs.blocks_b, inputs.tensors["b_values"].double(), (96, 32))
+        assert torch.allclose(oracle(inputs).double(), dense_a(inputs) @ b, atol=1e-6)
+
+    def test_dense_in_chunks(self, monkeypatch):
+        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 96 * 7)
+        inputs = make_inputs(dense_workload(), "cpu", 1)
+        expected = inputs.tensors["a"].double() @ inputs.tensors["b"].double()
+        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+    def test_grouped(self):
+        workload = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
+        inputs = make_inputs(workload, "cpu", 1)
+        expected = torch.bmm(inputs.tensors["a"].double(), inputs.tensors["b"].double())
+        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+
+
+class TestTileLoads:
+    def test_sums_of_rows_of_tiles_and_of_the_narrow_last_one(self, monkeypatch):
+        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 200 * 7)
+        inputs = make_inputs(load_workload(m=30, k=200), "cpu", 1)
+        a, sums = inputs.tensors["a"].double(), oracle(inputs)
+        assert sums.shape == inputs.output_shape() == (4, 30)
+        assert sums.dtype == inputs.new_output().dtype == torch.float32
+        for tile in range(4):
+            expected = a[:, 64 * tile : 64 * tile + 64].sum(dim=1)
+            assert torch.allclose(sums[tile].double(), expected, atol=1e-6)
+
+    def test_a_lost_element_is_outside_the_tolerance(self):
+        inputs = make_inputs(load_workload(m=512, k=512), "cpu", 1)
+        right = oracle(inputs)
+        inputs.tensors["a"][100, 100] = 0.0
+        assert not measure_errors(oracle(inputs), right).within(inputs.workload)
+
+
+def plain_attention(inputs, mask=None):
+    q, k, v = (inputs.tensors[name].double() for name in "qkv")
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def element_mask(blocks, rows, cols):
+    mask = torch.zeros(rows, cols, dtype=torch.bool)
+    for row, begin, end in blocks.rows():
+        for col in blocks.col_idx[begin:end]:
+            top, left = row * blocks.block_rows, int(col) * blocks.block_cols
+            mask[top : top + blocks.block_rows, left : left + blocks.block_cols] = True
+    return mask
+
+
+class TestAttention:
+    def test_dense_in_chunks(self, monkeypatch):
+        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 64 * 10)
+        inputs = make_inputs(attention_workload(), "cpu", 1)
+        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs), atol=1e-6)
+
+    @pytest.mark.parametrize("kind", ["random", "sliding_window"])
+    def test_only_selected_blocks_count(self, kind):
+        workload = sparse_attention_workload(pattern=Pattern(kind, 16, 16, 2))
+        inputs = make_inputs(workload, "cpu", 1)
+        mask = element_mask(inputs.blocks, 64, 64)
+        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs, mask), atol=1e-6)
+
+    def test_rows_without_blocks_give_zero(self):
+        workload = sparse_attention_workload()
+        blocks = ragged_blocks(workload.pattern, 4, 4, 1)
+        inputs = make_inputs(workload, "cpu", 1, (blocks, None))
+        result = oracle(inputs)
+        empty = int((blocks.row_ptr[1:] == blocks.row_ptr[:-1]).argmax())
+        assert not result[:, :, empty * 16 : empty * 16 + 16].any()
+        assert result.isfinite().all()
+
+
+class TestMeasureErrors:
+    def test_values(self):
+        errors = measure_errors(torch.tensor([3.0, 4.5]), torch.tensor([3.0, 4.0]))
+        assert errors.relative == pytest.approx(0.1)
+        assert errors.max_abs == pytest.approx(0.5)
+
+    @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+    def test_not_finite_never_passes(self, bad):
+        errors = measure_errors(torch.tensor([bad, 4.0]), torch.tensor([3.0, 4.0]))
+        assert errors == Errors(None, None)
+        assert not errors.within(bsr_workload(relative_tolerance=1e9))
+
+    def test_zeros_against_zeros_pass_and_anything_else_does_not(self):
+        zeros = torch.zeros(4)
+        assert measure_errors(zeros, zeros).within(bsr_workload())
+        assert not measure_errors(zeros + 1e-6, zeros).within(bsr_workload())
+
+    def test_absolute_criterion_holds_where_the_source_states_one(self):
+        errors = Errors(relative=1e-4, max_abs=3e-3)
+        assert errors.within(bsr_workload())
+        assert not errors.within(bsr_workload(max_abs_tolerance=2e-3))
+
+    def test_shapes_must_agree(self):
+        with pytest.raises(ValueError, match="oracle"):
+            measure_errors(torch.zeros(2, 3), torch.zeros(3))

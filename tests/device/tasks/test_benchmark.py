@@ -1,0 +1,378 @@
+"""bench_process and benchmark_run: a whole record, measured on the CPU."""
+
+import os
+import signal
+
+import pytest
+
+from assay.device.kernels.oracles import oracle
+from assay.device.kernels.prepared import Prepared
+from assay.device.tasks.benchmark import benchmark_record, measure_processes, without
+from assay.device.timing.bench_process import Bench, run_process
+from assay.device.timing.phases import Phases
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import DeviceError
+from tests.device.helpers import (
+    HostStopwatch,
+    SteadySensor,
+    bsr_workload,
+    dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    make_arm,
+    protocol,
+)
+
+CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
+
+
+def honest(arm, inputs):
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)
+
+
+def runner(prepare=honest, rules=None):
+    rules = rules or protocol()
+
+    def run(arms, index, note):
+        seed = f"c:{index}"
+        bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases())
+        return run_process(arms, "theirs", seed, bench)
+
+    return run
+
+
+def samples(turns):
+    return sum(len(turn["times_ms"]) for turn in turns)
+
+
+def measure(prepare=honest, sensor=None, arms=ARMS, rules=None):
+    rules = rules or protocol()
+    return measure_processes(
+        arms, "theirs", rules, sensor or SteadySensor(), runner(prepare, rules), "c"
+    )
+
+
+class TestWholeRecord:
+    def test_satisfies_the_model(self, validated):
+        measured = measure()
+        record = benchmark_record("c", "h100", CHOICE, "quick", measured.dropped)
+        record["processes"] = measured.processes
+        benchmark = validated("BenchmarkRecord", record)
+        assert benchmark.not_timed == {}
+        assert [process.index for process in benchmark.processes] == [0, 1]
+        for process in benchmark.processes:
+            assert len(process.blocks) == 2
+            assert process.gpu_seconds > 0
+            assert {facts.arm for facts in process.arms} == {"ours", "theirs"}
+            for block in process.blocks:
+                names = [turn.arm for turn in block.turns]
+                assert names == names[::-1]
+                assert sorted(set(names)) == ["control", "ours", "theirs"]
+                assert block.void is None
+                assert all(len(turn.times_ms) == 3 for turn in block.turns)
+
+    def test_times_lie_between_the_first_and_the_last_telemetry_sample(self):
+        for process in measure().processes:
+            last = process["telemetry"]["at_s"][-1]
+            turns = [turn for block in process["blocks"] for turn in block["turns"]]
+            assert all(0 <= t["started_s"] <= t["ended_s"] <= last + 1e-3 for t in turns)
+
+    def test_some_turns_of_every_arm_are_checked(self):
+        for process in measure().processes:
+            turns = [turn for block in process["blocks"] for turn in block["turns"]]
+            for name in ("ours", "theirs", "control"):
+                checked = [t for t in turns if t["arm"] == name and t["checked"]]
+                assert len(checked) == 1
+                assert 0 <= checked[0]["relative_error"] < 1e-3
+            assert all(t["relative_error"] is None for t in turns if not t["checked"])
+
+    def test_fp8_products_are_measured_and_checked_alike(self, validated):
+        arms = (make_arm("ours", fp8_workload()), make_arm("theirs", fp8_dense_workload()))
+        measured = measure(arms=arms)
+        assert not measured.dropped
+        turns = [t for p in measured.processes for b in p["blocks"] for t in b["turns"]]
+        errors = [turn["relative_error"] for turn in turns if turn["checked"]]
+        assert errors
+        assert all(1e-4 < error < 5e-3 for error in errors)  # bfloat16's rounding, and no more
+        validated("Process", measured.processes[0])
+
+    def test_what_settles_the_clock_is_launched_and_not_counted(self):
+        numbers = []
+
+        def counting(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                numbers.append(arm.id)
+                return out.copy_(oracle(inputs))
+
+            return Prepared(launch, out)
+
+        short = runner(counting)(ARMS, 0, lambda _: None)
+        launched = len(numbers)
+        long = runner(counting, protocol(settle_ms=20.0))(ARMS, 0, lambda _: None)
+        assert len(numbers) - launched > launched
+        counts = [sum(map(samples, process["blocks"])) for process in (short, long)]
+        assert counts[0] == counts[1]
+        assert long["wrong"] == {}
+
+    def test_orders_differ_between_processes(self):
+        rules = protocol(processes=4)
+        orders = {
+            tuple(turn["arm"] for block in process["blocks"] for turn in block["turns"])
+            for process in measure(rules=rules).processes
+        }
+        assert len(orders) > 1
+
+    def test_thermal_event_voids_blocks_and_a_power_cap_does_not(self):
+        hot = measure(sensor=SteadySensor(0x20))
+        assert {block["void"] for p in hot.processes for block in p["blocks"]} == {
+            "software thermal slowdown"
+        }
+        capped = measure(sensor=SteadySensor(0x4))
+        assert {block["void"] for p in capped.processes for block in p["blocks"]} == {None}
+        assert capped.processes[0]["telemetry"]["event_reasons"][0] == 4
+
+
+def only(measured, name):
+    """Every process holds samples of ``name`` (and its control) and of nothing else."""
+    return all(
+        {turn["arm"] for block in process["blocks"] for turn in block["turns"]} == name
+        and {facts["arm"] for facts in process["arms"]} == name - {"control"}
+        for process in measured.processes
+    )
+
+
+class TestFailures:
+    def test_arm_that_raises_is_dropped_and_the_others_measured(self):
+        def prepare(arm, inputs):
+            if arm.id == "ours":
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+            return honest(arm, inputs)
+
+        measured = measure(prepare)
+        assert "illegal memory access" in measured.dropped["ours"]
+        assert len(measured.processes) == 2
+        assert only(measured, {"theirs", "control"})
+
+    def test_arm_that_kills_its_process_is_found_by_its_note(self):
+        def prepare(arm, inputs):
+            prepared = honest(arm, inputs)
+            if arm.id == "theirs":
+                return Prepared(lambda: os.kill(os.getpid(), signal.SIGKILL), prepared.buffer)
+            return prepared
+
+        measured = measure(prepare)
+        assert measured.dropped == {"theirs": "failed: died of SIGKILL"}
+        assert only(measured, {"ours"})
+
+    def test_warm_up_detector_is_caught_by_the_checked_turns(self):
+        def prepare(arm, inputs):
+            prepared, calls = honest(arm, inputs), []
+
+            def launch():
+                calls.append(1)
+                return prepared.launch() if len(calls) < 4 else prepared.buffer
+
+            return Prepared(launch if arm.id == "ours" else prepared.launch, prepared.buffer)
+
+        measured = measure(prepare)
+        assert measured.dropped["ours"].startswith("incorrect: the output of a timed launch")
+        assert only(measured, {"theirs", "control"})
+
+    def test_arm_that_fails_late_loses_earlier_samples_too(self):
+        run = runner()
+
+        def late(arms, index, note):
+            if index == 1 and len(arms) == 2:
+                note("ours")
+                raise RuntimeError("late")
+            return run(arms, index, note)
+
+        measured = measure_processes(ARMS, "theirs", protocol(), SteadySensor(), late, "c")
+        assert measured.dropped == {"ours": "failed: RuntimeError: late"}
+        assert [process["index"] for process in measured.processes] == [0, 1]
+        assert only(measured, {"theirs", "control"})
+
+    def test_nothing_left_to_time(self):
+        def prepare(arm, inputs):
+            raise RuntimeError("no")
+
+        measured = measure(prepare)
+        assert measured.processes == []
+        assert set(measured.dropped) == {"ours", "theirs"}
+
+    def test_process_that_fails_by_itself_ends_the_job(self):
+        def run(arms, index, note):
+            raise RuntimeError("out of memory")
+
+        with pytest.raises(DeviceError, match="c: process 1 RuntimeError: out of memory"):
+            measure_processes(ARMS, "theirs", protocol(), SteadySensor(), run, "c")
+
+
+def test_without_drops_the_control_with_its_arm():
+    process = measure().processes[0]
+    left = without(process, {"theirs"}, "theirs")
+    assert {turn["arm"] for block in left["blocks"] for turn in block["turns"]} == {"ours"}
+
+
+def caught(prepare):
+    """What the timed run says of a cheating ``ours``, whose gate was passed."""
+
+    def both(arm, inputs):
+        return prepare(arm, inputs) if arm.id == "ours" else honest(arm, inputs)
+
+    measured = measure(both, rules=protocol(blocks=4))
+    assert only(measured, {"theirs", "control"})
+    return measured.dropped["ours"]
+
+
+WRONG = "incorrect: the output of a timed launch is wrong"
+
+
+class TestCheatsInTheTimedRun:
+    """Kernels that would pass a gate and cheat where time is taken."""
+
+    def test_output_cached_by_pointer(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].data_ptr()
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_output_cached_by_part_of_the_content(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = tuple(inputs.tensors["b"][:2, 0].tolist())
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_a_cache_by_the_whole_content_never_hits(self, tmp_path):
+        hits = tmp_path / "hits"
+
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].numpy().tobytes()
+                if key in cache:
+                    with hits.open("a") as stream:
+                        stream.write("x")
+                cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch if arm.id == "ours" else honest(arm, inputs).launch, out)
+
+        # Two arms of one workload turn the same tensors; few states in so few columns recur.
+        wide = (make_arm("ours", bsr_workload(n=512)), make_arm("theirs", dense_workload()))
+        assert measure(prepare, arms=wide).dropped == {}
+        assert not hits.exists()
+
+    def test_result_of_the_previous_call(self):
+        def prepare(arm, inputs):
+            out, late = inputs.new_output(), []
+
+            def launch():
+                late.append(oracle(inputs))
+                return out.copy_(late.pop(0) if len(late) > 1 else late[0])
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_reference_copied_from_memory(self):
+        def prepare(arm, inputs):
+            import gc
+
+            import torch
+
+            out = inputs.new_output()
+            shape = tuple(inputs.output_shape())
+
+            def launch():
+                found = [
+                    thing
+                    for thing in gc.get_objects()
+                    if type(thing) is torch.Tensor
+                    and thing.dtype == torch.float32
+                    and tuple(thing.shape) == shape
+                ]
+                return out.copy_(found[0]) if found else out.zero_()
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_work_left_behind_for_later(self):
+        """As on another stream: the launch returns, the timing ends, the work comes afterwards."""
+
+        def prepare(arm, inputs):
+            out, owed = inputs.new_output(), []
+
+            def launch():
+                for work in owed:
+                    work()
+                answer = oracle(inputs)
+                owed[:] = [lambda: out.copy_(answer)]
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_part_of_the_output(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[1:] = oracle(inputs)[1:]
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_zeros(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(out.zero_, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_inputs_modified(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                inputs.tensors["a_values"].mul_(0.5)
+                return out
+
+            return Prepared(launch, out)
+
+        assert caught(prepare).startswith(WRONG)
+
+    def test_lower_precision(self):
+        import torch
+
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
+
+        assert caught(prepare).startswith(WRONG)

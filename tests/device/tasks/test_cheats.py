@@ -1,0 +1,78 @@
+"""cheats: every cheat is caught by what is meant for it, and the honest kernel is not.
+
+Those that need a GPU's streams run in the task ``cheats`` on one, which writes a record.
+"""
+
+import dataclasses
+
+import pytest
+import torch
+
+from assay.device.tasks import cheats
+from assay.device.tasks.cheats import CHEATS, WORKLOAD, run_cheats, try_cheat
+from assay.device.worker.telemetry import Choice
+from assay.shared.job import Job, Target
+from tests.device.helpers import HostStopwatch, protocol
+
+SMALL = dataclasses.replace(WORKLOAD, m=64, n=128, k=96)
+ON_THE_HOST = [name for name, cheat in CHEATS.items() if not cheat.needs_gpu]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    rules = protocol(blocks=4, samples=4, checked_turns=0.5)
+    monkeypatch.setattr(cheats, "PROTOCOL", rules)
+
+
+def test_the_list_is_the_measurement_pages():
+    assert set(CHEATS) == {
+        "honest",
+        "other_stream",
+        "cached_by_pointer",
+        "cached_by_content",
+        "part_written",
+        "zeros",
+        "low_precision",
+        "inputs_modified",
+        "previous_result",
+        "warm_up_detector",
+        "reference_copied",
+    }
+
+
+@pytest.mark.parametrize("name", ON_THE_HOST)
+def test_caught_for_the_right_reason(name, validated_if_possible):
+    outcome = try_cheat(name, SMALL, "cpu", HostStopwatch(), lambda note: None)
+    assert outcome["as_meant"], outcome
+    validated_if_possible("CheatOutcome", outcome)
+
+
+@pytest.mark.parametrize("name", ["cached_by_content", "warm_up_detector", "reference_copied"])
+def test_what_only_the_timed_run_can_catch_passes_the_gate(name):
+    outcome = try_cheat(name, SMALL, "cpu", HostStopwatch(), lambda note: None)
+    assert outcome["caught_by"] == ["timed_run"]
+
+
+@pytest.fixture
+def validated_if_possible(request):
+    """The record's model holds it, where this Python has pydantic."""
+    import importlib.util
+
+    if importlib.util.find_spec("pydantic"):
+        return request.getfixturevalue("validated")
+    return lambda name, value: None
+
+
+def test_the_record_names_a_cheat_that_could_not_run(monkeypatch, tmp_path, validated_if_possible):
+    monkeypatch.setattr(cheats, "open_cuda", lambda choice: None)
+    monkeypatch.setattr(cheats, "DEVICE", "cpu")
+    monkeypatch.setattr(cheats, "WORKLOAD", SMALL)
+    monkeypatch.setattr(cheats, "CudaStopwatch", lambda cold: HostStopwatch())
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    job = Job("cheats", Target("h100", "x"), tmp_path / "out.json", {})
+    record = run_cheats(job, Choice(0, "GPU-0", "x"))
+    validated_if_possible("CheatsRecord", record)
+    by_name = {outcome["name"]: outcome for outcome in record["cheats"]}
+    assert all(by_name[name]["as_meant"] for name in ON_THE_HOST)
+    assert not by_name["other_stream"]["as_meant"]
+    assert by_name["other_stream"]["timed_run"].startswith("failed: ")

@@ -1,0 +1,304 @@
+"""correctness: right passes; each cheat is caught by the check meant for it."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from assay.device.kernels.oracles import oracle
+from assay.device.kernels.prepared import Prepared
+from assay.device.tasks import correctness
+from assay.device.tasks.correctness import arm_record, check_arm, large_shapes, small_shapes
+from assay.device.worker.forks import Outcome, run_child
+from assay.shared.errors import Unsupported
+from tests.device.helpers import (
+    attention_workload,
+    bsr_bsr_workload,
+    bsr_workload,
+    dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
+    make_arm,
+)
+
+LARGE = {name: getattr(correctness, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
+
+
+@pytest.fixture(autouse=True)
+def large_is_small(monkeypatch):
+    """A CPU needs half a minute for what a GPU does in a tenth of a second."""
+    for name, value in {"LARGE_M": 320, "LARGE_K": 256, "MANY_BLOCK_ROWS": 20}.items():
+        monkeypatch.setattr(correctness, name, value)
+
+
+def honest(arm, inputs):
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)
+
+
+def check(workload, prepare, kind="library", seeds=(1, 2)):
+    arm = make_arm("arm", workload, kind)
+    result = check_arm(arm, seeds, "cpu", prepare, lambda note: None)
+    failed = {entry["name"] for entry in result["checks"] if not entry["passed"]}
+    return result, failed
+
+
+class TestHonest:
+    def test_library_is_correct_with_every_check_for_every_seed(self, validated):
+        result, failed = check(dense_workload(), honest)
+        assert result["status"] == "correct"
+        assert not failed
+        names = [(entry["name"], entry["seed"]) for entry in result["checks"]]
+        for name in ("timed_shape", "poisoned", "inputs_unchanged"):
+            assert {(name, 1), (name, 2)} <= set(names)
+        assert sum(name == "repeat" for name, _ in names) == 2
+        for entry in result["checks"]:
+            validated("Check", entry)
+
+    @pytest.mark.parametrize(
+        ("workload", "extra"),
+        [
+            (bsr_workload(), {"ragged", "unaligned", "rounds", "many_rows"}),
+            (bsr_bsr_workload(), {"ragged"}),
+            (load_workload(), {"unaligned"}),
+        ],
+    )
+    def test_kernels_are_given_small_odd_shapes_too(self, workload, extra):
+        result, failed = check(workload, honest, "kernel")
+        assert not failed
+        names = {entry["name"] for entry in result["checks"]}
+        assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
+
+    @pytest.mark.parametrize(
+        "workload",
+        [
+            bsr_workload(dtype="bfloat16", relative_tolerance=5e-3),
+            fp8_workload(),
+            fp8_dense_workload(),
+        ],
+        ids=lambda w: f"{w.operation}_{w.dtype}",
+    )
+    def test_rounding_to_the_output_type_is_within_the_tolerance(self, workload):
+        result, failed = check(workload, honest, "kernel")
+        assert not failed
+        worst = max(entry["relative_error"] or 0 for entry in result["checks"])
+        # bfloat16 keeps eight bits: nearly a third of either tolerance is its rounding.
+        assert 1e-3 < worst < 2.5e-3
+
+    def test_without_a_fixed_buffer_nothing_is_poisoned(self):
+        def prepare(arm, inputs):
+            return Prepared(lambda: oracle(inputs).half(), None)
+
+        result, failed = check(attention_workload(), prepare)
+        assert not failed
+        assert "poisoned" not in {entry["name"] for entry in result["checks"]}
+
+
+class TestCheats:
+    def test_part_of_the_output_left_out(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[:-1] = oracle(inputs)[:-1]
+                return out
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert result["status"] == "incorrect"
+        assert {"timed_shape", "poisoned"} <= failed
+
+    def test_all_zeros(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(out.zero_, out)
+
+        assert "timed_shape" in check(bsr_workload(), prepare)[1]
+
+    def test_inputs_modified(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                inputs.tensors["b"].add_(1e-3)
+                return out
+
+            return Prepared(launch, out)
+
+        assert "inputs_unchanged" in check(bsr_workload(), prepare)[1]
+
+    def test_output_cached_by_pointer(self):
+        def prepare(arm, inputs):
+            out, cache = inputs.new_output(), {}
+
+            def launch():
+                key = inputs.tensors["b"].data_ptr()
+                if key not in cache:
+                    cache[key] = oracle(inputs)
+                return out.copy_(cache[key])
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert failed == {"repeat"}
+        assert result["detail"].startswith("failed: repeat")
+
+    def test_result_of_the_previous_call_returned(self):
+        def prepare(arm, inputs):
+            out, calls = inputs.new_output(), []
+
+            def launch():
+                if not calls:
+                    out.copy_(oracle(inputs))
+                calls.append(1)
+                return out
+
+            return Prepared(launch, out)
+
+        assert check(bsr_workload(), prepare)[1] == {"repeat"}
+
+    def test_lower_precision_than_declared(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
+
+        assert "timed_shape" in check(bsr_workload(), prepare)[1]
+
+    @pytest.mark.parametrize(
+        ("workload", "narrower"),
+        [
+            (bsr_workload(dtype="bfloat16", relative_tolerance=5e-3), torch.float8_e4m3fn),
+            (fp8_workload(), torch.float8_e5m2),
+        ],
+    )
+    def test_operands_of_fewer_bits_than_declared(self, workload, narrower):
+        def prepare(arm, inputs):
+            out, tensors = inputs.new_output(), dict(inputs.tensors)
+
+            def launch():
+                for name in ("a_values", "b"):
+                    # The range of either type holds the values; only bits are lost.
+                    values = inputs.tensors[name].float().to(narrower)
+                    tensors[name] = values.to(torch.bfloat16)
+                return out.copy_(oracle(dataclasses.replace(inputs, tensors=tensors)))
+
+            return Prepared(launch, out)
+
+        assert "timed_shape" in check(workload, prepare)[1]
+
+    def test_an_unwritten_element_shows_in_bfloat16(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out[:, 1:] = oracle(inputs)[:, 1:]
+                return out
+
+            return Prepared(launch, out)
+
+        assert "poisoned" in check(fp8_workload(), prepare)[1]
+
+    def test_nan(self):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+
+            def launch():
+                out.copy_(oracle(inputs))
+                out[0, 0] = float("nan")
+                return out
+
+            return Prepared(launch, out)
+
+        result, failed = check(bsr_workload(), prepare)
+        assert "timed_shape" in failed
+        assert result["checks"][0]["relative_error"] is None
+
+
+class TestRefusals:
+    def test_of_the_timed_shape_is_unsupported(self):
+        def prepare(arm, inputs):
+            raise Unsupported("needs 128")
+
+        result, _ = check(bsr_workload(), prepare)
+        assert (result["status"], result["detail"]) == ("unsupported", "needs 128")
+
+    def test_of_an_extra_shape_is_named_and_not_listed_as_a_check(self):
+        def prepare(arm, inputs):
+            if inputs.workload.n == 200:
+                raise Unsupported("n")
+            return honest(arm, inputs)
+
+        result, _ = check(bsr_workload(), prepare, "kernel")
+        assert result["status"] == "correct"
+        assert result["detail"] == "unaligned not run: n"
+        assert "unaligned" not in {entry["name"] for entry in result["checks"]}
+
+
+class TestRecord:
+    def test_of_a_crash_names_where_it_happened(self, validated):
+        def work(note):
+            note("ragged, seed 1")
+            raise RuntimeError("illegal address")
+
+        arm = make_arm("arm", bsr_workload())
+        record = arm_record(arm, run_child(work, 10))
+        assert validated("ArmCorrectness", record).status == "failed"
+        assert record["detail"] == "RuntimeError: illegal address (ragged, seed 1)"
+
+    def test_of_a_result(self, validated):
+        arm = make_arm("arm", bsr_workload())
+        value, _ = check(bsr_workload(), honest)
+        record = arm_record(arm, Outcome(value, None, "", 1.0))
+        assert validated("ArmCorrectness", record).status == "correct"
+
+
+def test_dense_and_attention_have_no_other_shapes():
+    for workload in (dense_workload(), attention_workload()):
+        assert small_shapes(workload) == []
+        assert large_shapes(workload) == []
+
+
+def test_large_shapes_reach_what_small_ones_do_not(monkeypatch):
+    """Two tiles and more for each of 132 multiprocessors, over 128 columns, over 1024 rows."""
+    for name, value in LARGE.items():
+        monkeypatch.setattr(correctness, name, value)
+    workload = bsr_workload()
+    for block, many in ((64, True), (128, True), (512, False)):
+        pattern = dataclasses.replace(workload.pattern, block_rows=block, block_cols=64)
+        shapes = {
+            name: shape
+            for name, shape, _ in large_shapes(dataclasses.replace(workload, pattern=pattern))
+        }
+        rounds = shapes["rounds"]
+        assert rounds.m % block == rounds.k % 64 == rounds.n % 8 == 0
+        assert rounds.n % 64 and rounds.n > 4 * 256
+        assert rounds.k // 64 > 128
+        if block == 64:
+            assert rounds.m // 128 * (rounds.n // 256 + 1) > 2 * 132
+        assert ("many_rows" in shapes) == many
+        if many:
+            assert shapes["many_rows"].m // block > 1024
+
+
+@pytest.mark.parametrize("wrong", ["rounds", "many_rows"])
+def test_a_kernel_that_is_wrong_in_a_large_shape_alone_is_caught(wrong):
+    """As one whose later tiles or whose unsorted rows come out wrong."""
+    size = {"rounds": 1032, "many_rows": 8}[wrong]
+
+    def prepare(arm, inputs):
+        out = inputs.new_output()
+
+        def launch():
+            out.copy_(oracle(inputs))
+            if inputs.workload.n == size:
+                out[-1, -1] += 100.0
+            return out
+
+        return Prepared(launch, out)
+
+    result, failed = check(bsr_workload(), prepare, "kernel")
+    assert result["status"] == "incorrect"
+    assert failed == {wrong}

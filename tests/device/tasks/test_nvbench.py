@@ -1,0 +1,155 @@
+"""nvbench: a second time, or a status that says why there is none."""
+
+import contextlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from assay.device.tasks import nvbench
+from assay.device.tasks.nvbench import Cold, NotInstalled, parse_summaries, run_stopwatch, time_cold
+from assay.device.worker.telemetry import Choice
+from assay.shared.job import Comparison, Job, Target
+from tests.device.helpers import dense_workload, make_arm
+
+ARMS = (make_arm("cublas_dense", dense_workload()), make_arm("nonsense", dense_workload()))
+
+
+def summary(tag, value):
+    return {"tag": tag, "data": [{"name": "value", "type": "float64", "value": value}]}
+
+
+def document(*summaries):
+    return {"benchmarks": [{"states": [{"summaries": list(summaries)}]}]}
+
+
+class TestParse:
+    def test_prefers_the_median(self):
+        found = parse_summaries(
+            document(
+                summary("nv/cold/time/gpu/mean", "0.002"),
+                summary("nv/cold/time/gpu/median", "0.0015"),
+                summary("nv/cold/sample_size", "499"),
+                summary("nv/cold/sm_clock_rate/mean", "1755000000"),
+            )
+        )
+        assert found == Cold(1.5, "median", 499, 1755.0)
+
+    def test_takes_the_mean_of_an_older_version(self):
+        found = parse_summaries(document(summary("nv/cold/time/gpu/mean", "0.002")))
+        assert found == Cold(2.0, "mean", 0, None)
+
+    def test_a_skipped_state_has_no_time(self):
+        assert parse_summaries({"benchmarks": [{"states": [{"summaries": None}]}]}) is None
+
+
+class FakePackage:
+    """NVBench's Python interface as version 0.3.0 has it, without a GPU."""
+
+    def __init__(self, launches=3):
+        self.launches, self.arguments, self.states = launches, None, []
+
+    def register(self, benchmark):
+        self.benchmark = benchmark
+
+    def run_all_benchmarks(self, arguments):
+        self.arguments = arguments
+        state = FakeState(self.launches)
+        self.states.append(state)
+        self.benchmark(state)
+        found = document(summary("nv/cold/time/gpu/median", "0.001"))
+        Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(found))
+
+
+class FakeState:
+    def __init__(self, launches):
+        self.launches, self.settings = launches, {}
+
+    def set_blocking_kernel_timeout(self, duration):
+        self.settings["blocking"] = duration
+
+    def set_throttle_threshold(self, threshold_fraction):
+        self.settings["throttle"] = threshold_fraction
+
+    def exec(self, fn, /, *, batched=None, sync=False, timer=False):
+        assert (batched, sync, timer) == (False, False, False)
+        for _ in range(self.launches):
+            fn(SimpleNamespace(get_stream=lambda: SimpleNamespace(addressof=lambda: 0xCAFE)))
+
+
+def test_every_launch_is_on_nvbenchs_own_stream(monkeypatch):
+    on, launched = [], []
+    monkeypatch.setattr(torch.cuda, "ExternalStream", lambda pointer: pointer)
+
+    @contextlib.contextmanager
+    def stream(handle):
+        on.append(handle)
+        yield
+        on.pop()
+
+    monkeypatch.setattr(torch.cuda, "stream", stream)
+    package = FakePackage()
+    found = time_cold(package, lambda: launched.append(on[-1]))
+    assert found == Cold(1.0, "median", 0, None)
+    assert launched == [0xCAFE] * 3
+    assert package.arguments[:3] == ["assay", "--devices", "0"]
+    # Samples at a capped clock count, as ours do.
+    assert 0 < package.states[0].settings["throttle"] < 0.1
+
+
+@pytest.fixture
+def stopwatch(monkeypatch, tmp_path):
+    monkeypatch.setattr(nvbench, "open_cuda", lambda choice: None)
+    monkeypatch.setattr(nvbench, "DEVICE", "cpu")
+    job = Job("stopwatch", Target("h100", "x"), tmp_path / "o", {"timed": [a.id for a in ARMS]})
+
+    def run(version):
+        monkeypatch.setattr(nvbench, "installed_version", lambda: version)
+        return run_stopwatch(job, Comparison("c", "a", ARMS), Choice(0, "GPU-0", "x"))
+
+    return run
+
+
+def test_without_the_package_every_arm_says_so(stopwatch, validated):
+    record = stopwatch(None)
+    assert {arm["status"] for arm in record["arms"]} == {"not_installed"}
+    assert validated("StopwatchRecord", record).nvbench is None
+
+
+def test_a_package_without_its_bindings_is_not_installed(stopwatch, monkeypatch, validated):
+    def refuse(name):
+        raise ImportError("cuda-bindings is required")
+
+    monkeypatch.setattr(nvbench.importlib, "import_module", refuse)
+    with pytest.raises(NotInstalled, match="cuda-bindings is required"):
+        nvbench.load_package()
+    record = validated("StopwatchRecord", stopwatch("0.3.0"))
+    assert {arm.status for arm in record.arms} == {"not_installed"}
+    assert "cuda-bindings is required" in record.arms[0].detail
+
+
+def test_an_arm_that_fails_leaves_the_others_alone(stopwatch, monkeypatch, validated):
+    def time_arm(package, arm, note):
+        if arm.id == "nonsense":
+            note("nvbench")
+            raise RuntimeError("blocking kernel timed out")
+        return {
+            "events_median_ms": 1.0,
+            "events_clock_mhz": 1700.0,
+            "nvbench_cold_ms": 1.01,
+            "nvbench_statistic": "mean",
+            "nvbench_samples": 9,
+            "nvbench_clock_mhz": None,
+        }
+
+    monkeypatch.setattr(nvbench, "time_arm", time_arm)
+    monkeypatch.setattr(nvbench, "load_package", SimpleNamespace)
+    record = stopwatch("0.3.0")
+    validated("StopwatchRecord", record)
+    good, bad = record["arms"]
+    assert (good["status"], good["nvbench_cold_ms"]) == ("collected", 1.01)
+    assert bad["status"] == "failed"
+    assert bad["detail"] == "nvbench: RuntimeError: blocking kernel timed out"
+    assert bad["nvbench_cold_ms"] is None

@@ -1,0 +1,172 @@
+"""operators: every check passes on the reference, and catches what it is meant for."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from assay.device.tasks import operator_checks, operators
+from assay.device.tasks.operator_checks import CHECKS, Case, layouts, workload
+from assay.device.tasks.operators import cases, kernels_of, run_operators
+from assay.device.worker.telemetry import Choice
+from assay.ops.kernel_set import kernel_of
+from assay.shared.errors import BadJob
+from assay.shared.job import Job, Target
+
+
+def entry(variant, operation="bsr_gemm", dtype="float16", block=(16, 32), block_b=None):
+    return {
+        "variant": variant, "operation": operation, "arch": "sm_90a", "dtype": dtype,
+        "block": list(block), "block_b": block_b and list(block_b),
+        "symbol": f"assay_{operation}", "path": "x.so", "sha256": "0" * 64,
+    }  # fmt: skip
+
+
+ENTRIES = (
+    entry("plain"),
+    entry("eights", dtype="float8_e4m3", block=(16, 16)),
+    entry("sparse", "bsr_bsr_gemm", "bfloat16", block_b=(32, 16)),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_inductor(monkeypatch):
+    """Its first compilation for a CPU takes a C++ compiler ten seconds."""
+    monkeypatch.setattr(operators, "INDUCTOR", "aot_eager")
+
+
+def run(*entries):
+    job = Job("operators", Target("h100", "x"), Path("out.json"), {"kernels": list(entries)})
+    return run_operators(job, Choice(0, "GPU-0", "x"), "cpu")
+
+
+def test_every_operator_passes_and_the_record_is_valid(validated):
+    record = run(*ENTRIES)
+    validated("OperatorsRecord", record)
+    assert [(o["variant"], o["status"]) for o in record["operators"]] == [
+        ("plain", "passed"),
+        ("eights", "passed"),
+        ("sparse", "passed"),
+    ]
+    names = [{check["name"] for check in outcome["checks"]} for outcome in record["operators"]]
+    assert names[0] == names[2] == set(operator_checks.CHECKS)
+    assert names[1] == set(operator_checks.CHECKS) - {"gradient"}
+    assert "test_schema" in record["operators"][0]["checks"][3]["detail"]
+
+
+def test_no_kernel_is_no_outcome(validated):
+    record = run()
+    validated("OperatorsRecord", record)
+    assert record["operators"] == []
+
+
+def test_a_process_that_dies_takes_no_other_kernel_with_it(monkeypatch, validated):
+    def check(case):
+        if case.kernel.id == "plain":
+            os._exit(3)
+        return [{"name": name, "passed": True, "detail": ""} for name in CHECKS]
+
+    monkeypatch.setattr(operators, "try_operator", check)
+    record = run(*ENTRIES)
+    validated("OperatorsRecord", record)
+    assert [outcome["status"] for outcome in record["operators"]] == ["failed", "passed", "passed"]
+    assert record["operators"][0]["detail"] == "ended without a result (plain)"
+
+
+def test_inductor_is_asked_once_an_operator(monkeypatch):
+    monkeypatch.setattr(operators, "INDUCTOR", "inductor")
+    kernels = [kernel_of(item, Path()) for item in (*ENTRIES, entry("second"))]
+    assert [case.backend for case in cases(kernels, "cpu")] == [
+        "inductor", "aot_eager", "inductor", "aot_eager",
+    ]  # fmt: skip
+
+
+def test_a_job_with_half_a_kernel_is_malformed():
+    job = Job("operators", Target("h100", "x"), Path("o"), {"kernels": [{"variant": "half"}]})
+    with pytest.raises(BadJob, match="lacks or misstates something"):
+        kernels_of(job)
+
+
+def test_layouts_hold_an_empty_row_a_full_one_and_no_block_at_all():
+    found = dict(layouts(workload(kernel_of(ENTRIES[0], Path()))))
+    assert found["regular"] is None
+    ragged, _ = found["ragged, with an empty row"]
+    lengths = [end - begin for _, begin, end in ragged.rows()]
+    assert min(lengths) == 0
+    assert max(lengths) == operator_checks.GRID[1]
+    assert found["nothing stored"][0].stored == 0
+
+
+class TestWhatIsWrongIsFound:
+    """An operator that is spoiled fails the check that is meant for it."""
+
+    @pytest.fixture
+    def spoiled(self, monkeypatch):
+        """A case whose operator passes through ``spoil`` first."""
+
+        def make(spoil):
+            case = Case(kernel_of(ENTRIES[0], Path()), "cpu", "aot_eager")
+            right = case.operator
+            monkeypatch.setattr(Case, "operator", property(lambda _: spoil(right)))
+            return case
+
+        return make
+
+    def test_a_wrong_row(self, spoiled):
+        def spoil(right):
+            def wrong(*arguments):
+                output = right(*arguments)
+                output[0] += 1
+                return output
+
+            return wrong
+
+        with pytest.raises(AssertionError, match="regular: relative error"):
+            operator_checks.against_oracle(spoiled(spoil))
+
+    def test_a_changed_input(self, spoiled):
+        def spoil(right):
+            def wrong(values, *arguments):
+                output = right(values, *arguments)
+                values.mul_(0.5)
+                return output
+
+            return wrong
+
+        with pytest.raises(AssertionError, match="regular: changed a_values"):
+            operator_checks.against_oracle(spoiled(spoil))
+
+    def test_a_gradient_of_twice_the_size(self, spoiled):
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, output):
+                return output.clone()
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * grad
+
+        def spoil(right):
+            return lambda *arguments: Twice.apply(right(*arguments))
+
+        with pytest.raises(AssertionError, match="a gradient's relative error"):
+            operator_checks.gradient(spoiled(spoil))
+
+    def test_a_graph_that_breaks(self, spoiled):
+        def spoil(right):
+            def wrong(*arguments):
+                torch._dynamo.graph_break()
+                return right(*arguments)
+
+            return wrong
+
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            operator_checks.compiled(spoiled(spoil))
+
+    def test_wrong_arguments_that_are_taken(self, spoiled):
+        def spoil(right):
+            return lambda *arguments: None
+
+        with pytest.raises(AssertionError, match="nothing was said"):
+            operator_checks.refusals(spoiled(spoil))

@@ -1,0 +1,64 @@
+"""program_runs: whole output, exit codes, time-outs, telemetry."""
+
+import sys
+
+import pytest
+
+from assay.device.tasks.program_runs import run_once, run_program
+from assay.device.worker.telemetry import Choice, Recorder
+from assay.shared.errors import BadJob
+from assay.shared.files import sha256_file
+from assay.shared.job import Job, Target
+from tests.device.helpers import SteadySensor
+
+CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+
+
+@pytest.fixture
+def recorder():
+    return Recorder(SteadySensor(), 0.01)
+
+
+class TestRunOnce:
+    def test_keeps_both_streams_and_the_exit_code(self, recorder):
+        code = "import sys; print('x' * 200_000); sys.stderr.write('oops'); sys.exit(7)"
+        run = run_once([sys.executable, "-c", code], 30, recorder)
+        assert run["exit_code"] == 7
+        assert run["stdout"] == "x" * 200_000 + "\n"
+        assert run["stderr"] == "oops"
+
+    def test_stops_a_program_that_hangs_and_says_so(self, recorder):
+        run = run_once([sys.executable, "-c", "import time; time.sleep(60)"], 0.3, recorder)
+        assert run["exit_code"] < 0
+        assert "stopped after 0.3 s" in run["stderr"]
+        assert run["seconds"] < 10
+
+    def test_samples_meanwhile(self, recorder):
+        run_once([sys.executable, "-c", "import time; time.sleep(0.2)"], 30, recorder)
+        assert len(recorder.telemetry.at) > 5
+
+
+class TestRunProgram:
+    def job(self, tmp_path, **changes):
+        program = tmp_path / "program"
+        program.write_text("#!/bin/sh\necho shape $1\n")
+        program.chmod(0o755)
+        document = {
+            "program": "cutlass_88",
+            "path": str(program),
+            "sha256": sha256_file(program),
+            "arguments": ["--b=1"],
+            "runs": 3,
+            "timeout_s": 10.0,
+        }
+        return Job("program", Target("h100", "x"), tmp_path / "o", {**document, **changes})
+
+    def test_record_satisfies_the_model(self, tmp_path, validated):
+        record = run_program(self.job(tmp_path), CHOICE, SteadySensor())
+        program = validated("ProgramRecord", record)
+        assert [run.stdout for run in program.runs] == ["shape --b=1\n"] * 3
+        assert len(program.telemetry.at_s) >= 2
+
+    def test_refuses_another_file(self, tmp_path):
+        with pytest.raises(BadJob, match="SHA-256"):
+            run_program(self.job(tmp_path, sha256="0" * 64), CHOICE, SteadySensor())

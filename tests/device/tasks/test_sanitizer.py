@@ -1,0 +1,319 @@
+"""sanitizer: every kernel under every tool, by a stand-in that writes their logs."""
+
+import json
+import sys
+
+import pytest
+import torch
+
+from assay.device.kernels.inputs import make_inputs
+from assay.device.tasks import sanitized, sanitizer
+from assay.device.tasks.sanitizer import Found, parse_log, run_sanitizer, shapes_of
+from assay.device.worker.telemetry import Choice
+from assay.shared.files import sha256_file
+from assay.shared.job import ArmSpec, Artifact, Comparison, Job, Pattern, Target, Variant
+from tests.device.helpers import bsr_bsr_workload, bsr_workload, dense_workload
+
+CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+RACE = """\
+========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at bsr_kernel(const Problem)+0x90 in k.cu:41
+=========     and Read access at bsr_kernel(const Problem)+0x100 in k.cu:51 [508 hazards]
+=========
+========= Warning: Race reported between Read access at bsr_kernel(const Problem)+0x90
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""
+MEMCHECK = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at memcheck+0xb0
+=========     by thread (32,0,0) in block (0,0,0)
+=========     Access at 0x7f0000100100 is out of bounds
+=========
+========= Invalid __global__ write of size 4 bytes
+=========     at memcheck+0xb0
+=========     by thread (33,0,0) in block (0,0,0)
+=========
+========= ERROR SUMMARY: 132 errors
+========= ERROR SUMMARY: 32 errors were not printed. Use --print-limit option to adjust
+"""
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+
+
+class TestParse:
+    def test_counts_are_of_all_findings_and_messages_stand_once(self):
+        assert parse_log(MEMCHECK) == Found(132, 0, ("Invalid __global__ write of size 4 bytes",))
+
+    def test_a_race_counts_by_severity(self):
+        found = parse_log(RACE)
+        assert (found.errors, found.warnings) == (1, 1)
+        assert found.messages[0].startswith("Error: Race reported between Write access")
+
+    def test_clean(self):
+        assert parse_log(CLEAN) == Found(0, 0, ())
+        line = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+        assert parse_log(line) == Found(0, 0, ())
+
+    def test_a_log_without_a_summary_is_no_finding_and_not_clean(self):
+        text = "========= Error: No attachable process found. compute-sanitizer timed-out.\n"
+        assert parse_log(text).errors is None
+
+
+class TestShapes:
+    def test_regular_ragged_and_unaligned(self):
+        workload = bsr_workload(m=8192, n=8192, k=8192, pattern=Pattern("random", 128, 64, 16))
+        names = [(name, ragged) for name, _, ragged in shapes_of(workload)]
+        assert names == [("regular", False), ("ragged", True), ("unaligned", False)]
+        assert max(w.m * w.n * w.k for _, w, _ in shapes_of(workload)) < 10**9
+
+    def test_an_operation_without_small_shapes_is_cut(self):
+        ((name, workload, _),) = shapes_of(dense_workload(m=8192, n=64, k=8192))
+        assert (name, workload.m, workload.n, workload.k) == ("regular", 512, 64, 512)
+
+    def test_a_transposed_view_is_written_as_it_lies_in_memory(self):
+        memory = torch.arange(12, dtype=torch.int32).reshape(3, 4)
+        assert sanitizer.memory_of(memory.t()) == memory.numpy().tobytes()
+
+
+FAKE = """#!{python}
+import json, pathlib, sys
+spot = pathlib.Path(__file__).parent
+arguments = sys.argv[1:]
+if arguments == ["--help"]:
+    print("  --port arg (=49152)\\n  --padding arg (=0)\\n  --launch-timeout arg")
+elif arguments == ["--version"]:
+    print("NVIDIA (R) Compute Sanitizer\\nVersion 2025.3.1.0 (build 1)")
+else:
+    tool = arguments[arguments.index("--tool") + 1]
+    log = pathlib.Path(arguments[arguments.index("--log-file") + 1])
+    spec = json.loads(pathlib.Path(arguments[-1]).read_text())
+    for shape in spec.get("shapes", []):
+        for path in shape["operands"]:
+            assert pathlib.Path(path).stat().st_size > 0
+    name = "control" if "control" in spec else pathlib.Path(spec["library"]).stem
+    with (spot / "calls").open("a") as calls:
+        calls.write(json.dumps([name, tool, arguments]) + "\\n")
+    told = json.loads((spot / "plan.json").read_text())[name][tool]
+    log.write_text(told["log"])
+    if told.get("launches") is not None or "control" in spec:
+        result = {{"error": "", "launches": told.get("launches") or []}}
+        pathlib.Path(spec["result"]).write_text(json.dumps(result))
+    else:
+        print("Segmentation fault")
+"""
+RAN = [{"name": name, "code": 0, "error": ""} for name in ("regular", "ragged")]
+RAN.append({"name": "unaligned", "code": 1, "error": ""})
+CAUGHT = {"log": MEMCHECK}
+
+
+@pytest.fixture
+def arms(tmp_path):
+    """Two kernels with a library, and one that was not built."""
+    made = []
+    for name, workload in (("ours", bsr_workload()), ("theirs", bsr_bsr_workload())):
+        path = tmp_path / f"{name}.so"
+        path.write_bytes(name.encode())
+        variant = Variant(name, workload.operation, "kernel", "launch", workload.operation)
+        made.append(ArmSpec(name, variant, workload, Artifact(path, sha256_file(path))))
+    unbuilt = Variant("unbuilt", "bsr_gemm", "kernel", "launch", "bsr_gemm")
+    return (*made, ArmSpec("unbuilt", unbuilt, bsr_workload(), None))
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, arms, validated):
+    """Sanitize with the stand-in, which says of each name and tool what ``plan`` says."""
+    command = tmp_path / "compute-sanitizer"
+    command.write_text(FAKE.format(python=sys.executable))
+    command.chmod(0o755)
+    monkeypatch.setattr(sanitizer, "find_command", lambda: str(command))
+
+    def work(plan):
+        (tmp_path / "plan.json").write_text(json.dumps(plan))
+        job = Job("sanitize", Target("h100", "x"), tmp_path / "out.json", {})
+        record = run_sanitizer(job, Comparison("kernels", "ours", arms), CHOICE)
+        return validated("SanitizerRecord", record)
+
+    return work
+
+
+def clean(**changes):
+    told = {tool: {"log": CLEAN, "launches": RAN} for tool in sanitizer.TOOLS}
+    return {**told, **changes}
+
+
+def test_each_kernel_has_a_start_of_its_own_under_each_tool(run, tmp_path):
+    record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": clean(),
+                  "theirs": clean()})  # fmt: skip
+    assert [(r.variant, r.tool) for r in record.runs] == [
+        (variant, tool) for variant in ("ours", "theirs") for tool in sanitizer.TOOLS
+    ]
+    assert {r.status for r in record.runs} == {"clean"}
+    assert record.runs[0].shapes == ("regular", "ragged")
+    assert record.runs[0].detail == "unaligned refused"
+    assert record.version == "2025.3.1.0"
+    assert all(control.caught for control in record.controls)
+    calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    assert len(calls) == 9
+    for _, tool, arguments in calls:
+        # Only what this version's help names; memory options only where they mean something.
+        assert "--report-api-errors" not in arguments
+        assert ("--padding" in arguments) == (tool == "memcheck")
+        assert "--port" in arguments
+
+
+def test_findings_are_the_kernels_own(run):
+    plan = {
+        "control": dict.fromkeys(sanitizer.TOOLS, CAUGHT),
+        "ours": clean(racecheck={"log": RACE, "launches": RAN}),
+        "theirs": clean(synccheck={"log": "", "launches": None}),
+    }
+    by_key = {(r.variant, r.tool): r for r in run(plan).runs}
+    race = by_key["ours", "racecheck"]
+    assert (race.status, race.errors, race.warnings) == ("errors", 1, 1)
+    silent = by_key["theirs", "synccheck"]
+    assert (silent.status, silent.detail) == ("failed", "Segmentation fault")
+    assert sum(r.status == "clean" for r in by_key.values()) == 4
+
+
+def test_a_tool_that_misses_its_control_is_named(run):
+    shown = {"memcheck": CAUGHT, "racecheck": {"log": RACE}, "synccheck": {"log": CLEAN}}
+    plan = {"control": shown, "ours": clean(), "theirs": clean()}
+    caught = {control.tool: control.caught for control in run(plan).controls}
+    assert caught == {"memcheck": True, "racecheck": True, "synccheck": False}
+
+
+def test_a_kernel_that_refused_every_shape_is_not_clean(run):
+    refused = [{"name": "regular", "code": 209, "error": ""}]
+    told = {tool: {"log": CLEAN, "launches": refused} for tool in sanitizer.TOOLS}
+    record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": told,
+                  "theirs": clean()})  # fmt: skip
+    assert [r.status for r in record.runs[:3]] == ["unsupported"] * 3
+
+
+def test_a_launch_that_failed_is_not_clean(run):
+    broken = [{"name": "regular", "code": 0, "error": "cuCtxSynchronize returned CUresult 700"}]
+    told = {tool: {"log": CLEAN, "launches": broken} for tool in sanitizer.TOOLS}
+    record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": told,
+                  "theirs": clean()})  # fmt: skip
+    assert {r.status for r in record.runs[:3]} == {"failed"}
+    assert "CUresult 700" in record.runs[0].detail
+
+
+def test_without_the_command_nothing_reads_as_clean(monkeypatch, tmp_path, arms, validated):
+    monkeypatch.setattr(sanitizer, "find_command", lambda: None)
+    job = Job("sanitize", Target("h100", "x"), tmp_path / "out.json", {})
+    record = run_sanitizer(job, Comparison("kernels", "ours", arms), CHOICE)
+    assert validated("SanitizerRecord", record).status == "not_installed"
+    assert record["runs"] == []
+
+
+def test_the_task_leads_here():
+    from assay.device import __main__ as program
+    from assay.device.tasks import nvbench
+    from assay.shared.job import TASKS
+
+    assert set(program.BESIDE) <= set(TASKS)
+    module, function = program.BESIDE["sanitize"]
+    assert getattr(program._task(module), function) is run_sanitizer
+    module, function = program.BESIDE["stopwatch"]
+    assert getattr(program._task(module), function) is nvbench.run_stopwatch
+
+
+def test_a_command_that_cannot_be_started_is_not_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitizer.shutil, "which", lambda name: None)
+    monkeypatch.setattr(sanitizer.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path)})
+    place = tmp_path / "nvidia" / "cu13" / "bin" / "compute-sanitizer"
+    place.parent.mkdir(parents=True)
+    place.write_text("#!/bin/sh\n")
+    place.chmod(0o644)
+    assert sanitizer.find_command() is None
+    place.chmod(0o755)
+    assert sanitizer.find_command() == str(place)
+
+
+class FakeDriver:
+    """Counts what it is asked for; fails at the synchronisation of number ``fails_at``."""
+
+    def __init__(self, fails_at=None):
+        self.sizes, self.waits, self.fails_at = [], 0, fails_at
+
+    def allocate(self, size):
+        self.sizes.append(size)
+        return 0x1000 * len(self.sizes)
+
+    def upload(self, data):
+        return self.allocate(len(data))
+
+    def synchronize(self):
+        self.waits += 1
+        if self.waits == self.fails_at:
+            raise sanitized.DriverError("cuCtxSynchronize returned CUresult 700")
+
+
+class TestLaunch:
+    @pytest.fixture
+    def spec(self, tmp_path, arms):
+        folder = tmp_path / "operands"
+        folder.mkdir()
+        return sanitizer.write_spec(arms[0], folder)
+
+    def launched(self, monkeypatch, spec, driver, code=0):
+        calls = []
+
+        def launcher(*arguments):
+            calls.append(arguments)
+            return code
+
+        monkeypatch.setattr(sanitized, "launcher_of", lambda *names: launcher)
+        return sanitized.launch(driver, spec, spec["shapes"][0]), calls
+
+    def test_every_operand_is_an_allocation_of_its_own_size(self, monkeypatch, spec, arms):
+        driver = FakeDriver()
+        outcome, calls = self.launched(monkeypatch, spec, driver)
+        workload = shapes_of(arms[0].workload)[0][1]
+        tensors = make_inputs(workload, "cpu", 1).tensors
+        names = ("a_values", "a_row_ptr", "a_col_idx", "b")
+        sizes = [tensors[name].numel() * tensors[name].element_size() for name in names]
+        assert driver.sizes == [*sizes, 2 * workload.m * workload.n, spec["workspace_bytes"]]
+        assert outcome == {"name": "regular", "code": 0, "error": ""}
+        assert len(calls) == driver.waits == sanitizer.REPEAT
+        assert calls[0][5:8] == (workload.m, workload.n, workload.k)
+
+    def test_a_refusal_is_a_code_and_an_illegal_access_a_sentence(self, monkeypatch, spec):
+        assert self.launched(monkeypatch, spec, FakeDriver(), code=1)[0]["code"] == 1
+        outcome, calls = self.launched(monkeypatch, spec, FakeDriver(fails_at=2))
+        assert "CUresult 700" in outcome["error"]
+        assert len(calls) == 2
+
+
+def test_when_the_time_of_all_is_up_no_start_is_begun(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitizer, "BUDGET_S", -1.0)
+    record = run({})
+    assert not (tmp_path / "calls").exists()
+    assert {run.status for run in record.runs} == {"failed"}
+    assert all("not begun" in run.detail for run in record.runs)
+    assert not any(control.caught for control in record.controls)
+
+
+def test_a_start_gets_no_more_than_what_is_left_for_all(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(sanitizer, "BUDGET_S", 0.5)
+    (tmp_path / "compute-sanitizer").write_text(
+        FAKE.format(python=sys.executable).replace(
+            'tool = arguments[arguments.index("--tool") + 1]', "import time; time.sleep(30)"
+        )
+    )
+    record = run({})
+    assert {run.status for run in record.runs} == {"failed"}
+    assert any("stopped after" in run.detail for run in record.runs)
+
+
+def test_a_result_that_was_cut_off_is_no_result(run, monkeypatch):
+    monkeypatch.setattr(sanitizer.json, "loads", _cut_off)
+    record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": clean(),
+                  "theirs": clean()})  # fmt: skip
+    assert {run.status for run in record.runs} == {"failed"}
+
+
+def _cut_off(text):
+    raise ValueError("cut off")

@@ -1,0 +1,97 @@
+"""cuda_graphs and rounds: rotating buffers, one graph, a check of one of its outputs."""
+
+import pytest
+import torch
+
+from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.oracles import oracle
+from assay.device.kernels.prepared import Prepared
+from assay.device.tasks.benchmark import measure_processes
+from assay.device.timing import rounds
+from assay.device.timing.bench_process import Bench, run_process
+from assay.device.timing.cuda_graphs import (
+    GraphFailed,
+    launch_order,
+    make_replay,
+    make_sets,
+    set_count,
+)
+from assay.device.timing.phases import Phases
+from tests.device.helpers import HostStopwatch, SteadySensor, bsr_workload, make_arm, protocol
+
+
+def record_and_repeat(record):
+    """A capture without a GPU: the launches are made again."""
+    record()
+    return record
+
+
+@pytest.fixture
+def captured(monkeypatch):
+    monkeypatch.setattr(rounds, "make_replay", lambda bound: make_replay(bound, record_and_repeat))
+
+
+def honest(arm, inputs):
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)
+
+
+class TestSets:
+    def test_cover_twice_the_cache_when_cold(self):
+        assert set_count(10, 100, cold=True) == 21
+        assert set_count(10**9, 100, cold=True) == 2
+        assert set_count(1, 10**9, cold=True) == 64
+        assert set_count(10, 100, cold=False) == 1
+
+    def test_rounds_are_whole_and_long_enough(self):
+        assert launch_order(3) == [0, 1, 2] * 7
+        assert launch_order(64) == list(range(64))
+
+    def test_share_the_pattern_and_not_the_values(self):
+        sets = make_sets(make_inputs(bsr_workload(), "cpu", 1), 1, cold=True)
+        assert len(sets) == 2
+        first, second = (one.tensors for one in sets)
+        assert torch.equal(first["a_col_idx"], second["a_col_idx"])
+        assert not torch.equal(first["b"], second["b"])
+
+
+def run_graph(prepare, **rules):
+    arms = (make_arm("ours", bsr_workload()),)
+    rules = protocol(timer="graph", processes=1, **rules)
+
+    def run(arms, index, note):
+        bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases(), 50_000)
+        return run_process(arms, "ours", f"c:{index}", bench)
+
+    return measure_processes(arms, "ours", rules, SteadySensor(), run, "c")
+
+
+class TestProcess:
+    def test_samples_are_times_of_one_launch(self, captured, validated):
+        process = run_graph(honest).processes[0]
+        assert process["timer"] == "graph"
+        assert process["arms"][0]["launches_per_sample"] >= 20
+        checked = [t for b in process["blocks"] for t in b["turns"] if t["checked"]]
+        assert checked
+        assert all(turn["relative_error"] < 1e-3 for turn in checked)
+        validated("Process", process)
+
+    def test_results_kept_from_an_earlier_replay_are_caught(self, captured):
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            out.copy_(oracle(inputs))
+            return Prepared(lambda: out, None)
+
+        measured = run_graph(prepare)
+        assert measured.dropped["ours"].startswith("incorrect")
+
+    def test_an_arm_that_cannot_be_captured_stops_the_comparison(self, monkeypatch):
+        def refuse(bound):
+            def capture(record):
+                raise RuntimeError("operation not permitted when stream is capturing")
+
+            return make_replay(bound, capture)
+
+        monkeypatch.setattr(rounds, "make_replay", refuse)
+        with pytest.raises(GraphFailed, match="ours: GraphFailed: operation not permitted"):
+            run_graph(honest)

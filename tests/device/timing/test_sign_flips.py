@@ -1,0 +1,71 @@
+"""sign_flips: contents change before each launch, and the right answer stays known."""
+
+import pytest
+import torch
+
+from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.oracles import measure_errors, oracle
+from assay.device.timing.sign_flips import Signs
+from tests.device.helpers import (
+    attention_workload,
+    bsr_bsr_workload,
+    bsr_workload,
+    dense_workload,
+    fp8_dense_workload,
+    fp8_workload,
+    load_workload,
+    sparse_attention_workload,
+)
+
+WORKLOADS = (
+    bsr_workload(),
+    bsr_bsr_workload(),
+    dense_workload(),
+    bsr_workload(operation="grouped_gemm", groups=3, pattern=None),
+    attention_workload(),
+    sparse_attention_workload(),
+    bsr_workload(dtype="bfloat16"),
+    fp8_workload(),
+    fp8_dense_workload(),
+    load_workload(),
+)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: f"{w.operation}_{w.dtype}")
+def test_answer_with_its_signs_turned_back_is_the_first_oracle_exactly(workload):
+    inputs = make_inputs(workload, "cpu", 1)
+    first = oracle(inputs)
+    signs = Signs(inputs, "s")
+    for _ in range(20):
+        signs.step()
+    answer = oracle(inputs)
+    assert not torch.equal(answer, first)
+    assert torch.equal(signs.turned_back(answer, signs.snapshot()), first)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: f"{w.operation}_{w.dtype}")
+def test_the_answer_of_the_launch_before_is_far_outside_any_tolerance(workload):
+    inputs = make_inputs(workload, "cpu", 1)
+    first = oracle(inputs)
+    signs = Signs(inputs, "s")
+    stale = oracle(inputs)
+    signs.step()
+    errors = measure_errors(signs.turned_back(stale, signs.snapshot()), first)
+    assert errors.relative > 0.1
+
+
+def test_fp8_signs_are_turned_where_their_record_says():
+    inputs = make_inputs(fp8_workload(), "cpu", 1)
+    first = inputs.tensors["b"].float()
+    signs = Signs(inputs, "s")
+    for _ in range(20):
+        signs.step()
+    assert (signs.current < 0).any()
+    assert torch.equal(inputs.tensors["b"].float(), first * signs.current)
+
+
+def test_zeros_are_left_alone():
+    inputs = make_inputs(dense_workload(distribution="zeros"), "cpu", 1)
+    signs = Signs(inputs, "s")
+    signs.step()
+    assert not torch.signbit(inputs.tensors["b"]).any()

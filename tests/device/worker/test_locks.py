@@ -1,0 +1,149 @@
+"""locks: one job at a time on a GPU, and nobody else's work beside it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from assay.device.worker import locks as exclusive
+from assay.device.worker.locks import Use, Watch, hold_gpu, lock_path, require_alone
+from assay.device.worker.telemetry import Choice
+from assay.shared.errors import NoDevice
+
+CHOICE = Choice(0, "GPU-1", "NVIDIA H100 80GB HBM3")
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path, monkeypatch):
+    monkeypatch.setenv(exclusive.LOCK_DIRECTORY_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(exclusive.SHARED_VARIABLE, raising=False)
+    return tmp_path
+
+
+class Nvml:
+    """Answers from scripts; an exhausted script repeats its last answer."""
+
+    nvmlMemory_v2 = 2  # noqa: N815
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self, processes, memory=0):
+        self.processes, self.memory = list(processes), memory
+
+    def nvmlDeviceGetHandleByUUID(self, uuid):  # noqa: N802
+        return uuid
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle):  # noqa: N802
+        count = self.processes.pop(0) if len(self.processes) > 1 else self.processes[0]
+        if count is None:
+            raise self.NVMLError("not permitted")
+        return [object()] * count
+
+    def nvmlDeviceGetMemoryInfo(self, handle, version):  # noqa: N802
+        return SimpleNamespace(used=self.memory)
+
+
+class TestLock:
+    def test_a_second_holder_waits_and_says_so_once(self, locks):
+        holder = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "import time; from assay.device.worker.locks import hold_gpu\n"
+                "with hold_gpu('GPU-1'):\n    print('held', flush=True); time.sleep(1.0)",
+            ],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "src")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        said = []
+        with hold_gpu("GPU-1", say=said.append) as lock:
+            assert lock.waited_s > 0.2
+            assert lock.path == str(locks / "assay-gpu-GPU-1.lock")
+        assert holder.wait() == 0
+        assert said == ["waiting: another Assay job is measuring on GPU-1"]
+
+    def test_another_gpu_is_another_lock(self):
+        with hold_gpu("GPU-1"), hold_gpu("GPU-2", wait_s=0.0) as lock:
+            assert lock.waited_s < 0.1
+
+    def test_waiting_ends_with_what_to_do(self):
+        with (
+            hold_gpu("GPU-1"),
+            pytest.raises(NoDevice, match="CUDA_VISIBLE_DEVICES"),
+            hold_gpu("GPU-1", wait_s=0.0, say=lambda text: None),
+        ):
+            pass
+
+    def test_a_lock_file_of_another_user_is_enough(self):
+        lock_path("GPU-1").touch(mode=0o444)
+        with hold_gpu("GPU-1") as lock:
+            assert lock.path is not None
+
+    def test_a_link_is_not_followed_and_no_lock_is_no_reason_not_to_measure(self, tmp_path):
+        lock_path("GPU-1").symlink_to(tmp_path / "elsewhere")
+        with hold_gpu("GPU-1") as lock:
+            assert lock.path is None
+            assert lock.detail.startswith("no lock at assay-gpu-GPU-1.lock")
+        assert not (tmp_path / "elsewhere").exists()
+
+
+class TestAlone:
+    def alone(self, nvml):
+        waits = []
+        return require_alone(nvml, CHOICE, 2.0, waits.append), waits
+
+    def test_an_idle_gpu(self):
+        (use, remark), waits = self.alone(Nvml([0], 600 * 2**20))
+        assert (use, remark, waits) == (Use(0, 600 * 2**20), "", [])
+
+    def test_a_process_that_is_just_ending_is_waited_for(self):
+        (use, _), waits = self.alone(Nvml([1, 1, 0]))
+        assert use.processes == 0
+        assert len(waits) == 2
+
+    def test_another_process_is_refused_in_one_sentence(self):
+        with pytest.raises(NoDevice, match=r"HBM3 \(GPU-1\) is in use: 2 other processes; end"):
+            self.alone(Nvml([2]))
+
+    def test_memory_betrays_a_process_that_a_container_hides(self):
+        with pytest.raises(NoDevice, match=r"30\.0 GiB of its memory"):
+            self.alone(Nvml([0], 30 * 2**30))
+
+    def test_what_nvml_does_not_tell_is_recorded_as_unknown(self):
+        nvml = Nvml([None])
+        nvml.nvmlDeviceGetMemoryInfo = None
+        assert self.alone(nvml)[0] == (Use(None, None), "")
+
+    def test_sharing_on_purpose_is_remarked_on(self, monkeypatch):
+        monkeypatch.setenv(exclusive.SHARED_VARIABLE, "allow")
+        assert (
+            self.alone(Nvml([1]))[0][1] == "measured although the GPU was shared: 1 other process"
+        )
+
+
+class TestWatch:
+    def test_a_second_process_voids_what_it_overlaps(self):
+        now = [0.0]
+        watch = Watch(Nvml([1, 2, 1]), "GPU-1", 0.25, lambda: now[0])
+        for step in range(30):
+            now[0] = step * 0.1
+            watch.poll()
+        assert len(watch.shared_at) == 1
+        at = watch.shared_at[0]
+        assert watch.void_reason(at - 1, at) == "another process used the GPU"
+        assert watch.void_reason(at + 0.5, at + 1) is None
+
+    def test_ours_alone_voids_nothing(self):
+        watch = Watch(Nvml([1]), "GPU-1", 0.0)
+        for _ in range(5):
+            watch.poll()
+            time.sleep(0.001)
+        assert watch.void_reason(0, time.monotonic()) is None

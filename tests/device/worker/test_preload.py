@@ -1,0 +1,76 @@
+"""preload: slow imports once, and never one that touches CUDA."""
+
+import pytest
+
+from assay.device.worker import preload as module
+from assay.device.worker.preload import (
+    modules_for,
+    preload,
+    share_compiled_kernels,
+    start_again_without,
+)
+from assay.shared.job import Comparison
+from tests.device.helpers import bsr_workload, make_arm
+
+
+def comparison(*entries):
+    arms = tuple(make_arm(entry, bsr_workload()) for entry in entries)
+    return Comparison("c", entries[0], arms)
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in (module.SKIP_VARIABLE, module.CACHE_VARIABLE, "TRITON_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+
+
+def test_only_what_an_arm_will_import():
+    assert modules_for(comparison("cublas_dense")) == []
+    names = modules_for(comparison("flex_attention", "torch_bsr"))
+    assert len(names) == len(set(names))
+    assert "torch._inductor.compile_fx" in names
+    assert "torch.sparse._triton_ops" not in names
+
+
+def test_what_was_found_guilty_is_skipped(monkeypatch):
+    monkeypatch.setenv(module.SKIP_VARIABLE, "triton,torch._dynamo")
+    assert not {"triton", "torch._dynamo"} & set(modules_for(comparison("flex_attention")))
+
+
+def test_imports_that_leave_cuda_alone():
+    assert preload(["json", "torch.nn.attention.flex_attention"]) is None
+
+
+def test_a_module_that_is_missing_is_no_matter(capsys):
+    assert preload(["no_such_module_anywhere"]) is None
+    assert "no_such_module_anywhere is not preloaded" in capsys.readouterr().err
+
+
+def test_names_the_import_that_touched_cuda(monkeypatch):
+    signs = iter([set(), set(), {"uvm"}])
+    monkeypatch.setattr(module, "signs_of_cuda", lambda: next(signs))
+    assert preload(["json", "gzip", "csv"]) == "gzip"
+
+
+def test_what_showed_before_is_not_held_against_an_import(monkeypatch):
+    monkeypatch.setattr(module, "signs_of_cuda", lambda: {"uvm"})
+    assert preload(["json"]) is None
+
+
+def test_starts_again_without_it(monkeypatch):
+    calls = []
+    monkeypatch.setattr(module.os, "execv", lambda *arguments: calls.append(arguments))
+    monkeypatch.setenv(module.SKIP_VARIABLE, "triton")
+    start_again_without(["torch._dynamo"], ["a.json", "b.json"])
+    assert module.os.environ[module.SKIP_VARIABLE] == "triton,torch._dynamo"
+    assert calls[0][1][1:] == ["-m", "assay.device", "a.json", "b.json"]
+
+
+def test_compiled_kernels_lie_with_the_job_unless_the_caller_says_where(monkeypatch, tmp_path):
+    share_compiled_kernels(tmp_path / "job")
+    assert module.os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "job" / "triton")
+    monkeypatch.delenv("TRITON_CACHE_DIR")
+    monkeypatch.setenv(module.CACHE_VARIABLE, str(tmp_path / "kept"))
+    share_compiled_kernels(tmp_path / "job")
+    assert module.os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "kept" / "triton")

@@ -1,0 +1,143 @@
+"""telemetry: the right GPU or a sentence; samples; what voids a block."""
+
+import pytest
+
+from assay.device.worker.telemetry import NvmlSensor, Reading, Recorder, Telemetry, choose_device
+from assay.shared.errors import NoDevice
+from assay.shared.job import Target
+from tests.device.helpers import SteadySensor
+
+H100 = Target("h100", "NVIDIA H100 80GB HBM3")
+
+
+class FakeNvml:
+    """As much of pynvml as is asked here."""
+
+    NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self, products, mig=0):
+        self.products, self.mig = products, mig
+
+    def nvmlDeviceGetCount(self):  # noqa: N802
+        return len(self.products)
+
+    def nvmlDeviceGetHandleByIndex(self, index):  # noqa: N802
+        return index
+
+    def nvmlDeviceGetHandleByUUID(self, uuid):  # noqa: N802
+        return int(uuid[-1])
+
+    def nvmlDeviceGetName(self, handle):  # noqa: N802
+        return self.products[handle].encode()
+
+    def nvmlDeviceGetUUID(self, handle):  # noqa: N802
+        return f"GPU-0000-{handle}"
+
+    def nvmlDeviceGetMigMode(self, handle):  # noqa: N802
+        return [self.mig, 0]
+
+    def nvmlDeviceGetClockInfo(self, handle, clock):  # noqa: N802
+        return {1: 1755, 2: 2619}[clock]
+
+    def nvmlDeviceGetPowerUsage(self, handle):  # noqa: N802
+        return 350_500
+
+    def nvmlDeviceGetTemperature(self, handle, sensor):  # noqa: N802
+        return 55
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle):  # noqa: N802
+        return 4
+
+
+class TestChooseDevice:
+    def test_takes_the_first_that_matches(self):
+        nvml = FakeNvml(["NVIDIA L4", H100.product_pattern, H100.product_pattern])
+        assert choose_device(nvml, H100, {}).uuid == "GPU-0000-1"
+
+    def test_stays_within_the_visible_devices(self):
+        nvml = FakeNvml([H100.product_pattern] * 3)
+        assert choose_device(nvml, H100, {"CUDA_VISIBLE_DEVICES": "2,1"}).index == 2
+        chosen = choose_device(nvml, H100, {"CUDA_VISIBLE_DEVICES": "GPU-0000-1"})
+        assert chosen.index == 1
+
+    def test_names_what_is_there_instead(self):
+        with pytest.raises(NoDevice, match="offers NVIDIA L4"):
+            choose_device(FakeNvml(["NVIDIA L4"]), H100, {})
+
+    def test_a_longer_product_name_is_another_product(self):
+        nvml = FakeNvml(["NVIDIA H100 80GB HBM3 MIG 1g.10gb"])
+        with pytest.raises(NoDevice, match="MIG 1g"):
+            choose_device(nvml, H100, {})
+
+    def test_refuses_mig_by_name(self):
+        with pytest.raises(NoDevice, match="with MIG enabled"):
+            choose_device(FakeNvml([H100.product_pattern], mig=1), H100, {})
+        with pytest.raises(NoDevice, match="MIG slice"):
+            environment = {"CUDA_VISIBLE_DEVICES": "MIG-abc"}
+            choose_device(FakeNvml([H100.product_pattern]), H100, environment)
+
+    @pytest.mark.parametrize("environment", [{}, {"CUDA_VISIBLE_DEVICES": ""}])
+    def test_no_gpu(self, environment):
+        with pytest.raises(NoDevice, match="no GPU is visible"):
+            choose_device(FakeNvml([]), H100, environment)
+
+
+class TestNvmlSensor:
+    def test_reads_in_the_records_units(self):
+        reading = NvmlSensor(FakeNvml(["x"]), "GPU-0000-0").read()
+        assert reading == Reading(1755, 2619, 350.5, 55, 4)
+
+
+class TestRecorder:
+    def test_samples_at_its_interval_and_not_faster(self):
+        now = [100.0]
+        recorder = Recorder(SteadySensor(), 0.025, lambda: now[0])
+        for step in range(100):
+            now[0] = 100.0 + step * 0.005
+            recorder.poll()
+        gaps = [
+            b - a for a, b in zip(recorder.telemetry.at, recorder.telemetry.at[1:], strict=False)
+        ]
+        assert min(gaps) >= 0.0249
+        assert max(gaps) <= 0.031
+
+    def test_record_is_columnwise_from_zero(self):
+        now = [5.0]
+        recorder = Recorder(SteadySensor(4), 1.0, lambda: now[0])
+        now[0] = 6.5
+        recorder.sample()
+        record = recorder.telemetry.record()
+        assert record["at_s"] == [0.0, 1.5]
+        assert record["event_reasons"] == [4, 4]
+        assert {len(column) for column in record.values()} == {2}
+
+
+class TestVoidReason:
+    def telemetry(self, *reasons):
+        readings = [Reading(1, 1, 1.0, 1, bits) for bits in reasons]
+        return Telemetry([float(at) for at in range(len(reasons))], readings)
+
+    @pytest.mark.parametrize(
+        ("bits", "reason"),
+        [
+            (0x08, "hardware slowdown"),
+            (0x20, "software thermal slowdown"),
+            (0x40, "hardware thermal slowdown"),
+            (0x80, "hardware power brake"),
+            (0x84, "hardware power brake"),
+        ],
+    )
+    def test_thermal_and_brake_events_void(self, bits, reason):
+        assert self.telemetry(0, bits, 0).void_reason(0.9, 1.1, 0.05) == reason
+
+    @pytest.mark.parametrize("bits", [0x0, 0x1, 0x4])
+    def test_idle_and_power_cap_do_not(self, bits):
+        assert self.telemetry(0, bits, 0).void_reason(0.0, 2.0, 0.1) is None
+
+    def test_only_the_span_counts_widened_by_one_interval(self):
+        telemetry = self.telemetry(0, 0, 0x40)
+        assert telemetry.void_reason(0.0, 1.0, 0.5) is None
+        assert telemetry.void_reason(0.0, 1.5, 0.5) is not None

@@ -1,0 +1,245 @@
+"""Whether a chosen configuration is the fastest of its sweep: the rule, its gates, its words."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.findings.tuning_outcomes import Outcome, Standing, decide, outcomes, settings, sweeps
+from assay.records.measurements import BenchmarkRecord
+from assay.records.tuning import Choice, TuningFile
+from assay.statistics.summaries import Summary
+from tests.report_fixtures import choice, write_repository, write_run
+
+MARGIN = 0.05
+KEY = ("h100", "demo_sweep")
+
+
+def ratio(value: float, half_width: float = 0.01) -> Summary:
+    """Speed of the chosen over a rival's, +- ``half_width`` on the log scale."""
+    x = math.log(value)
+    return Summary(x, x - half_width, x + half_width, 5, 15, 90, 0)
+
+
+class TestDecide:
+    """The rule on given intervals."""
+
+    def test_a_choice_ahead_of_all_is_confirmed_against_the_fastest(self) -> None:
+        assert decide({"a": ratio(1.3), "b": ratio(1.1)}, MARGIN) == (Standing.CONFIRMED, "b")
+
+    def test_a_rival_ahead_by_less_than_the_margin_changes_nothing(self) -> None:
+        assert decide({"a": ratio(0.97)}, MARGIN) == (Standing.CONFIRMED, "a")
+
+    def test_a_rival_wholly_beyond_the_margin_is_faster(self) -> None:
+        rivals = {"a": ratio(1.2), "b": ratio(0.9), "c": ratio(0.8)}
+        assert decide(rivals, MARGIN) == (Standing.ANOTHER_IS_FASTER, "c")
+
+    def test_a_wide_interval_does_not_hide_a_rival_that_is_surely_faster(self) -> None:
+        rivals = {"wide": ratio(0.8, 0.5), "sure": ratio(0.9)}
+        assert decide(rivals, MARGIN) == (Standing.ANOTHER_IS_FASTER, "sure")
+
+    def test_an_interval_across_the_margin_decides_nothing(self) -> None:
+        rivals = {"a": ratio(1.3), "b": ratio(1 / (1 + MARGIN))}
+        assert decide(rivals, MARGIN) == (Standing.CANNOT_TELL, "b")
+
+    @pytest.mark.parametrize(
+        ("low", "standing"),
+        [(-math.log1p(MARGIN), Standing.CONFIRMED), (-0.0488, Standing.CANNOT_TELL)],
+    )
+    def test_touching_the_margin_is_inside_it(self, low: float, standing: Standing) -> None:
+        assert decide({"a": Summary(0.0, low, 0.01, 5, 15, 90, 0)}, MARGIN)[0] is standing
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, Evidence]:
+    """A sweep of three: bk96 is 1.8 times, bk64 1.4 times as fast as bk32."""
+    root = write_repository(tmp_path_factory.mktemp("sweep") / "repo")
+    return load_catalog(root), load_evidence(write_run(root))
+
+
+def chosen(bk: int) -> Choice:
+    return choice(variant=f"demo_bk{bk}", evidence={"comparison": "demo_sweep", "arm": f"bk{bk}"})
+
+
+def with_choices(catalog: Catalog, *choices: Choice) -> Catalog:
+    return replace(catalog, tuning=TuningFile(schema="assay/tuning/1", choices=choices))
+
+
+def with_record(evidence: Evidence, record: BenchmarkRecord) -> Evidence:
+    return replace(evidence, benchmarks={**evidence.benchmarks, KEY: record})
+
+
+def slowed(record: BenchmarkRecord, arm: str, factor: float) -> BenchmarkRecord:
+    """The record with one name's times multiplied."""
+    processes = []
+    for process in record.processes:
+        blocks = []
+        for block in process.blocks:
+            turns = [
+                turn.model_copy(update={"times_ms": tuple(t * factor for t in turn.times_ms)})
+                if turn.arm == arm
+                else turn
+                for turn in block.turns
+            ]
+            blocks.append(block.model_copy(update={"turns": tuple(turns)}))
+        processes.append(process.model_copy(update={"blocks": tuple(blocks)}))
+    return record.model_copy(update={"processes": tuple(processes)})
+
+
+class TestOutcomes:
+    """A choice against the records of its sweep."""
+
+    @staticmethod
+    def only(catalog: Catalog, evidence: Evidence) -> Outcome:
+        (outcome,) = outcomes(catalog, evidence)
+        return outcome
+
+    def test_the_fastest_is_confirmed(self, measured: tuple[Catalog, Evidence]) -> None:
+        catalog, evidence = measured
+        outcome = self.only(with_choices(catalog, chosen(96)), evidence)
+        assert outcome.standing is Standing.CONFIRMED
+        assert (outcome.rival, outcome.rival_variant) == ("bk64", "demo_bk64")
+        assert outcome.ratio is not None
+        assert outcome.ratio.value() == pytest.approx(1.8 / 1.4, rel=0.01)
+        assert outcome.sentence.startswith("Confirmed: no rival is faster by more than 5 %")
+        assert "h100/benchmark/demo_sweep.json.gz" in outcome.evidence
+
+    def test_a_faster_rival_is_named_with_its_gain(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        catalog, evidence = measured
+        outcome = self.only(with_choices(catalog, chosen(32)), evidence)
+        assert outcome.standing is Standing.ANOTHER_IS_FASTER
+        assert outcome.rival == "bk96"
+        assert outcome.sentence.startswith("demo_bk96 is faster by 8")
+
+    def test_a_choice_within_the_margin_of_the_fastest_holds(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        catalog, evidence = measured
+        record = slowed(evidence.benchmarks[KEY], "bk96", 1.8 / 1.4 / 1.03)
+        outcome = self.only(with_choices(catalog, chosen(64)), with_record(evidence, record))
+        assert outcome.standing is Standing.CONFIRMED
+        assert outcome.ratio is not None
+        assert outcome.ratio.value() == pytest.approx(1 / 1.03, rel=0.01)
+
+    def test_a_noisy_sweep_decides_nothing(self, measured: tuple[Catalog, Evidence]) -> None:
+        """The control is 8 % off itself: more than the margin, whatever the ratios are."""
+        catalog, evidence = measured
+        record = slowed(evidence.benchmarks[KEY], "control", 1.08)
+        outcome = self.only(with_choices(catalog, chosen(96)), with_record(evidence, record))
+        assert outcome.standing is Standing.CANNOT_TELL
+        assert "the same binary against itself differs by up to 8" in outcome.sentence
+
+    def test_too_few_processes_decide_nothing(self, measured: tuple[Catalog, Evidence]) -> None:
+        catalog, evidence = measured
+        record = evidence.benchmarks[KEY]
+        record = record.model_copy(update={"processes": record.processes[2:]})
+        outcome = self.only(with_choices(catalog, chosen(96)), with_record(evidence, record))
+        assert outcome.standing is Standing.CANNOT_TELL
+        assert "only 3 processes" in outcome.sentence
+
+    def test_a_rival_with_wrong_output_is_none(self, measured: tuple[Catalog, Evidence]) -> None:
+        """bk96 is fastest and wrong: bk64 stands, and the report says who is missing."""
+        catalog, evidence = measured
+        gate = evidence.correctness[KEY]
+        arms = tuple(
+            arm.model_copy(update={"status": "incorrect"}) if arm.arm == "bk96" else arm
+            for arm in gate.arms
+        )
+        record = gate.model_copy(update={"arms": arms})
+        evidence = replace(evidence, correctness={KEY: record})
+        outcome = self.only(with_choices(catalog, chosen(64)), evidence)
+        assert outcome.standing is Standing.CONFIRMED
+        assert outcome.rival == "bk32"
+        assert outcome.sentence.endswith("Without a result: bk96.")
+        (sweep,) = sweeps(with_choices(catalog, chosen(64)), evidence)
+        assert [row.arm for row in sweep.rows] == ["bk32", "bk64"]
+
+    def test_a_rival_that_is_right_and_was_not_timed_may_be_the_fastest(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        """bk64 beats bk32, but nobody knows whether it beats bk96; a loser is one all the same."""
+        catalog, evidence = measured
+        record = evidence.benchmarks[KEY].model_copy(update={"not_timed": {"bk96": "it hung"}})
+        evidence = with_record(evidence, record)
+        outcome = self.only(with_choices(catalog, chosen(64)), evidence)
+        assert outcome.standing is Standing.CANNOT_TELL
+        assert "bk96 gave the right output and has no usable time" in outcome.sentence
+        beaten = self.only(with_choices(catalog, chosen(32)), evidence)
+        assert (beaten.standing, beaten.rival) == (Standing.ANOTHER_IS_FASTER, "bk64")
+
+    def test_a_wrong_choice_is_not_measured(self, measured: tuple[Catalog, Evidence]) -> None:
+        catalog, evidence = measured
+        gate = evidence.correctness[KEY]
+        arms = tuple(arm.model_copy(update={"status": "incorrect"}) for arm in gate.arms)
+        record = gate.model_copy(update={"arms": arms})
+        outcome = self.only(
+            with_choices(catalog, chosen(96)), replace(evidence, correctness={KEY: record})
+        )
+        assert outcome.standing is Standing.NOT_MEASURED
+        assert "is wrong" in outcome.sentence
+
+    def test_a_sweep_without_evidence_has_no_outcome(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        catalog, evidence = measured
+        catalog, evidence = with_choices(catalog, chosen(96)), replace(evidence, benchmarks={})
+        assert outcomes(catalog, evidence) == ()
+        assert sweeps(catalog, evidence) == ()
+
+
+class TestSweeps:
+    """What the picture is drawn from."""
+
+    def test_rates_settings_and_the_choice(self, measured: tuple[Catalog, Evidence]) -> None:
+        catalog, evidence = measured
+        (sweep,) = sweeps(with_choices(catalog, chosen(64)), evidence)
+        assert (sweep.target, sweep.comparison) == KEY
+        assert [(row.arm, row.settings) for row in sweep.rows] == [
+            ("bk32", "BK 32"), ("bk64", "BK 64"), ("bk96", "BK 96")
+        ]  # fmt: skip
+        assert [row.chosen for row in sweep.rows] == [False, True, False]
+        rates = [row.rate.value() for row in sweep.rows]
+        assert rates == pytest.approx([200, 280, 360], rel=0.01)
+
+    def test_only_what_differs_from_the_first_is_said(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        catalog, evidence = measured
+        defines = {
+            "demo_bk32": {"STAGES": 4, "BK": 32, "ZIGZAG": 1},
+            "demo_bk64": {"STAGES": 4, "BK": 64, "ZIGZAG": 1, "CLEAR": 1},
+            "demo_bk96": {"STAGES": 4, "BK": 32},
+        }
+        variants = {
+            name: variant.model_copy(update={"defines": defines[name]})
+            for name, variant in catalog.variants.items()
+        }
+        catalog = with_choices(replace(catalog, variants=variants), chosen(64))
+        (sweep,) = sweeps(catalog, evidence)
+        assert [row.settings for row in sweep.rows] == [
+            "BK 32, ZIGZAG 1", "BK 64, CLEAR 1", "without ZIGZAG"
+        ]  # fmt: skip
+
+    def test_without_a_choice_there_is_no_sweep(self, measured: tuple[Catalog, Evidence]) -> None:
+        assert sweeps(*measured) == ()
+
+    def test_settings_on_one_line(self) -> None:
+        assert settings({"TILE_N": 256, "STAGES": 4}) == "TILE_N 256, STAGES 4"
+
+
+def test_paths_of_evidence_exist(measured: tuple[Catalog, Evidence], tmp_path: Path) -> None:
+    """An outcome names the records that it rests on, as a run writes them."""
+    root = write_repository(tmp_path / "repo")
+    run_dir = write_run(root)
+    catalog, evidence = load_catalog(root), load_evidence(run_dir)
+    (outcome,) = outcomes(with_choices(catalog, chosen(96)), evidence)
+    assert outcome.evidence
+    for path in outcome.evidence:
+        assert (run_dir / path).is_file(), path

@@ -1,0 +1,160 @@
+"""The base: what is asked of mmdebstrap, and what is done when it, or its archive, is not right."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.images import base
+from assay.images.base import base_definition, debian_source, ensure_base, first_error, mmdebstrap
+from assay.images.definition import load_inputs
+from assay.images.disk import disk_sentence, is_full, partial, seal, seal_path
+from tests.conftest import ROOT
+
+INPUTS = load_inputs(ROOT).base
+PACKAGES = ("python3", "g++")
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> Path:
+    path = tmp_path / f"base-{base_definition(INPUTS, PACKAGES)[:16]}.tar"
+    path.write_bytes(b"a base")
+    seal(path)
+    return path
+
+
+class TestTheCachedArchive:
+    def test_is_used_again(self, cached: Path):
+        path, digest = ensure_base(cached.parent, INPUTS, PACKAGES, {})
+        assert path == cached
+        assert digest in seal_path(cached).read_text()
+
+    def test_is_refused_once_changed(self, cached: Path):
+        cached.write_bytes(b"A base")
+        with pytest.raises(CheckFailed, match="was changed and is not used"):
+            ensure_base(cached.parent, INPUTS, PACKAGES, {})
+
+    def test_is_refused_without_its_digest(self, cached: Path):
+        seal_path(cached).unlink()
+        with pytest.raises(CheckFailed, match="recorded SHA-256 is missing"):
+            ensure_base(cached.parent, INPUTS, PACKAGES, {})
+
+    def test_belongs_to_its_packages(self):
+        assert base_definition(INPUTS, PACKAGES) == base_definition(INPUTS, PACKAGES[::-1])
+        assert base_definition(INPUTS, PACKAGES) != base_definition(INPUTS, PACKAGES[:1])
+
+
+class TestTheCommand:
+    def test_names_suite_packages_and_mirror(self, tmp_path: Path):
+        command = mmdebstrap(tmp_path / "x.tar", INPUTS, PACKAGES, "deb http://m bookworm main")
+        assert command[-3:] == ["bookworm", str(tmp_path / "x.tar"), "deb http://m bookworm main"]
+        assert "--include=g++,python3" in command
+        assert "--mode=auto" in command
+
+    def test_the_mirror_can_be_named(self):
+        source = debian_source(INPUTS, {"ASSAY_DEBIAN_MIRROR": "http://mirror.example/debian"})
+        assert source == "deb http://mirror.example/debian bookworm main"
+
+    @pytest.mark.parametrize("mirror", ["http://a b", "[trusted=yes] http://a", "http://a\nb"])
+    def test_a_mirror_that_would_say_more_is_refused(self, mirror: str):
+        with pytest.raises(MissingEnvironment, match="is no address"):
+            debian_source(INPUTS, {"ASSAY_DEBIAN_MIRROR": mirror})
+
+    def test_apts_own_mirror_is_taken(self, monkeypatch: pytest.MonkeyPatch):
+        listed = ["http://s/sec bookworm-security Debian", "http://m/debian bookworm Debian"]
+        monkeypatch.setattr(base, "_output", lambda *command: listed)
+        assert debian_source(INPUTS, {}) == "deb http://m/debian bookworm main"
+
+    def test_the_mirror_of_another_debian_release_will_do(self, monkeypatch: pytest.MonkeyPatch):
+        listed = ["http://s/sec trixie-security Debian", "http://m/debian trixie Debian"]
+        monkeypatch.setattr(base, "_output", lambda *command: listed)
+        assert debian_source(INPUTS, {}) == "deb http://m/debian bookworm main"
+
+    def test_a_machine_of_another_family_is_told_what_to_do(self, monkeypatch: pytest.MonkeyPatch):
+        listed = ["http://archive/ubuntu noble Ubuntu"]
+        monkeypatch.setattr(base, "_output", lambda *command: listed)
+        with pytest.raises(MissingEnvironment, match="ASSAY_DEBIAN_MIRROR"):
+            debian_source(INPUTS, {})
+
+
+class TestFailures:
+    def test_without_mmdebstrap(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(MissingEnvironment, match="apt-get install mmdebstrap"):
+            ensure_base(tmp_path / "cache", INPUTS, PACKAGES, {})
+        assert list((tmp_path / "cache").iterdir()) == []
+
+    @pytest.mark.skipif(shutil.which("mmdebstrap") is None, reason="there is no mmdebstrap")
+    def test_without_a_mirror(self, tmp_path: Path):
+        environ = {**os.environ, "ASSAY_DEBIAN_MIRROR": "http://127.0.0.1:9/debian"}
+        with pytest.raises(MissingEnvironment, match=r"could not make a Debian.*Debian mirror"):
+            ensure_base(tmp_path / "cache", INPUTS, PACKAGES, environ)
+        left = [p.suffix for p in (tmp_path / "cache").iterdir()]
+        assert left in ([], [".log"])
+
+    def test_the_first_error_of_a_log(self):
+        assert first_error("I: starting\nE: no such suite\nE: later") == "no such suite"
+        assert first_error("I: done") is None
+
+
+class TestPartial:
+    def test_a_file_is_whole_or_absent(self, tmp_path: Path):
+        with pytest.raises(ZeroDivisionError), partial(tmp_path / "x", "trying") as unfinished:
+            unfinished.write_text("half")
+            raise ZeroDivisionError
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_an_earlier_attempt_left_is_removed(self, tmp_path: Path):
+        (tmp_path / ".x.partial").mkdir()
+        with partial(tmp_path / "x", "trying") as unfinished:
+            unfinished.write_text("whole")
+        assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+    @pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT", "EFBIG"])
+    def test_a_full_disk_is_one_sentence(self, tmp_path: Path, number: str):
+        import errno
+
+        with (
+            pytest.raises(MissingEnvironment, match="the disk is full while trying"),
+            partial(tmp_path / "x", "trying") as unfinished,
+        ):
+            unfinished.write_text("half")
+            raise OSError(getattr(errno, number), "full")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_another_error_keeps_its_reason(self, tmp_path: Path):
+        sentence = disk_sentence(PermissionError(13, "Permission denied"), "trying", tmp_path)
+        assert sentence == f"trying failed below {tmp_path}: Permission denied"
+
+    def test_an_engines_words_for_a_full_disk(self):
+        assert is_full("write /var/lib: No space left on device")
+        assert not is_full("permission denied")
+
+
+def test_a_full_disk_while_a_layer_is_written(tmp_path: Path):
+    """A file-size limit fails writes as a full disk does."""
+    import resource
+    import signal
+    import tarfile
+
+    from assay.images.layer import normalise
+
+    source = tmp_path / "in.tar"
+    (tmp_path / "big").write_bytes(bytes(1 << 20))
+    with tarfile.open(source, "w") as archive:
+        archive.add(tmp_path / "big", "big")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+        with (
+            pytest.raises(MissingEnvironment, match="the disk is full"),
+            partial(tmp_path / "out" / "x.tar", "writing a layer") as unfinished,
+        ):
+            normalise(source, unfinished, 1_600_000_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert list((tmp_path / "out").iterdir()) == []

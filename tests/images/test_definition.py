@@ -1,0 +1,139 @@
+"""What defines an image: the template, the inputs, and the digest of all that."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.base.io import load_yaml
+from assay.base.pip_locks import lock_versions
+from assay.building.toolchain import DATE
+from assay.images.definition import INPUTS, TEMPLATE, define, load_inputs, pip_version
+from assay.records.targets import Target
+from tests.conftest import ROOT
+
+DIGEST = "sha256:" + "5" * 64
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder in ("containers", "requirements", "config/targets"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def target(root: Path, name: str = "h100") -> Target:
+    return load_yaml(Target, root / "config" / "targets" / f"{name}.yaml")
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+class TestInputs:
+    def test_the_epoch_is_the_date_of_compiled_files(self):
+        assert load_inputs(ROOT).base.source_date_epoch == DATE
+
+    def test_another_epoch_is_refused(self, tree: Path):
+        edit(tree / INPUTS, str(DATE), str(DATE + 1))
+        with pytest.raises(BadInput, match="source_date_epoch must be 1600000000"):
+            load_inputs(tree)
+
+    @pytest.mark.parametrize("name", ["debian:bookworm", "debian", "debian@sha256:12"])
+    def test_a_tag_without_a_digest_is_refused(self, tree: Path, name: str):
+        edit(tree / INPUTS, "registry: null", f"registry: '{name}'")
+        with pytest.raises(BadInput, match="registry"):
+            load_inputs(tree)
+
+    def test_a_misspelt_key_is_refused(self, tree: Path):
+        edit(tree / INPUTS, "suite:", "suit:")
+        with pytest.raises(BadInput, match="suit"):
+            load_inputs(tree)
+
+    def test_text_that_would_leave_its_quotes_is_refused(self, tree: Path):
+        edit(tree / INPUTS, "LANG: C.UTF-8", "LANG: 'C\" x'")
+        with pytest.raises(BadInput, match="LANG"):
+            load_inputs(tree)
+
+    def test_the_image_has_the_toolchain_where_builds_look(self):
+        assert load_inputs(ROOT).roles.toolchain.site == "/opt/assay/toolchain"
+
+    def test_the_runner_holds_what_the_device_side_imports(self):
+        pins = lock_versions(ROOT / load_inputs(ROOT).roles.runner.lock)
+        assert {"torch", "numpy", "nvidia-ml-py", "triton"} <= pins.keys()
+
+
+class TestTheDockerfile:
+    def test_downloads_nothing_on_a_base_of_our_own(self):
+        for role in ("toolchain", "runner"):
+            text = define(ROOT, target(ROOT), role).dockerfile
+            assert "FROM ${BASE}" in text
+            assert "apt-get" not in text
+            assert "--no-index" in text
+            assert "--require-hashes" in text
+
+    def test_installs_debian_packages_on_a_base_from_a_registry(self, tree: Path):
+        edit(tree / INPUTS, "registry: null", f"registry: example/debian@{DIGEST}")
+        text = define(tree, target(tree), "toolchain").dockerfile
+        assert f"FROM example/debian@{DIGEST}" in text
+        assert "--no-install-recommends g++ python3" in text
+        assert "ARG BASE" not in text
+
+    def test_the_toolchain_is_unpacked_as_on_the_host(self):
+        text = define(ROOT, target(ROOT), "toolchain").dockerfile
+        for part in ("--no-compile", "lib64", "libcudart.so.13", f"--date=@{DATE}"):
+            assert part in text
+
+    def test_installs_with_the_pip_that_is_pinned(self):
+        assert pip_version(ROOT) == lock_versions(ROOT / "requirements/build.txt")["pip"]
+        assert f"pip-{pip_version(ROOT)}-py3" in define(ROOT, target(ROOT), "runner").dockerfile
+
+    def test_a_name_that_the_template_does_not_get_is_refused(self, tree: Path):
+        edit(tree / TEMPLATE, "{{ target }}", "{{ targte }}")
+        with pytest.raises(BadInput, match="targte"):
+            define(tree, target(tree), "toolchain")
+
+
+class TestTheDigest:
+    def test_is_the_same_in_another_directory(self, tree: Path):
+        assert define(tree, target(tree), "runner") == dataclasses.replace(
+            define(ROOT, target(ROOT), "runner"), lock=tree / "requirements/runner.txt"
+        )
+
+    def test_tells_targets_and_roles_apart(self):
+        digests = {
+            define(ROOT, target(ROOT, name), role).digest
+            for name in ("l4", "h100", "h200")
+            for role in ("toolchain", "runner")
+        }
+        assert len(digests) == 6
+
+    @pytest.mark.parametrize(
+        ("path", "old", "new"),
+        [
+            (INPUTS, "suite: bookworm", "suite: trixie"),
+            (INPUTS, "[g++, python3", "[g++, python3, time"),
+            (INPUTS, "LANG: C.UTF-8", "LANG: C"),
+            (INPUTS, "image.title: Assay", "image.title: assay"),
+            (TEMPLATE, "WORKDIR /", "WORKDIR /opt"),
+            (Path("requirements/toolchain.txt"), "nvidia-nvvm==13.0.88", "nvidia-nvvm==13.0.89"),
+            (Path("requirements/build.txt"), "pip==", "pip==1"),
+        ],
+    )
+    def test_changes_with_every_input(self, tree: Path, path: Path, old: str, new: str):
+        before = define(tree, target(tree), "toolchain").digest
+        edit(tree / path, old, new)
+        assert define(tree, target(tree), "toolchain").digest != before
+
+    def test_does_not_change_with_what_only_an_import_reads(self, tree: Path):
+        before = define(tree, target(tree), "toolchain").digest
+        edit(tree / INPUTS, "- usr/share/doc", "- usr/share/docs")
+        assert define(tree, target(tree), "toolchain").digest == before
+
+    def test_names_the_tag(self):
+        definition = define(ROOT, target(ROOT), "runner")
+        assert definition.tag == f"assay/h100-runner:{definition.digest[:12]}"

@@ -1,0 +1,136 @@
+"""What of a machine's own files becomes an image, and what never does."""
+
+import io
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.base.io import load_yaml
+from assay.images.definition import load_inputs
+from assay.images.engine_work import engine_sentence
+from assay.images.host_import import definition_digest, host_chunks, os_name, places_of
+from assay.records.targets import Target
+from tests.conftest import ROOT
+
+INPUTS = load_inputs(ROOT)
+TARGET = load_yaml(Target, ROOT / "config" / "targets" / "h100.yaml")
+SECRET = (
+    "etc/shadow",
+    "etc/shadow-",
+    "etc/ssh/ssh_host_ed25519_key",
+    "etc/ssl/private/site",
+    "etc/pip.conf",
+    "etc/apt/auth.conf.d/mirror.conf",
+    "opt/tool/.env",
+    "opt/tool/tls/server.pem",
+    "opt/tool/deploy/id_rsa",
+    "usr/local/share/app_credentials.json",
+    "root/.ssh/id_rsa",
+    "home/me/notes",
+    "var/lib/secret",
+)
+WANTED = (
+    # Without it every start of PyTorch would compile it anew.
+    "usr/lib/python3/dist-packages/torch/__pycache__/x.pyc",
+    "etc/os-release",
+    "opt/tool/bin/tool",
+    "usr/bin/python3",
+    "usr/lib/gcc/libgcc.a",
+    "usr/lib/python3/dist-packages/torch-2.11.0.dist-info/METADATA",
+    "var/lib/dpkg/status",
+)
+BULK = (
+    "opt/nvidia/nsight-systems/2025/host/x",
+    "usr/local/cuda-13.0/targets/x86_64-linux/lib/libcublas_static.a",
+    "usr/share/doc/x",
+    "usr/src/linux/Makefile",
+)
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    for name in (*SECRET, *WANTED, *BULK):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("PRETTY_NAME='x'\n")
+    (tmp_path / "etc/os-release").write_text('ID=ubuntu\nPRETTY_NAME="Ubuntu 24.04"\n')
+    (tmp_path / "bin").symlink_to("usr/bin")
+    return tmp_path
+
+
+def names(system: Path, *extra: Path) -> dict[str, tarfile.TarInfo]:
+    paths = [*(Path(path) for path in INPUTS.host_import.include), *extra]
+    chunks = host_chunks(system, paths, extra, INPUTS.host_import.exclude, INPUTS)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+        return {info.name: info for info in archive}
+
+
+class TestWhatIsImported:
+    def test_programs_and_packages(self, system: Path):
+        assert set(WANTED) <= names(system).keys()
+
+    def test_no_secret(self, system: Path):
+        assert not set(SECRET) & names(system).keys()
+
+    def test_no_bulk(self, system: Path):
+        assert not set(BULK) & names(system).keys()
+
+    def test_links_stay_links(self, system: Path):
+        assert names(system)["bin"].linkname == "usr/bin"
+
+    def test_directories_that_a_container_needs_are_there(self, system: Path):
+        found = names(system)
+        assert found["tmp"].mode == 0o1777
+        assert all(found[name].isdir() for name in ("dev", "proc", "sys", "run", "var/tmp"))
+
+    def test_an_extra_directory_can_be_reached(self, system: Path):
+        (system / "home/me/venv").mkdir()
+        (system / "home/me/venv/x").write_text("x")
+        found = names(system, Path("/home/me/venv"))
+        assert "home/me/venv/x" in found
+        assert "home/me/notes" not in found
+        assert found["home/me"].mode == 0o755
+
+    def test_an_extra_directory_must_exist(self, system: Path):
+        with pytest.raises(MissingEnvironment, match="/srv/none is no directory"):
+            names(system, Path("/srv/none"))
+
+    def test_a_reader_that_stops_stops_tar(self, system: Path):
+        paths = [Path("/usr")]
+        chunks = host_chunks(system, paths, (), (), INPUTS)
+        assert next(chunks)
+        chunks.close()  # type: ignore[attr-defined]
+
+
+class TestTheDefinition:
+    def test_moves_with_the_packages(self, system: Path):
+        before = definition_digest(INPUTS, TARGET, (), system)
+        assert definition_digest(INPUTS, TARGET, (), system) == before
+        (system / "usr/lib/python3/dist-packages/new-1.0.dist-info").mkdir()
+        middle = definition_digest(INPUTS, TARGET, (), system)
+        (system / "var/lib/dpkg/status").write_text("Package: another\n")
+        assert len({before, middle, definition_digest(INPUTS, TARGET, (), system)}) == 3
+
+    def test_names_the_distribution(self, system: Path, tmp_path: Path):
+        assert os_name(system) == "Ubuntu 24.04"
+        assert os_name(tmp_path / "nowhere") == "an unknown distribution"
+
+
+class TestPlacesOf:
+    def test_an_interpreter_outside_of_the_list_comes_along(self):
+        places = places_of(sys.executable, INPUTS)
+        covered = [*(Path(path) for path in INPUTS.host_import.include), *places]
+        for name in (sys.prefix, sys.base_prefix):
+            assert any(Path(name).is_relative_to(other) for other in covered)
+
+    def test_one_that_does_not_start_is_named(self):
+        with pytest.raises(MissingEnvironment, match="/nowhere/python does not start"):
+            places_of("/nowhere/python", INPUTS)
+
+
+def test_an_engines_full_disk_is_one_sentence():
+    text = "500 Server Error: write /var/lib/docker/x: no space left on device"
+    assert "disk is full while loading" in engine_sentence(text, "loading an image")
+    assert engine_sentence("a\n b", "loading") == ("the container engine failed while loading: a b")

@@ -1,0 +1,110 @@
+"""Wheels come by their hashes, from a directory or an index, and no other is used."""
+
+import hashlib
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.images.wheels import ensure_wheels, lock_hashes
+
+
+def make_wheel(folder: Path, name: str, text: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name.replace('-', '_')}-1.0-py3-none-any.whl"
+    info = f"{name.replace('-', '_')}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}.py", text)
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def write_lock(path: Path, *wheels: Path) -> Path:
+    lines = []
+    for wheel in wheels:
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        name = wheel.name.split("-")[0].replace("_", "-")
+        lines.append(f"{name}==1.0 \\\n    --hash=sha256:{digest} \\\n    --hash=sha256:{'0' * 64}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class Place:
+    def __init__(self, folder: Path) -> None:
+        self.house = folder / "house"
+        self.wheels = [make_wheel(self.house, "first-part"), make_wheel(self.house, "second")]
+        self.lock = write_lock(folder / "some.txt", *self.wheels)
+        self.cache = folder / "cache"
+        self.environ = {**os.environ, "ASSAY_WHEELHOUSE": str(self.house)}
+
+    def ensure(self) -> list[str]:
+        return [wheel.name for wheel in ensure_wheels(self.cache, self.lock, self.environ)]
+
+    def leftovers(self) -> list[str]:
+        return sorted(p.name for p in self.cache.iterdir() if not p.name.isalnum())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_lock_names_each_accepted_hash(place: Place):
+    digest = hashlib.sha256(place.wheels[0].read_bytes()).hexdigest()
+    assert lock_hashes(place.lock)[digest] == "first-part"
+
+
+class TestEnsureWheels:
+    def test_takes_what_the_lock_names(self, place: Place):
+        assert place.ensure() == ["first-part", "second"]
+        assert place.leftovers() == []
+
+    def test_looks_at_no_index_again(self, place: Place):
+        place.ensure()
+        shutil.rmtree(place.house)
+        assert place.ensure() == ["first-part", "second"]
+
+    def test_a_tampered_wheel_in_the_wheelhouse_is_named_and_not_used(self, place: Place):
+        make_wheel(place.house, "second", "import evil")
+        with pytest.raises(CheckFailed, match=r"second.*not used"):
+            place.ensure()
+        assert list(place.cache.iterdir()) == []
+
+    def test_a_tampered_wheel_in_the_cache_is_named_and_not_used(self, place: Place):
+        place.ensure()
+        (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
+        make_wheel(folder, "second", "import evil")
+        with pytest.raises(CheckFailed, match=r"second-1\.0.*is not one that some\.txt names"):
+            place.ensure()
+
+    def test_a_wheel_under_another_name_is_refused(self, place: Place):
+        place.ensure()
+        (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
+        (folder / "second-1.0-py3-none-any.whl").rename(folder / "third-1.0-py3-none-any.whl")
+        with pytest.raises(CheckFailed, match="names for third"):
+            place.ensure()
+
+    def test_a_wheel_that_went_missing_is_named(self, place: Place):
+        place.ensure()
+        (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
+        (folder / "second-1.0-py3-none-any.whl").unlink()
+        with pytest.raises(CheckFailed, match="lacks second"):
+            place.ensure()
+
+    def test_a_wheel_that_cannot_be_had_is_a_missing_environment(self, place: Place):
+        place.wheels[1].unlink()
+        with pytest.raises(MissingEnvironment, match="ASSAY_WHEELHOUSE"):
+            place.ensure()
+        assert list(place.cache.iterdir()) == []
+
+    def test_a_wheelhouse_that_is_none_is_named(self, place: Place, tmp_path: Path):
+        place.environ["ASSAY_WHEELHOUSE"] = str(tmp_path / "nowhere")
+        with pytest.raises(MissingEnvironment, match="nowhere is no directory"):
+            place.ensure()

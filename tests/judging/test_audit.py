@@ -1,0 +1,134 @@
+"""Interval arithmetic over printed figures."""
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.judging.audit import Interval, audit, evaluate, resolve
+from assay.records.claims import Formula, Operand, Relation, Unit
+from tests import builders as b
+
+
+def literal(value: float, resolution: float = 0.0) -> Operand:
+    return Operand(value=value, resolution=resolution, what="a number")
+
+
+def consistent(
+    formula: Formula,
+    operands: Sequence[Operand],
+    claimed: Operand | None,
+    relation: Relation = Relation.EQUALS,
+) -> bool:
+    return audit(formula, operands, claimed, {}, relation).consistent
+
+
+class TestFigures:
+    """Relations of the published documents whose truth is known."""
+
+    def test_607_over_603_is_0_7_per_cent(self) -> None:
+        operands = [literal(607, 1), literal(603, 1)]
+        assert consistent(Formula.PERCENT_GAIN, operands, literal(0.7, 0.1))
+
+    def test_time_flop_and_rate(self) -> None:
+        operands = [literal(677_376_000), literal(0.0245, 0.0001)]
+        assert consistent(Formula.RATE_FROM_FLOP_AND_MS, operands, literal(27.6, 0.1))
+        other = [literal(536_870_912), literal(0.0245, 0.0001)]
+        assert not consistent(Formula.RATE_FROM_FLOP_AND_MS, other, literal(27.6, 0.1))
+
+    def test_speedup_of_times_is_not_2_1(self) -> None:
+        operands = [literal(0.0409, 0.0001), literal(0.0245, 0.0001)]
+        result = audit(Formula.QUOTIENT, operands, literal(2.1, 0.1), {})
+        assert not result.consistent
+        assert "1.66939" in result.sentence and "disagrees" in result.sentence
+
+    def test_five_runs(self) -> None:
+        runs = [literal(value, 0.1) for value in (607.4, 599.6, 603.3, 604.2, 595.8)]
+        assert consistent(Formula.MEAN, runs, literal(602.1, 0.1))
+        assert consistent(Formula.MAXIMUM, runs, literal(607, 1))
+        assert consistent(Formula.SAMPLE_STDEV, runs, literal(4.5, 0.1))
+        assert not consistent(Formula.SAMPLE_STDEV, runs, literal(4.2, 0.1))
+
+    def test_bytes_and_time(self) -> None:
+        operands = [literal(52_428_800), literal(0.461, 0.001)]
+        assert consistent(Formula.GB_PER_S_FROM_BYTES_AND_MS, operands, literal(113.7, 0.1))
+
+
+class TestOrder:
+    def test_compares_the_printed_values(self) -> None:
+        assert consistent(Formula.GREATER, [literal(605.6, 0.1), literal(560.4, 0.1)], None)
+        assert not consistent(Formula.GREATER, [literal(602.1, 0.1), literal(603, 1)], None)
+        assert not consistent(Formula.GREATER, [literal(1.0), literal(1.0)], None)
+
+
+class TestRelations:
+    def test_at_least_asks_the_recomputed_value_to_reach_the_figure(self) -> None:
+        operands = [literal(300), literal(100)]
+        assert consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_LEAST)
+        assert not consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_LEAST)
+        assert consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_MOST)
+        assert not consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_MOST)
+
+
+class TestUnits:
+    def test_claims_enter_in_base_units(self) -> None:
+        printed = b.claim(
+            "printed", b.unanswerable(), value=27631.6, unit=Unit.GFLOP_PER_S, resolution=0.1
+        )
+        interval = resolve(Operand(claim="printed"), {"printed": printed})
+        assert interval.value == pytest.approx(27.6316)
+        assert interval.high - interval.low == pytest.approx(1e-4)
+
+
+class TestMisuse:
+    def test_division_by_zero_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="divides by zero"):
+            audit(Formula.QUOTIENT, [literal(1), literal(0)], literal(1), {})
+
+    @pytest.mark.parametrize("formula", [Formula.QUOTIENT, Formula.GREATER])
+    def test_wrong_number_of_operands_is_refused(self, formula: Formula) -> None:
+        with pytest.raises(ValueError, match="two operands, not 3"):
+            audit(formula, [literal(1)] * 3, literal(1), {})
+
+    def test_a_figure_is_needed(self) -> None:
+        with pytest.raises(ValueError, match="needs a claimed figure"):
+            audit(Formula.MEAN, [literal(1)], None, {})
+
+
+numbers = st.floats(0.01, 1e6, allow_nan=False)
+inside = st.floats(0, 1)
+
+
+class TestSoundness:
+    """Whatever the true figures behind the printed digits are, the interval holds the result."""
+
+    @given(st.lists(st.tuples(numbers, st.floats(0, 0.01), inside), min_size=2, max_size=6))
+    def test_statistics_of_any_true_values_lie_inside(
+        self, drawn: list[tuple[float, float, float]]
+    ) -> None:
+        intervals = [Interval(v, v - h, v + h) for v, h, _ in drawn]
+        truth = [v - h + 2 * h * u for v, h, u in drawn]
+        slack = 1e-9 * max(truth) + 1e-9
+        functions: dict[Formula, Callable[[list[float]], float]] = {
+            Formula.MEAN: statistics.fmean,
+            Formula.MAXIMUM: max,
+            Formula.SAMPLE_STDEV: statistics.stdev,
+            Formula.PRODUCT: math.prod,
+        }
+        for formula, function in functions.items():
+            result = evaluate(formula, intervals)
+            value = function(truth)
+            scale = slack if formula is not Formula.PRODUCT else 1e-9 * value
+            assert result.low - scale <= value <= result.high + scale
+
+    @given(numbers, numbers, st.floats(0, 0.005), st.floats(0, 0.005), inside, inside)
+    def test_quotients_of_any_true_values_lie_inside(
+        self, a: float, d: float, ha: float, hd: float, ua: float, ud: float
+    ) -> None:
+        top, bottom = Interval(a, a - ha, a + ha), Interval(d, d - hd, d + hd)
+        result = evaluate(Formula.QUOTIENT, [top, bottom])
+        value = (a - ha + 2 * ha * ua) / (d - hd + 2 * hd * ud)
+        assert result.low * (1 - 1e-9) <= value <= result.high * (1 + 1e-9)

@@ -1,0 +1,189 @@
+"""Output of the CUTLASS examples, as their sources print it."""
+
+import pytest
+
+from assay.judging.cutlass_output import (
+    MalformedOutput,
+    causal_41,
+    figure_unit,
+    job_id,
+    parse,
+    printed_flop,
+    schedule,
+    slug,
+)
+from assay.records.claims import Unit
+from assay.shared import flops
+from tests import builders as b
+
+FMHA = {"tma ws cooperative 128x64x64": 401.5, "tma ws ping-pong 128x64x64": 433.25}
+
+
+class TestExample88:
+    def test_reads_shape_and_figures(self) -> None:
+        parsed = parse("cutlass_88", b.output_88(FMHA))
+        assert parsed.shape == {"b": 1, "h": 8, "q": 1024, "k": 1024, "d": 64, "causal": False}
+        assert parsed.figures == {
+            "tma_ws_cooperative_128x64x64": 401.5,
+            "tma_ws_ping_pong_128x64x64": 433.25,
+        }
+        assert parsed.passed is True
+
+    def test_causal_is_part_of_the_shape(self) -> None:
+        assert parse("cutlass_88", b.output_88(FMHA, mask="Causal")).shape["causal"] is True
+
+    def test_unverified_output_neither_passed_nor_failed(self) -> None:
+        parsed = parse("cutlass_88", b.output_88(FMHA, mark="--"))
+        assert parsed.passed is None
+        assert len(parsed.figures) == 2
+
+    def test_failed_output_has_no_figure(self) -> None:
+        parsed = parse("cutlass_88", b.output_88(FMHA, mark="FAIL"))
+        assert parsed.passed is False
+        assert parsed.figures == {}
+        assert parsed.failed == ("tma_ws_cooperative_128x64x64", "tma_ws_ping_pong_128x64x64")
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("", "its problem 0 times"),
+            (b.output_88(FMHA) * 2, "its problem 2 times"),
+            (b.output_88({}), "states no rate"),
+            (b.output_88({"tma": float("nan")}), "nan"),
+            (b.output_88(FMHA).replace("Forward", "Backward"), "backward"),
+        ],
+    )
+    def test_malformed_output_says_why(self, text: str, reason: str) -> None:
+        with pytest.raises(MalformedOutput, match=reason):
+            parse("cutlass_88", text)
+
+
+SCHEDULES = {
+    "Cooperative schedule": (0.12, 14.0),
+    "Cooperative schedule (host problem shapes unavailable)": (0.13, 13.0),
+    "Pingpong schedule": (0.11, 15.25),
+    "Pingpong schedule (host problem shapes unavailable)": (0.115, 14.6),
+}
+
+
+class TestExample57:
+    def test_reads_four_schedules(self) -> None:
+        parsed = parse("cutlass_57", b.output_57(SCHEDULES))
+        assert parsed.shape == {"groups": 3, "m": 128, "n": 128, "k": 64}
+        assert parsed.figures["pingpong_tflop_per_s"] == 15.25
+        assert parsed.figures["pingpong_ms"] == 0.11
+        assert parsed.figures["cooperative_device_shapes_ms"] == 0.13
+        assert len(parsed.figures) == 8
+        assert parsed.passed is True
+
+    def test_unequal_groups_have_no_common_shape(self) -> None:
+        text = b.output_57(SCHEDULES, problems=[(128, 128, 64), (256, 128, 64)])
+        assert parse("cutlass_57", text).shape == {"groups": 2}
+
+    def test_a_failed_disposition_has_no_figure(self) -> None:
+        parsed = parse("cutlass_57", b.output_57(SCHEDULES, disposition="Failed"))
+        assert parsed.passed is False
+        assert parsed.figures == {}
+        assert "cooperative_ms" in parsed.failed
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            (("  Groups      : 3", "  Groups      : 4"), "3 problems for 4 groups"),
+            (("Pingpong schedule ***", "Other schedule ***"), "unknown schedule"),
+            (("  Avg runtime : 0.12 ms\n", ""), "run time 0 times"),
+            (("*** ", "--- "), "names no schedule"),
+        ],
+    )
+    def test_malformed_output_says_why(self, change: tuple[str, str], reason: str) -> None:
+        with pytest.raises(MalformedOutput, match=reason):
+            parse("cutlass_57", b.output_57(SCHEDULES).replace(*change))
+
+    def test_schedules_must_run_one_problem(self) -> None:
+        one = b.output_57({"Cooperative schedule": (0.1, 1.0)})
+        two = b.output_57({"Pingpong schedule": (0.1, 1.0)}, problems=[(64, 64, 64)])
+        with pytest.raises(MalformedOutput, match="different problems"):
+            parse("cutlass_57", one + two)
+
+
+class TestExample41:
+    def test_reads_shape_time_and_rate(self) -> None:
+        parsed = parse("cutlass_41", b.output_41(27631.6, 0.0245))
+        assert parsed.shape == {
+            "seq_length": 512,
+            "seq_length_kv": 512,
+            "head_size": 64,
+            "head_size_v": 64,
+            "head_number": 8,
+            "batch_size": 1,
+        }
+        assert parsed.figures == {"gflop_per_s": 27631.6, "ms": 0.0245}
+        assert parsed.passed is True
+
+    def test_large_rates_are_printed_with_an_exponent(self) -> None:
+        text = b.output_41(0, 0.1).replace("GFLOPs: 0", "GFLOPs: 1.2345e+06")
+        assert parse("cutlass_41", text).figures["gflop_per_s"] == 1.2345e6
+
+    def test_failed_has_no_figure(self) -> None:
+        parsed = parse("cutlass_41", b.output_41(1.0, 1.0, end="Failed"))
+        assert parsed.passed is False
+        assert parsed.figures == {}
+
+    def test_a_crash_is_malformed(self) -> None:
+        with pytest.raises(MalformedOutput, match="neither"):
+            parse("cutlass_41", "Kernel execution error")
+
+
+class TestCounts:
+    def test_example_41_counts_more_than_the_two_products(self) -> None:
+        shape = parse("cutlass_41", b.output_41(1.0, 1.0)).shape
+        full = printed_flop("cutlass_41", shape, ["--causal=false"])
+        assert full == 8 * 512 * (512 * (5 * 64 + 3) - 1)
+        causal = printed_flop("cutlass_41", shape, [])
+        assert causal == flops.cutlass_41(1, 8, 512, 512, 64, causal=True)
+
+    def test_example_88_halves_the_count_of_causal_attention(self) -> None:
+        shape = parse("cutlass_88", b.output_88(FMHA, mask="Causal")).shape
+        assert printed_flop("cutlass_88", shape, []) == 2 * 8 * 1024 * 1024 * 64
+
+    def test_example_57_counts_every_group(self) -> None:
+        shape = {"groups": 800, "m": 128, "n": 128, "k": 64}
+        assert printed_flop("cutlass_57", shape, []) == 800 * 2 * 128 * 128 * 64
+        assert printed_flop("cutlass_57", {"groups": 800}, []) is None
+
+    @pytest.mark.parametrize(
+        ("arguments", "causal"),
+        [
+            ([], True),
+            (["--causal=false"], False),
+            (["--causal=0"], False),
+            (["--causal=False"], True),
+            (["--causal=true"], True),
+            (["--causal=true", "--causal=false"], False),
+            (["-causal=false"], True),
+        ],
+    )
+    def test_example_41_is_causal_unless_told_otherwise(
+        self, arguments: list[str], causal: bool
+    ) -> None:
+        assert causal_41(arguments) is causal
+
+
+class TestNames:
+    def test_slug(self) -> None:
+        assert slug(" TMA ws ping-pong 128x64x64 ") == "tma_ws_ping_pong_128x64x64"
+
+    def test_schedule_drops_the_tile(self) -> None:
+        assert schedule("tma_ws_ping_pong_128x64x64") == "tma_ws_ping_pong"
+
+    def test_units_follow_from_names(self) -> None:
+        assert figure_unit("ms") is figure_unit("pingpong_ms") is Unit.MS
+        assert figure_unit("gflop_per_s") is Unit.GFLOP_PER_S
+        assert figure_unit("pingpong_tflop_per_s") is Unit.TFLOP_PER_S
+        assert figure_unit("tma_ws_ping_pong_128x64x64") is Unit.TFLOP_PER_S
+
+    def test_job_ids_tell_argument_lists_apart(self) -> None:
+        assert job_id("ex88", ["--b=1"]) == "ex88_" + job_id("ex88", ["--b=1"])[5:]
+        assert len(job_id("ex88", [])) == len("ex88_") + 10
+        ids = {job_id("ex88", a) for a in ([], ["--b=1"], ["--b=1 --h=2"], ["--b=1", "--h=2"])}
+        assert len(ids) == 4

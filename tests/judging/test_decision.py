@@ -1,0 +1,227 @@
+"""What verdicts say beyond their status: remedies, shared measurements, modes, pairing."""
+
+import re
+from typing import Any
+
+import pytest
+
+from assay.findings.run_summary import summarise
+from assay.judging import remedy
+from assay.judging.judge import judge
+from assay.records.claims import Benchmark, Claim, ClaimKind, Derived, Metric, Relation, Term, Unit
+from assay.records.measurements import BenchmarkRecord
+from assay.records.verdicts import Status, Verdict
+from assay.statistics.summaries import Summary
+from tests import builders as b
+
+OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
+RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
+
+
+def rate(arm: str = "ours", over: str | None = None) -> Benchmark:
+    metric = Metric.RATE_RATIO if over else Metric.RATE
+    return Benchmark(
+        kind="benchmark", metric=metric, terms=(Term(comparison="duel", arm=arm, over=over),)
+    )
+
+
+def verdicts(claims: list[Claim], record: BenchmarkRecord, **changes: Any) -> list[Verdict]:
+    evidence = b.evidence(
+        [b.measure(claim.id) for claim in claims], benchmarks=[record], checks=[b.correctness()]
+    )
+    return list(judge(b.catalog(claims, **changes), evidence).verdicts)
+
+
+def one(claim: Claim, record: BenchmarkRecord, **changes: Any) -> Verdict:
+    return verdicts([claim], record, **changes)[0]
+
+
+WIDE = {"judging": b.judging(ratio_margin=0.5)}
+"""A margin for ratios, so that a noisy A/A control does not decide before the interval does."""
+
+
+class TestRemedies:
+    """An inconclusive verdict says what would have decided it."""
+
+    def test_a_wide_interval_asks_for_processes_quiet_or_a_margin(self) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE)
+        found = one(claim, b.benchmark(process_sd=0.08), **WIDE)
+        assert (found.status, found.reason) == (Status.INCONCLUSIVE, "interval_too_wide")
+        proposed = re.search(r"about (\d+) fresh processes", found.explanation)
+        assert proposed is not None and int(proposed[1]) > 5
+        assert "a quieter machine, whose processes scatter by" in found.explanation
+
+    def test_the_proposed_margin_would_have_decided_it(self) -> None:
+        claim, record = b.claim("rate", rate(), value=OURS_RATE), b.benchmark(process_sd=0.12)
+        text = one(claim, record, **WIDE).explanation
+        proposed = re.search(r"a margin of ([\d.]+) % or more, declared before a new run", text)
+        assert proposed is not None
+        margin = float(proposed[1]) / 100
+        wider = {"judging": b.judging(ratio_margin=0.5, absolute_margin=margin)}
+        tighter = {"judging": b.judging(ratio_margin=0.5, absolute_margin=margin - 0.002)}
+        assert one(claim, record, **wider).status is Status.REPRODUCED
+        assert one(claim, record, **tighter).status is Status.INCONCLUSIVE
+
+    def test_at_the_very_edge_no_number_of_processes_is_proposed(self) -> None:
+        summary = Summary(0.0799, 0.02, 0.14, 5, 20, 400, 0, spread=0.06)
+        text = remedy.two_sided(summary, 1.0, 0.08, b.judging())
+        assert "nothing short of 100 processes" in text
+        assert "about" not in text
+
+    def test_a_straddled_figure_has_no_margin_to_widen(self) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE * 1.001, relation=Relation.AT_LEAST)
+        found = one(claim, b.benchmark())
+        assert found.reason == "interval_straddles"
+        assert "What would decide it" in found.explanation
+        assert "a margin of" not in found.explanation
+
+    def test_a_biased_control_asks_for_a_quieter_machine_not_for_processes(self) -> None:
+        claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        found = one(claim, b.benchmark(control_bias=0.07))
+        assert found.reason == "margin_below_noise_floor"
+        assert "noise floor below 5 %" in found.explanation
+        assert "fresh processes" not in found.explanation
+
+    def test_a_scattering_control_asks_for_processes_too(self) -> None:
+        claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        found = one(claim, b.benchmark(process_sd=0.25))
+        assert found.reason == "margin_below_noise_floor"
+        assert "fresh processes that scatter like these 5" in found.explanation
+
+    def test_a_one_sided_figure_inside_the_noise_floor_is_undecided(self) -> None:
+        """5 % above the figure is no gain where a binary differs from itself by 6 %."""
+        claim = b.claim("rate", rate(), value=OURS_RATE / 1.05, relation=Relation.AT_LEAST)
+        noisy = one(claim, b.benchmark(control_bias=0.06))
+        assert (noisy.status, noisy.reason) == (Status.INCONCLUSIVE, "within_noise_floor")
+        assert "a quieter machine" in noisy.explanation
+        assert one(claim, b.benchmark()).status is Status.REPRODUCED
+
+    def test_too_few_processes_are_counted(self) -> None:
+        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark(processes=3))
+        assert found.reason == "too_few_processes"
+        assert "2 more fresh processes" in found.explanation
+
+    def test_discarded_blocks_are_named(self) -> None:
+        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark(void="thermal slowdown"))
+        assert found.reason == "no_usable_blocks"
+        assert "20 of 20 blocks were discarded, thermal slowdown (20)" in found.explanation
+        assert "What would decide it" in found.explanation
+
+    def test_a_decided_verdict_needs_none(self) -> None:
+        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark())
+        assert found.status is Status.REPRODUCED
+        assert "What would decide it" not in found.explanation
+
+
+class TestSharedMeasurements:
+    """Claims answered by the same samples are one observation."""
+
+    def claims(self) -> list[Claim]:
+        return [
+            *(b.claim(f"run{n}", rate(), value=OURS_RATE * (1 + n / 1000)) for n in range(5)),
+            b.claim("mean", rate(), value=OURS_RATE),
+            b.claim("rival", rate("rival"), value=RIVAL_RATE),
+        ]
+
+    def test_each_names_the_others(self) -> None:
+        *runs, mean, rival = verdicts(self.claims(), b.benchmark())
+        assert mean.same_measurement == ("run0", "run1", "run2", "run3", "run4")
+        assert runs[0].same_measurement == ("run1", "run2", "run3", "run4", "mean")
+        assert "6 verdicts, one observation" in mean.explanation
+        assert rival.same_measurement == ()
+        assert "one observation" not in rival.explanation
+
+    def test_the_summary_counts_measurements_beside_verdicts(self) -> None:
+        claims = self.claims()
+        catalog = b.catalog(claims)
+        evidence = b.evidence(
+            [b.measure(claim.id) for claim in claims],
+            benchmarks=[b.benchmark()],
+            checks=[b.correctness()],
+        )
+        chance = summarise(catalog, evidence, judge(catalog, evidence)).chance
+        assert (chance.judged, chance.measurements) == (7, 2)
+        assert [len(family.claims) for family in chance.families] == [6]
+
+
+class TestModes:
+    def test_a_bimodal_figure_is_shown_with_both_groups(self) -> None:
+        record = b.benchmark(process_sd=0.001, block_sd=0.001)
+        processes = list(record.processes)
+        for index in (1, 3):
+            blocks = [
+                block.model_copy(
+                    update={
+                        "turns": tuple(
+                            turn.model_copy(
+                                update={"times_ms": tuple(1.05 * t for t in turn.times_ms)}
+                            )
+                            for turn in block.turns
+                        )
+                    }
+                )
+                for block in processes[index].blocks
+            ]
+            processes[index] = processes[index].model_copy(update={"blocks": tuple(blocks)})
+        slow = record.model_copy(update={"processes": tuple(processes)})
+        claim = b.claim("rate", rate(), value=OURS_RATE)
+        assert "Bimodal: 60 % of the processes lie near 57" in one(claim, slow).explanation
+        assert "Bimodal" not in one(claim, record).explanation
+        paired = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        assert "Bimodal" not in one(paired, slow).explanation
+
+
+class TestPairing:
+    def gap(self, comparison: str) -> Verdict:
+        term = Term(comparison=comparison, arm="ours" if comparison == "duel" else "attention")
+        top = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        quotient = Derived(
+            kind="derived", formula="quotient", numerator="top", denominator="bottom"
+        )
+        claims = [
+            b.claim("gap", quotient, value=1.0, unit=Unit.RATIO, kind=ClaimKind.RATIO),
+            b.claim("top", top),
+            b.claim("bottom", rate("rival")),
+        ]
+        attend = b.benchmark(
+            {"attention": 0.02}, comparison="attend", control="attention", process_sd=0.03
+        )
+        evidence = b.evidence(
+            [b.measure("gap")],
+            benchmarks=[b.benchmark(process_sd=0.03), attend],
+            checks=[b.correctness(), b.correctness(("attention",), comparison="attend")],
+        )
+        return judge(b.catalog(claims, **WIDE), evidence).verdicts[0]
+
+    def test_two_arms_of_one_comparison_are_paired(self) -> None:
+        """The drift that both arms share cancels, as in a claim that names the ratio itself."""
+        found = self.gap("duel")
+        claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        direct = one(claim, b.benchmark(process_sd=0.03), **WIDE)
+        assert found.ci90 == pytest.approx(direct.ci90)
+        assert "ran in the same blocks" in found.explanation
+
+    def test_arms_of_two_comparisons_are_not(self) -> None:
+        found = self.gap("attend")
+        assert found.ci90 is not None
+        assert found.ci90[1] / found.ci90[0] > 1.04
+        assert "measured apart" in found.explanation
+
+
+class TestOwnStatements:
+    def test_a_figure_of_this_project_was_not_rebuilt_from_anything(self) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE * 1.3)
+        catalog = b.catalog([claim])
+        paper = catalog.sources["paper"]
+        ours = paper.model_copy(update={"source": paper.source.model_copy(update={"file": None})})
+        own = one(claim, b.benchmark(), sources={"paper": ours})
+        other = one(claim, b.benchmark())
+        assert own.status is other.status is Status.NOT_REPRODUCED
+        assert "rebuilt" not in own.explanation
+        assert "rebuilt here" in other.explanation
+
+
+def test_a_verdict_names_the_firmware_of_its_gpu() -> None:
+    found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark())
+    assert found.measured_on is not None
+    assert found.measured_on.vbios == "96.00.00.00.01"

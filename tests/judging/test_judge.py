@@ -1,0 +1,785 @@
+"""Verdicts on synthetic evidence whose truth is known: every status, gate and conversion."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.base.errors import BadInput
+from assay.base.io import dump_record
+from assay.judging.case import from_base, significant, to_base
+from assay.judging.decision import equivalence, one_sided
+from assay.judging.formulas import for_benchmark, for_program
+from assay.judging.judge import judge
+from assay.records.claims import (
+    Arithmetic,
+    Audit,
+    Benchmark,
+    Claim,
+    ClaimKind,
+    Derived,
+    FlopFormula,
+    Formula,
+    Hardware,
+    Inspection,
+    Invocation,
+    Metric,
+    NotRun,
+    Operand,
+    Place,
+    Program,
+    Quantity,
+    Relation,
+    Support,
+    Term,
+    Unanswerable,
+    Unit,
+)
+from assay.records.plan import Answer
+from assay.records.verdicts import Status, Verdict
+from assay.statistics.summaries import Summary
+from tests import builders as b
+
+OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
+RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
+
+
+def bench(metric: Metric = Metric.RATE, *terms: Term, **changes: Any) -> Benchmark:
+    given_terms = terms or (Term(comparison="duel", arm="ours"),)
+    return Benchmark(kind="benchmark", metric=metric, terms=given_terms, **changes)
+
+
+def ratio(metric: Metric = Metric.RATE_RATIO) -> Benchmark:
+    return bench(metric, Term(comparison="duel", arm="ours", over="rival"))
+
+
+def verdict_on(claim: Claim, *, on: str | None = "h100", **records: Any) -> Verdict:
+    """The verdict on one claim; correct and well-behaved records of ``duel`` unless given."""
+    records.setdefault("benchmarks", [b.benchmark()])
+    records.setdefault("checks", [b.correctness()])
+    changes = records.pop("catalog", {})
+    catalog = b.catalog([claim], **changes)
+    return judge(catalog, b.evidence([b.measure(claim.id, on)], **records)).verdicts[0]
+
+
+class TestEquivalence:
+    """A claimed figure is reproduced when the whole interval lies inside the declared margin."""
+
+    def test_the_true_rate_is_reproduced(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE))
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
+        assert verdict.ci90 is not None and verdict.ci90[0] < OURS_RATE < verdict.ci90[1]
+        assert verdict.margin == 0.08
+        assert verdict.unit == "tflop_per_s"
+
+    def test_a_higher_claim_is_not_reproduced(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE * 1.3))
+        assert verdict.status is Status.NOT_REPRODUCED
+
+    def test_a_lower_claim_is_exceeded(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE / 1.3))
+        assert verdict.status is Status.EXCEEDED
+
+    def test_at_the_edge_of_the_margin_it_is_inconclusive(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE * 1.08))
+        assert verdict.status is Status.INCONCLUSIVE
+        assert verdict.reason == "interval_too_wide"
+
+    def test_scatter_alone_makes_it_inconclusive(self) -> None:
+        noisy = b.benchmark(process_sd=0.15)
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        catalog = {"judging": b.judging(ratio_margin=0.5)}
+        verdict = verdict_on(claim, benchmarks=[noisy], catalog=catalog)
+        assert verdict.status is Status.INCONCLUSIVE
+
+    def test_for_times_less_is_better(self) -> None:
+        time = {"unit": Unit.MS, "resolution": 0.001}
+        faster = b.claim("time", bench(Metric.TIME), value=0.05, **time)
+        slower = b.claim("time", bench(Metric.TIME), value=0.08, **time)
+        assert verdict_on(faster).status is Status.NOT_REPRODUCED
+        assert verdict_on(slower).status is Status.EXCEEDED
+
+    def test_microseconds_and_gigaflops_are_converted(self) -> None:
+        micro = b.claim("time", bench(Metric.TIME), value=60.0, unit=Unit.US, resolution=1.0)
+        verdict = verdict_on(micro)
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(60.0, rel=0.02)
+        giga = b.claim("rate", bench(), value=OURS_RATE * 1e3, unit=Unit.GFLOP_PER_S)
+        assert verdict_on(giga).status is Status.REPRODUCED
+
+    def test_bandwidth_uses_the_minimal_traffic(self) -> None:
+        rate = 3 * 4096**2 * 2 / 0.06e-3 / 1e9
+        claim = b.claim("bw", bench(Metric.BANDWIDTH), value=rate, unit=Unit.GB_PER_S)
+        assert verdict_on(claim).status is Status.REPRODUCED
+
+    @given(st.floats(-0.3, 0.3), st.floats(0, 0.1), st.floats(0.01, 0.2))
+    @settings(deadline=None)
+    def test_decision_matches_its_definition(
+        self, centre: float, half: float, margin: float
+    ) -> None:
+        summary = Summary(centre, centre - half, centre + half, 5, 20, 100, 0)
+        status = equivalence(summary, 1.0, margin, True).status
+        edge = math.log1p(margin)
+        inside = -edge <= summary.low and summary.high <= edge
+        assert (status is Status.REPRODUCED) == inside
+        assert (status is Status.EXCEEDED) == (summary.low > edge)
+        assert (status is Status.NOT_REPRODUCED) == (summary.high < -edge)
+        mirrored = equivalence(summary, 1.0, margin, False).status
+        swap = {
+            Status.EXCEEDED: Status.NOT_REPRODUCED,
+            Status.NOT_REPRODUCED: Status.EXCEEDED,
+        }
+        assert mirrored is swap.get(status, status)
+
+
+class TestOneSided:
+    """At-least claims get no margin and are never exceeded."""
+
+    @pytest.mark.parametrize(
+        ("factor", "status"),
+        [
+            (0.5, Status.REPRODUCED),
+            (0.97, Status.REPRODUCED),
+            (1.0, Status.INCONCLUSIVE),
+            (1.05, Status.NOT_REPRODUCED),
+        ],
+    )
+    def test_at_least(self, factor: float, status: Status) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE * factor, relation=Relation.AT_LEAST)
+        verdict = verdict_on(claim)
+        assert verdict.status is status
+        assert verdict.margin is None
+        assert verdict.relation == "at_least"
+
+    def test_at_most(self) -> None:
+        summary = Summary(0.0, -0.1, 0.1, 5, 20, 100, 0)
+        assert one_sided(summary, 1.2, Relation.AT_MOST).status is Status.REPRODUCED
+        assert one_sided(summary, 0.8, Relation.AT_MOST).status is Status.NOT_REPRODUCED
+        assert one_sided(summary, 1.0, Relation.AT_MOST).status is Status.INCONCLUSIVE
+
+
+class TestRatios:
+    def test_rate_ratio_counts_each_arms_own_flop(self) -> None:
+        claim = b.claim("ratio", ratio(), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
+        verdict = verdict_on(claim)
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.margin == 0.05
+
+    def test_time_ratio_says_how_many_times_faster(self) -> None:
+        claim = b.claim("ratio", ratio(Metric.TIME_RATIO), value=0.2 / 0.06, unit=Unit.RATIO)
+        assert verdict_on(claim).status is Status.REPRODUCED
+
+    def test_a_gain_in_per_cent_is_judged_as_a_ratio(self) -> None:
+        gain = (0.2 / 0.06 - 1) * 100
+        claim = b.claim("gain", ratio(Metric.TIME_RATIO), value=gain, unit=Unit.PERCENT)
+        verdict = verdict_on(claim)
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(gain, rel=0.02)
+
+
+class TestNoiseGates:
+    def test_a_margin_below_the_noise_floor_is_inconclusive(self) -> None:
+        biased = b.benchmark(control_bias=0.07)
+        claim = b.claim("ratio", ratio(), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
+        verdict = verdict_on(claim, benchmarks=[biased])
+        assert verdict.status is Status.INCONCLUSIVE
+        assert verdict.reason == "margin_below_noise_floor"
+        assert verdict.noise_floor is not None and verdict.noise_floor > 0.05
+
+    def test_the_wider_absolute_margin_may_still_stand_above_it(self) -> None:
+        biased = b.benchmark(control_bias=0.06)
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[biased])
+        assert verdict.status is Status.REPRODUCED
+
+    def test_without_a_control_nothing_is_decided(self) -> None:
+        duel = b.comparisons()["duel"].model_copy(update={"control": "ours"})
+        record = b.benchmark()
+        stripped = [
+            process.model_copy(
+                update={
+                    "blocks": tuple(
+                        block.model_copy(
+                            update={"turns": tuple(t for t in block.turns if t.arm != "control")}
+                        )
+                        for block in process.blocks
+                    )
+                }
+            )
+            for process in record.processes
+        ]
+        record = record.model_copy(update={"processes": tuple(stripped)})
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        catalog = {"comparisons": {**b.comparisons(), "duel": duel}}
+        verdict = verdict_on(claim, benchmarks=[record], catalog=catalog)
+        assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, "no_control")
+
+    def test_fewer_than_five_processes_decide_nothing(self) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        verdict = verdict_on(claim, benchmarks=[b.benchmark(processes=4)])
+        assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, "too_few_processes")
+
+    def test_void_blocks_leave_nothing_to_judge(self) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        verdict = verdict_on(claim, benchmarks=[b.benchmark(void="thermal slowdown")])
+        assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, "no_usable_blocks")
+        assert verdict.measured is None
+
+
+class TestRoofline:
+    def test_a_time_below_the_bound_is_a_broken_measurement(self) -> None:
+        record = b.benchmark({"ours": 0.03, "rival": 0.2})
+        verdict = verdict_on(b.claim("rate", bench(), value=1145.0), benchmarks=[record])
+        assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, "below_roofline_bound")
+        assert "broken measurement" in verdict.explanation
+
+    def test_a_broken_baseline_breaks_the_ratio(self) -> None:
+        record = b.benchmark({"ours": 0.06, "rival": 0.1})
+        claim = b.claim("ratio", ratio(), value=0.4, unit=Unit.RATIO)
+        assert verdict_on(claim, benchmarks=[record]).reason == "below_roofline_bound"
+
+    def test_a_claim_beyond_the_roofline_is_flagged(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=1200.0))
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert "beyond the roofline bound" in verdict.explanation
+
+    def test_the_share_of_the_roofline_is_stated(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE))
+        assert verdict.roofline_fraction == pytest.approx(OURS_RATE / 989.4, rel=0.02)
+
+
+class TestCorrectnessGate:
+    def test_a_wrong_output_has_no_performance(self) -> None:
+        checks = [b.correctness(statuses={"ours": "incorrect"})]
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), checks=checks)
+        assert verdict.status is Status.INCORRECT
+        assert verdict.measured is None and verdict.ci90 is None
+        assert "timed_shape" in verdict.explanation
+
+    @pytest.mark.parametrize(
+        ("status", "reason"), [("unsupported", "unsupported_arch"), ("failed", "run_failed")]
+    )
+    def test_what_could_not_run_is_not_run(self, status: str, reason: str) -> None:
+        checks = [b.correctness(statuses={"ours": status})]
+        verdict = verdict_on(b.claim("rate", bench()), checks=checks)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, reason)
+
+    def test_a_wrong_baseline_leaves_no_ratio(self) -> None:
+        checks = [b.correctness(statuses={"rival": "incorrect"})]
+        claim = b.claim("ratio", ratio(), value=0.8, unit=Unit.RATIO)
+        verdict = verdict_on(claim, checks=checks)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+        assert "baseline" in verdict.explanation
+
+    def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
+        record = b.benchmark()
+        processes = [
+            process.model_copy(
+                update={
+                    "blocks": tuple(
+                        block.model_copy(
+                            update={
+                                "turns": tuple(
+                                    turn.model_copy(
+                                        update={"checked": False, "relative_error": None}
+                                    )
+                                    if turn.arm == "ours"
+                                    else turn
+                                    for turn in block.turns
+                                )
+                            }
+                        )
+                        for block in process.blocks
+                    )
+                }
+            )
+            for process in record.processes
+        ]
+        unchecked = record.model_copy(update={"processes": tuple(processes)})
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[unchecked])
+        assert verdict.status is Status.NOT_RUN
+        assert "was checked while it was timed" in verdict.explanation
+
+    def test_a_wrong_output_while_timing_is_caught(self) -> None:
+        record = b.benchmark(relative_error=0.5)
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[record])
+        assert verdict.status is Status.INCORRECT
+        assert "while it was timed" in verdict.explanation
+
+    def test_another_binary_is_not_vouched_for(self) -> None:
+        checks = [b.correctness(binaries={"ours": b.digest("another binary")})]
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), checks=checks)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+        assert "SHA-256" in verdict.explanation
+
+    def test_another_gpu_is_not_vouched_for(self) -> None:
+        checks = [b.correctness(gpu=b.OTHER_GPU)]
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), checks=checks)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+        assert b.OTHER_GPU in verdict.explanation
+
+    def test_a_platform_of_another_gpu_is_noticed(self) -> None:
+        platforms = [b.platform(gpu=b.OTHER_GPU)]
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), platforms=platforms)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+
+    def test_another_workload_than_planned_is_noticed(self) -> None:
+        swapped = {"ours": b.facts("ours", workload="dense")}
+        record = b.benchmark(arm_facts=swapped)
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[record])
+        assert verdict.status is Status.NOT_RUN
+        assert "not our_kernel on sparse" in verdict.explanation
+
+    def test_nothing_recorded_is_run_failed(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench()), benchmarks=[], checks=[])
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+
+    def test_a_failed_build_is_named(self) -> None:
+        builds = [b.build("our_kernel", diagnostics="x.cu(3): error: too many registers")]
+        verdict = verdict_on(b.claim("rate", bench()), benchmarks=[], checks=[], builds=builds)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "build_failed")
+        assert "too many registers" in verdict.explanation
+
+
+class TestFlopFormulas:
+    def test_effective_rates_are_converted_by_density(self) -> None:
+        claim = b.claim(
+            "effective", bench(), value=4 * OURS_RATE, flop_formula=FlopFormula.EFFECTIVE
+        )
+        verdict = verdict_on(claim)
+        assert verdict.status is Status.REPRODUCED
+        assert "density of 0.25" in verdict.explanation
+
+    def test_an_effective_figure_passed_off_as_stored_blocks_fails(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=4 * OURS_RATE))
+        assert verdict.status is Status.NOT_REPRODUCED
+
+    def test_unstated_formulas_are_said_to_be(self) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE, flop_formula=FlopFormula.UNSTATED)
+        verdict = verdict_on(claim)
+        assert verdict.status is Status.REPRODUCED
+        assert "does not say which FLOPs" in verdict.explanation
+
+    def test_the_count_of_example_41_is_converted(self) -> None:
+        time = 0.0245
+        attention = bench(Metric.RATE, Term(comparison="attend", arm="attention"))
+        record = b.benchmark({"attention": time}, comparison="attend", control="attention")
+        checks = [b.correctness(("attention",), comparison="attend")]
+        for formula, rate in ((FlopFormula.CUTLASS_41_FULL, 27.65), (FlopFormula.NNZ, 21.91)):
+            claim = b.claim("rate", attention, value=rate, flop_formula=formula)
+            verdict = verdict_on(claim, benchmarks=[record], checks=checks)
+            assert verdict.status is Status.REPRODUCED
+            wrong = b.claim("rate", attention, value=rate * 1.26, flop_formula=formula)
+            verdict = verdict_on(wrong, benchmarks=[record], checks=checks)
+            assert verdict.status is Status.NOT_REPRODUCED
+
+    def test_full_and_causal_counts_of_example_41_agree_per_score_element(self) -> None:
+        workload, facts = b.workloads()["attention"], b.facts("attention")
+        full = for_benchmark(FlopFormula.CUTLASS_41_FULL, facts, workload).factor
+        causal = for_benchmark(FlopFormula.CUTLASS_41_CAUSAL, facts, workload).factor
+        assert full == pytest.approx(1.2617, abs=1e-3)
+        assert causal == pytest.approx(full, rel=0.01)
+
+    def test_printed_rates_of_example_41_are_restated(self) -> None:
+        shape = {
+            "seq_length": 512,
+            "seq_length_kv": 512,
+            "head_size": 64,
+            "head_size_v": 64,
+            "head_number": 8,
+            "batch_size": 1,
+        }
+        full = ["--causal=false"]
+        own = for_program(FlopFormula.CUTLASS_41_FULL, "cutlass_41", shape, full)
+        assert own.factor == 1.0
+        products = for_program(FlopFormula.ATTENTION_4BHQKD, "cutlass_41", shape, full)
+        assert products.factor == pytest.approx(1 / 1.2617, abs=1e-3)
+        whole = for_program(FlopFormula.ATTENTION_4BHQKD, "cutlass_41", shape, [])
+        assert whole.factor == pytest.approx(2 * products.factor, rel=0.01)
+
+    def test_causal_rates_of_example_88_are_restated(self) -> None:
+        shape = {"b": 1, "h": 8, "q": 512, "k": 512, "d": 64, "causal": True}
+        whole = for_program(FlopFormula.ATTENTION_4BHQKD, "cutlass_88", shape, [])
+        assert whole.factor == pytest.approx(2.0)
+        assert for_program(FlopFormula.NNZ, "cutlass_88", shape, []).factor == 1.0
+
+
+class TestWorstOf:
+    """A claim of several terms holds only if its worst term does."""
+
+    def test_the_worst_term_decides(self) -> None:
+        terms = (Term(comparison="duel", arm="ours"), Term(comparison="duel", arm="rival"))
+        claim = b.claim("both", bench(Metric.RATE, *terms), value=600.0, relation=Relation.AT_LEAST)
+        verdict = verdict_on(claim)
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
+        assert verdict.explanation.startswith("Worst of 2 terms, ours of duel")
+        assert "rival of duel: reproduced" in verdict.explanation
+
+    def test_all_terms_good_enough_is_reproduced(self) -> None:
+        terms = (Term(comparison="duel", arm="ours"), Term(comparison="duel", arm="rival"))
+        claim = b.claim("both", bench(Metric.RATE, *terms), value=500.0, relation=Relation.AT_LEAST)
+        assert verdict_on(claim).status is Status.REPRODUCED
+
+
+class TestReimplementations:
+    def test_a_failure_says_what_was_rebuilt_and_does_not_blame_the_original(self) -> None:
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE * 2))
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert verdict.artifact == "reimplemented"
+        assert "the tile sizes and build line of the source" in verdict.explanation
+        assert "the original program was not run" in verdict.explanation
+
+    def test_other_readings_of_the_source_stand_beside_the_verdict(self) -> None:
+        other = Quantity(metric=Metric.TIME, term=Term(comparison="duel", arm="rival"))
+        verdict = verdict_on(b.claim("rate", bench(alternatives=(other,)), value=OURS_RATE))
+        assert [entry.what for entry in verdict.nearest] == ["time of rival in duel"]
+        assert verdict.nearest[0].measured == pytest.approx(0.2, rel=0.02)
+
+
+STATED = ("--b=1", "--h=8", "--q=1024", "--k=1024", "--d=64")
+TYPED = ("-b", "1", "-h", "8", "-q", "1024", "-k", "1024", "-d", "64")
+DEFAULT_SHAPE = (16, 16, 1024, 1024, 128)
+
+
+def fmha(typed: tuple[str, ...] | None = TYPED, **changes: Any) -> Program:
+    shape = {"b": 1, "h": 8, "q": 1024, "k": 1024, "d": 64, "causal": False}
+    stated = Invocation(arguments=STATED, shape={**shape, **changes})
+    return Program(
+        kind="program",
+        program="ex88",
+        figure="tma_ws_ping_pong_128x64x64",
+        typed=typed,
+        stated=stated,
+    )
+
+
+def runs_88(
+    arguments: tuple[str, ...],
+    rate: float,
+    shape: tuple[int, int, int, int, int] = (1, 8, 1024, 1024, 64),
+    **changes: Any,
+) -> Any:
+    name = f"tma ws ping-pong 128x{'128x128' if shape[4] == 128 else '64x64'}"
+    outputs = [
+        b.output_88({name: rate * (1 + 0.002 * run)}, shape=shape, **changes) for run in range(5)
+    ]
+    return b.program_record("ex88", arguments, outputs)
+
+
+class TestPrograms:
+    """The stated configuration decides; the command as typed is reported beside it."""
+
+    def test_the_stated_configuration_can_reproduce(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=430.0)
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 430.0)])
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.artifact == "original"
+        assert verdict.ran is not None and "q=1024" in verdict.ran
+        assert "types no command" in verdict.explanation
+        assert verdict.noise_floor is None
+
+    def test_a_figure_of_another_shape_does_not_pass(self) -> None:
+        """The command as typed ran the program's default problem, whose rate was published."""
+        claim = b.claim("fmha", fmha(), value=605.6)
+        records = [runs_88(STATED, 250.0), runs_88(TYPED, 604.0, DEFAULT_SHAPE)]
+        verdict = verdict_on(claim, programs=records)
+        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_shape")
+        assert verdict.measured == pytest.approx(251, rel=0.01)
+        assert "d=128" in verdict.explanation
+        assert "tma_ws_ping_pong_128x128x128" in verdict.explanation
+        assert len([path for path in verdict.evidence if "/program/" in path]) == 2
+
+    def test_nor_when_the_stated_shape_is_better(self) -> None:
+        claim = b.claim("fmha", fmha(), value=300.0)
+        records = [runs_88(STATED, 500.0), runs_88(TYPED, 300.0, DEFAULT_SHAPE)]
+        verdict = verdict_on(claim, programs=records)
+        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_shape")
+
+    def test_same_problem_other_arguments_is_told_apart(self) -> None:
+        claim = b.claim("fmha", fmha(("--q=1024",)), value=600.0)
+        records = [runs_88(STATED, 300.0), runs_88(("--q=1024",), 600.0)]
+        verdict = verdict_on(claim, programs=records)
+        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_arguments")
+
+    def test_stated_arguments_that_run_another_problem_answer_nothing(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=600.0)
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0, DEFAULT_SHAPE)])
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "other_shape")
+        assert verdict.measured is None
+
+    def test_the_typed_run_never_stands_in_for_the_stated_one(self) -> None:
+        claim = b.claim("fmha", fmha(), value=600.0)
+        verdict = verdict_on(claim, programs=[runs_88(TYPED, 600.0, DEFAULT_SHAPE)])
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+        assert "another problem than the source states" in verdict.explanation
+
+    def test_its_own_failed_check_is_incorrect(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=600.0)
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0, mark="FAIL")])
+        assert verdict.status is Status.INCORRECT
+        assert verdict.measured is None
+
+    def test_an_unverified_run_says_so(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=600.0)
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0, mark="--")])
+        assert verdict.status is Status.REPRODUCED
+        assert "not asked to verify" in verdict.explanation
+
+    def test_a_crash_is_run_failed(self) -> None:
+        record = b.program_record("ex88", STATED, ["out of memory"] * 5, exit_code=1)
+        verdict = verdict_on(b.claim("fmha", fmha(None)), programs=[record])
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+
+    def test_a_printed_rate_above_the_peak_is_broken(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=1200.0)
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 1200.0)])
+        assert verdict.reason == "below_roofline_bound"
+
+    def test_fewer_than_five_runs_decide_nothing(self) -> None:
+        record = runs_88(STATED, 600.0)
+        record = record.model_copy(update={"runs": record.runs[:3]})
+        verdict = verdict_on(b.claim("fmha", fmha(None), value=600.0), programs=[record])
+        assert verdict.reason == "too_few_processes"
+
+    def test_no_build_for_the_targets_architecture(self) -> None:
+        verdict = verdict_on(b.claim("fmha", fmha(None)), on="l4")
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "unsupported_arch")
+
+    def test_gigaflops_and_milliseconds_of_example_41(self) -> None:
+        outputs = [b.output_41(27631.6, 0.0245)] * 5
+        record = b.program_record("ex41", ("--causal=false",), outputs)
+        stated = Invocation(arguments=("--causal=false",), shape={"seq_length": 512})
+        for figure, value, unit in (
+            ("gflop_per_s", 27.6, Unit.TFLOP_PER_S),
+            ("ms", 24.5, Unit.US),
+        ):
+            evaluation = Program(
+                kind="program", program="ex41", figure=figure, typed=None, stated=stated
+            )
+            formula = FlopFormula.CUTLASS_41_FULL if unit is Unit.TFLOP_PER_S else None
+            claim = b.claim("fmha", evaluation, value=value, unit=unit, flop_formula=formula)
+            verdict = verdict_on(claim, programs=[record])
+            assert verdict.status is Status.REPRODUCED
+            assert verdict.measured == pytest.approx(value, rel=0.002)
+
+    def test_a_claim_in_the_wrong_dimension_is_refused(self) -> None:
+        claim = b.claim("fmha", fmha(None), value=1.0, unit=Unit.MS)
+        with pytest.raises(BadInput, match="is printed in tflop_per_s"):
+            verdict_on(claim, programs=[runs_88(STATED, 600.0)])
+
+
+class TestDerived:
+    def claims(self, value: float, unit: Unit = Unit.RATIO) -> list[Claim]:
+        quotient = Derived(
+            kind="derived",
+            formula="quotient" if unit is Unit.RATIO else "percent_gain",
+            numerator="top",
+            denominator="bottom",
+        )
+        rival = bench(Metric.RATE, Term(comparison="duel", arm="rival"))
+        return [
+            b.claim("gap", quotient, value=value, unit=unit, kind=ClaimKind.RATIO),
+            b.claim("top", rival, value=RIVAL_RATE),
+            b.claim("bottom", bench(), value=OURS_RATE),
+        ]
+
+    def judge(self, claims: list[Claim], **records: Any) -> Verdict:
+        records.setdefault("benchmarks", [b.benchmark()])
+        records.setdefault("checks", [b.correctness()])
+        answers = [b.measure("gap")]
+        return judge(b.catalog(claims), b.evidence(answers, **records)).verdicts[0]
+
+    def test_quotient_of_two_measured_claims(self) -> None:
+        verdict = self.judge(self.claims(RIVAL_RATE / OURS_RATE))
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(RIVAL_RATE / OURS_RATE, rel=0.02)
+        assert "ran in the same blocks" in verdict.explanation
+        assert verdict.artifact == "reimplemented"
+
+    def test_gain_in_per_cent(self) -> None:
+        gain = (RIVAL_RATE / OURS_RATE - 1) * 100
+        assert self.judge(self.claims(gain, Unit.PERCENT)).status is Status.REPRODUCED
+
+    def test_a_side_that_failed_is_named(self) -> None:
+        checks = [b.correctness(statuses={"ours": "incorrect"})]
+        verdict = self.judge(self.claims(1.2), checks=checks)
+        assert verdict.status is Status.INCORRECT
+        assert "bottom" in verdict.explanation
+
+    def test_sides_of_different_dimensions_are_refused(self) -> None:
+        claims = self.claims(1.2)
+        claims[2] = b.claim("bottom", bench(Metric.TIME), value=0.06, unit=Unit.MS)
+        with pytest.raises(BadInput, match="is measured in"):
+            self.judge(claims)
+
+
+class TestWithoutGpu:
+    def test_arithmetic_claims_and_audits(self) -> None:
+        total = Arithmetic(
+            kind="arithmetic",
+            formula=Formula.MEAN,
+            operands=(
+                Operand(value=2.0, resolution=0.0, what="a"),
+                Operand(value=4.0, resolution=0.0, what="b"),
+            ),
+        )
+        claims = [
+            b.claim("good", total, value=3.0, kind=ClaimKind.STATISTIC),
+            b.claim("bad", total, value=9.0, kind=ClaimKind.STATISTIC),
+        ]
+        order = Audit(
+            id="order",
+            statement="good is above bad",
+            place=Place(section="Results", line=1),
+            claimed=None,
+            formula=Formula.GREATER,
+            operands=(Operand(claim="good"), Operand(claim="bad")),
+        )
+        answers = [b.measure(name, None) for name in ("good", "bad", "order")]
+        verdicts = judge(b.catalog(claims, [order]), b.evidence(answers)).verdicts
+        assert [v.status for v in verdicts] == [
+            Status.CONSISTENT,
+            Status.INCONSISTENT,
+            Status.INCONSISTENT,
+        ]
+        assert {v.artifact for v in verdicts} == {"arithmetic"}
+        assert verdicts[0].measured == 3.0 and verdicts[0].ci90 is None
+        assert verdicts[0].evidence == ("evidence/config/claims/paper.yaml",)
+
+    @pytest.mark.parametrize(
+        ("expect", "diagnostics", "status"),
+        [
+            ("builds", "", Status.REPRODUCED),
+            ("fails", "", Status.NOT_REPRODUCED),
+            ("fails", "ptxas error : not supported", Status.REPRODUCED),
+            ("builds", "ptxas error : not supported", Status.NOT_REPRODUCED),
+        ],
+    )
+    def test_support(self, expect: Any, diagnostics: str, status: Status) -> None:
+        evaluation = Support(kind="support", probe="probe_tma", arch="sm_89", expect=expect)
+        claim = b.claim(
+            "tma", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        builds = [b.build("probe_tma", "sm_89", kind="probe", diagnostics=diagnostics)]
+        verdict = verdict_on(claim, on=None, builds=builds)
+        assert verdict.status is status
+        assert verdict.claimed == expect
+        assert verdict.measured == ("fails" if diagnostics else "builds")
+        assert ("not supported" in verdict.explanation) == bool(diagnostics)
+
+    def test_an_inspection_tells_lines_from_bytes(self) -> None:
+        evaluation = Inspection(
+            kind="inspection", package="nvidia-cutlass", path="file.hpp", quantity="lines"
+        )
+        claim = b.claim("lines", evaluation, value=18666.0, unit=Unit.LINES, resolution=0.0)
+        found = [b.inspection("lines", 422, 18666)]
+        verdict = verdict_on(claim, on=None, inspections=found)
+        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_quantity")
+        assert "size in bytes" in verdict.explanation
+        true = b.claim("lines", evaluation, value=422.0, unit=Unit.LINES, resolution=0.0)
+        assert verdict_on(true, on=None, inspections=found).status is Status.REPRODUCED
+
+    def test_what_was_not_recorded_is_said_to_be(self) -> None:
+        evaluation = Support(kind="support", probe="probe_tma", arch="sm_89", expect="fails")
+        claim = b.claim(
+            "tma", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        verdict = verdict_on(claim, on=None)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
+
+
+class TestNearest:
+    def test_a_claim_about_absent_hardware_shows_what_is_here(self) -> None:
+        hardware = Hardware(target="l4", as_stated="L4")
+        claim = b.claim("rate", bench(), value=52.1, hardware=hardware)
+        answer = Answer(
+            claim="rate", target="l4", way="not_run", reason=NotRun.NO_DEVICE, detail="No L4 here."
+        )
+        evidence = b.evidence([answer], benchmarks=[b.benchmark()], checks=[b.correctness()])
+        verdict = judge(b.catalog([claim]), evidence).verdicts[0]
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "no_device")
+        assert verdict.measured is None
+        assert [(entry.what, entry.target) for entry in verdict.nearest] == [("rate", "h100")]
+        assert verdict.nearest[0].measured == pytest.approx(OURS_RATE, rel=0.02)
+
+    def test_an_unanswerable_claim_shows_what_its_author_listed(self) -> None:
+        quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="rival"))
+        evaluation = Unanswerable(
+            kind="unanswerable",
+            reason=NotRun.CONFIGURATION_MISSING,
+            detail="No configuration is given.",
+            nearest=("ours", quantity, "never"),
+        )
+        claims = [
+            b.claim("sglang", evaluation, value=40.0, kind=ClaimKind.COMPARATOR),
+            b.claim("ours", bench(), value=OURS_RATE),
+            b.claim("never", b.unanswerable()),
+        ]
+        answers = [b.measure("sglang", None)]
+        evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=[b.correctness()])
+        verdict = judge(b.catalog(claims), evidence).verdicts[0]
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "configuration_missing")
+        assert verdict.explanation == "No configuration is given."
+        assert [entry.what for entry in verdict.nearest] == [
+            "ours",
+            "rate of rival in duel",
+            "never",
+        ]
+        assert [entry.measured is None for entry in verdict.nearest] == [False, False, True]
+
+
+class TestVerdicts:
+    """What every verdict carries, whatever its status."""
+
+    def test_names_its_evidence_and_its_machine(self) -> None:
+        builds = [b.build("our_kernel", content="our binary")]
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), builds=builds)
+        assert verdict.evidence == (
+            "evidence/h100/benchmark/duel.json.gz",
+            "evidence/h100/correctness/duel.json",
+            "evidence/builds/sm_90a/our_kernel.json",
+            "evidence/h100/platform.json",
+        )
+        assert verdict.gpu_uuid == b.GPU
+        assert verdict.binary_sha256 == b.digest("our binary")
+        assert verdict.measured_on is not None and verdict.measured_on.in_this_run
+        assert verdict.samples == 5 * 4 * 2 * 3
+        assert verdict.discarded_blocks == 0
+        assert verdict.ran is not None and "128x128 blocks, 8 a row" in verdict.ran
+
+    def test_recorded_figures_are_not_of_this_run(self) -> None:
+        kinds = {"h100": "recorded"}
+        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), kinds=kinds)
+        assert verdict.measured_on is not None and not verdict.measured_on.in_this_run
+
+    def test_judging_twice_gives_the_same_bytes(self) -> None:
+        claims = [b.claim("rate", bench(), value=OURS_RATE), b.claim("other", bench())]
+        answers = [b.measure(claim.id) for claim in claims]
+        evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=[b.correctness()])
+        first = judge(b.catalog(claims), evidence)
+        assert dump_record(first) == dump_record(judge(b.catalog(claims), evidence))
+        assert [verdict.claim for verdict in first.verdicts] == ["rate", "other"]
+
+    def test_an_answer_to_no_claim_is_refused(self) -> None:
+        with pytest.raises(BadInput, match="no claim of this catalog"):
+            judge(b.catalog(), b.evidence([b.measure("ghost")]))
+
+    def test_a_figure_of_zero_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="nothing measured can be held against it"):
+            b.claim("rate", bench(), value=0.0)
+
+    @given(st.sampled_from(list(Unit)), st.floats(0.001, 1e6))
+    def test_units_convert_there_and_back(self, unit: Unit, value: float) -> None:
+        if unit in (Unit.COUNT, Unit.LINES, Unit.MAX_ABS_ERROR):
+            with pytest.raises(BadInput):
+                to_base(value, unit)
+        else:
+            assert from_base(to_base(value, unit)[0], unit) == pytest.approx(value, rel=1e-6)
+
+    @given(st.floats(1e-6, 1e12))
+    def test_rounding_is_stable(self, value: float) -> None:
+        assert significant(significant(value)) == significant(value)
+        assert significant(value) == pytest.approx(value, rel=1e-5)

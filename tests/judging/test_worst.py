@@ -1,0 +1,165 @@
+"""Claims over the worst of several terms, on synthetic evidence whose truth is known."""
+
+import math
+from typing import Any
+
+import pytest
+
+from assay.judging import worst
+from assay.judging.judge import judge
+from assay.records.claims import Benchmark, Claim, Metric, Relation, Term, Unit
+from assay.records.measurements import BenchmarkRecord
+from assay.records.verdicts import Status, Verdict
+from assay.records.workloads import Arm, Comparison, Judging
+from assay.statistics.summaries import Summary
+from tests import builders as b
+
+TIMES = {"rival": 0.2, "low": 0.2 / 0.8, "middle": 0.2 / 0.9, "high": 0.2 / 1.1}
+"""Arms of one comparison and of the same FLOPs: 0.8, 0.9 and 1.1 times as fast as their rival."""
+NAMES = ("low", "middle", "high")
+
+
+def rules(**changes: Any) -> Judging:
+    return b.judging(worst_of="bounds", **changes)
+
+
+def comparison(name: str = "many") -> Comparison:
+    arms = tuple(Arm(id=arm, variant="cublas", workload="dense") for arm in TIMES)
+    return Comparison(id=name, title=name, protocol="standard", arms=arms, control="rival")
+
+
+def record(name: str = "many", times: dict[str, float] = TIMES, **changes: Any) -> BenchmarkRecord:
+    facts = {arm: b.facts("rival").model_copy(update={"arm": arm}) for arm in times}
+    return b.benchmark(times, comparison=name, arm_facts=facts, **changes)
+
+
+def checks(name: str = "many", **statuses: str) -> Any:
+    made = b.correctness(["rival"] * len(TIMES), comparison=name)
+    arms = tuple(
+        entry.model_copy(update={"arm": arm, "status": statuses.get(arm, "correct")})
+        for arm, entry in zip(TIMES, made.arms, strict=True)
+    )
+    return made.model_copy(update={"arms": arms})
+
+
+def term(arm: str, name: str = "many") -> Term:
+    return Term(comparison=name, arm=arm, over="rival")
+
+
+def claim(value: float, *terms: Term, relation: Relation = Relation.AT_LEAST) -> Claim:
+    given = terms or tuple(term(arm) for arm in NAMES)
+    evaluation = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=given)
+    return b.claim("worst", evaluation, value=value, unit=Unit.RATIO, relation=relation)
+
+
+def verdict(
+    made: Claim,
+    records: list[BenchmarkRecord] | None = None,
+    checked: list[Any] | None = None,
+    judging: Judging | None = None,
+) -> Verdict:
+    catalog = b.catalog(
+        [made],
+        judging=judging or rules(),
+        comparisons={name: comparison(name) for name in ("many", "other")},
+    )
+    evidence = b.evidence(
+        [b.measure(made.id)],
+        benchmarks=[record()] if records is None else records,
+        checks=[checks()] if checked is None else checked,
+    )
+    return judge(catalog, evidence).verdicts[0]
+
+
+class TestDecision:
+    def test_reproduced_when_every_term_is(self) -> None:
+        found = verdict(claim(0.75))
+        assert found.status is Status.REPRODUCED
+        assert found.measured == pytest.approx(0.8, rel=0.01)
+        assert found.explanation.startswith("The worst of 3 terms is low over rival of many.")
+        for arm in NAMES:
+            assert f"{arm} over rival of many" in found.explanation
+
+    def test_not_reproduced_when_one_term_is_not(self) -> None:
+        found = verdict(claim(0.85))
+        assert found.status is Status.NOT_REPRODUCED
+        assert found.measured == pytest.approx(0.8, rel=0.01)
+        assert "high over rival of many 1.1" in found.explanation
+
+    def test_inconclusive_when_the_worst_straddles(self) -> None:
+        found = verdict(claim(0.8))
+        assert (found.status, found.reason) == (Status.INCONCLUSIVE, "interval_straddles")
+        assert "What would decide it" in found.explanation
+
+    def test_at_most_is_about_the_highest(self) -> None:
+        held = verdict(claim(1.2, relation=Relation.AT_MOST))
+        assert held.status is Status.REPRODUCED
+        assert held.measured == pytest.approx(1.1, rel=0.01)
+        missed = verdict(claim(1.0, relation=Relation.AT_MOST))
+        assert missed.status is Status.NOT_REPRODUCED
+        assert missed.explanation.startswith("The worst of 3 terms is high over rival of many.")
+
+    def test_terms_of_several_comparisons(self) -> None:
+        """The term of a noisier run may decide, though another is the lowest."""
+        noisy = record("other", seed=5, process_sd=0.5)
+        made = claim(0.78, term("low"), term("middle", "other"))
+        found = verdict(
+            made, [record(), noisy], [checks(), checks("other")], rules(ratio_margin=0.9)
+        )
+        assert found.status is Status.INCONCLUSIVE
+        assert found.explanation.startswith("The worst of 2 terms is low over rival of many.")
+        assert "What decides is middle over rival of other." in found.explanation
+        assert found.ci90 is not None and found.ci90[0] < 0.78 < found.ci90[1]
+        assert "evidence/h100/benchmark/other.json.gz" in found.evidence
+
+    def test_a_wrong_output_of_any_term_decides(self) -> None:
+        found = verdict(claim(0.75), checked=[checks(high="incorrect")])
+        assert (found.status, found.measured) == (Status.INCORRECT, None)
+        assert "high over rival of many decides" in found.explanation
+
+    def test_a_term_that_did_not_run_leaves_no_verdict_but_a_failure(self) -> None:
+        terms = (term("low"), term("middle", "other"))
+        missing = verdict(claim(0.75, *terms))
+        assert missing.status is Status.NOT_RUN
+        failing = verdict(claim(0.85, *terms))
+        assert failing.status is Status.NOT_REPRODUCED
+        assert "middle over rival of other not run" in failing.explanation
+        assert failing.explanation.startswith("The worst of the 1 of 2 terms that have a figure is")
+
+    def test_earlier_evidence_is_judged_by_its_own_rule(self) -> None:
+        found = verdict(claim(0.85), judging=b.judging())
+        assert found.status is Status.NOT_REPRODUCED
+        assert found.explanation.startswith("Worst of 3 terms, low of many:")
+
+
+class TestInterval:
+    def test_its_low_end_is_the_worst_terms_own_and_its_high_end_is_stricter(self) -> None:
+        alone = verdict(claim(0.75, term("low")))
+        together = verdict(claim(0.75))
+        assert alone.ci90 is not None and together.ci90 is not None
+        assert together.ci90[0] == alone.ci90[0]
+        assert together.ci90[1] > alone.ci90[1]
+        assert together.measured == alone.measured
+
+    def test_bounds_take_the_lowest_of_either_end(self) -> None:
+        one = Summary(0.0, -0.02, 0.03, 5, 20, 400, 0)
+        two = Summary(0.01, -0.05, 0.09, 5, 20, 400, 1)
+        found = worst.bounds([one, two], lowest=True)
+        assert (found.estimate, found.low, found.high) == (0.0, -0.05, 0.03)
+        found = worst.bounds([one, two], lowest=False)
+        assert (found.estimate, found.low, found.high) == (0.01, -0.02, 0.09)
+
+    def test_the_level_is_shared_out_among_the_terms(self) -> None:
+        assert worst.stricter(rules(), 8).confidence == pytest.approx(1 - 0.1 / 8)
+
+    def test_only_the_failing_end_is_widened(self) -> None:
+        own = Summary(0.0, -0.02, 0.03, 5, 20, 400, 0)
+        wide = Summary(0.0, -0.06, 0.08, 5, 20, 400, 0)
+        assert worst.for_decision(own, wide, lowest=True).interval() == (
+            math.exp(-0.02),
+            math.exp(0.08),
+        )
+        assert worst.for_decision(own, wide, lowest=False).interval() == (
+            math.exp(-0.06),
+            math.exp(0.03),
+        )

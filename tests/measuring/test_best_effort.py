@@ -1,0 +1,160 @@
+"""What must not cost a run its verdicts: a crash, a hang, a missing tool end in a record."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.deadline import OutOfTime, deadline
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_record, write_record
+from assay.measuring.best_effort import (
+    failed_cheats,
+    failed_operators,
+    failed_profile,
+    failed_sanitizer,
+    failed_stopwatch,
+    told,
+    told_of_all,
+)
+from assay.measuring.device_process import NoMemory
+from assay.measuring.resume import Job, Results
+from assay.records.base import Record
+from assay.records.measurements import ProfileRecord
+
+JOB: dict[str, Any] = {
+    "target": {"id": "h100"},
+    "arm": "second",
+    "comparison": {
+        "id": "duel",
+        "arms": [
+            {"id": "first", "variant": "one", "workload": "w"},
+            {"id": "second", "variant": "two", "workload": "w"},
+        ],
+    },
+    "timed": ["second"],
+    "artifacts": {"two": {"path": "/x", "sha256": "ab" * 32}},
+}
+
+
+class Found(Record):
+    """A record of its own words."""
+
+    words: str
+
+
+def _failed(sentence: str) -> Found:
+    return Found(words=f"failed: {sentence}")
+
+
+def _raise(error: Exception) -> Found:
+    raise error
+
+
+def _hang() -> Found:
+    time.sleep(30)
+    return Found(words="too late")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (CheckFailed("ended with code -11"), "failed: ended with code -11"),
+        (KeyError("arm"), "failed: KeyError: 'arm'"),
+        (NoMemory("needed more memory"), "failed: needed more memory"),
+    ],
+)
+def test_a_crash_is_a_record_that_says_so(error: Exception, words: str) -> None:
+    assert told(lambda: _raise(error), _failed, measured=False).words == words
+
+
+def test_a_hang_is_a_record_that_says_so() -> None:
+    began = time.monotonic()
+    found = told(_hang, _failed, measured=False, patience_s=0.1)
+    assert found.words.startswith("failed: stopped after")
+    assert time.monotonic() - began < 10
+
+
+def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured() -> None:
+    lost = MissingEnvironment("the GPU is in use")
+    with pytest.raises(MissingEnvironment):
+        told(lambda: _raise(lost), _failed, measured=False)
+    assert told(lambda: _raise(lost), _failed, measured=True).words == "failed: the GPU is in use"
+
+
+def test_an_interruption_is_passed_on() -> None:
+    def interrupted() -> Found:
+        raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        told(interrupted, _failed, measured=True)
+
+
+def _batch(folder: Path, measure: Any, patience_s: float = 60.0) -> list[str]:
+    def accept(found: Found) -> None:
+        if found.words == "elsewhere":
+            raise CheckFailed("ran on another GPU")
+
+    whole = told_of_all(
+        measure,
+        Found,
+        accept,
+        lambda job, sentence: Found(words=f"{job['name']} failed: {sentence}"),
+        measured=True,
+        patience_s=patience_s,
+    )
+    into = [folder / f"{name}.json" for name in "abc"]
+    results = whole([{"name": name} for name in "abc"], into)
+    assert all(isinstance(result, Found) for result in results)
+    return [result.words for result in results if isinstance(result, Found)]
+
+
+def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
+    def measure(jobs: Sequence[Job], into: Sequence[Path]) -> Results[Found]:
+        write_record(Found(words="fine"), into[0])
+        into[1].write_text('{"words": "cut of')
+        time.sleep(30)
+        return []
+
+    words = _batch(tmp_path, measure, 0.2)
+    assert words[0] == "fine"
+    assert words[1].startswith("b failed: stopped after")
+    assert words[2].startswith("c failed: stopped after")
+    assert read_record(Found, tmp_path / "a.json").words == "fine"
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
+    def measure(jobs: Sequence[Job], into: Sequence[Path]) -> Results[Found]:
+        return [Found(words="fine"), CheckFailed("died of SIGSEGV"), Found(words="elsewhere")]
+
+    assert _batch(tmp_path, measure) == [
+        "fine",
+        "b failed: died of SIGSEGV",
+        "c failed: ran on another GPU",
+    ]
+
+
+def test_records_of_failure_are_valid_and_name_what_they_miss() -> None:
+    stopwatch = failed_stopwatch(JOB, "GPU-1", "it hung")
+    assert [(arm.arm, arm.status, arm.detail) for arm in stopwatch.arms] == [
+        ("second", "failed", "it hung")
+    ]
+    assert stopwatch.arms[0].binary_sha256 == "ab" * 32
+    profile = failed_profile(JOB, "GPU-1", "it hung")
+    assert (profile.arm, profile.status, profile.metrics) == ("second", "failed", {})
+    for make in (failed_cheats, failed_sanitizer, failed_operators):
+        record = make(JOB, "GPU-1", "it hung")
+        assert (record.status, record.detail, record.gpu_uuid) == ("failed", "it hung", "GPU-1")
+        assert record.model_validate_json(record.model_dump_json(by_alias=True)) == record
+    assert isinstance(profile, ProfileRecord)
+
+
+def test_a_deadline_leaves_no_alarm_behind() -> None:
+    with deadline(0.05):
+        pass
+    time.sleep(0.1)
+    with pytest.raises(OutOfTime, match="stopped after"), deadline(0.05):
+        time.sleep(5)

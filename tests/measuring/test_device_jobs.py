@@ -1,0 +1,90 @@
+"""Jobs beside the figures: what is timed again, and which kernels a sanitizer is given."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import BATCHES, target_outputs
+from assay.measuring.device_jobs import sanitizer_job, stopwatch_job
+from assay.pipeline.reuse import usable_paths
+from assay.records.builds import BuildRecord
+from assay.records.measurements import CorrectnessRecord
+from assay.shared.files import sha256_file
+from tests.report_fixtures import write_repository, write_run
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    return load_catalog(write_repository(tmp_path / "repo"))
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> dict[str, tuple[BuildRecord, Path]]:
+    """Two kernels that were compiled, and one that the compiler refused."""
+    evidence = load_evidence(write_run(tmp_path / "repo"))
+    made: dict[str, tuple[BuildRecord, Path]] = {}
+    for bk in (32, 96):
+        path = tmp_path / f"bk{bk}.so"
+        path.write_bytes(b"%d" % bk)
+        record = evidence.builds[f"demo_bk{bk}", "sm_90a"]
+        assert record.artifact is not None
+        artifact = record.artifact.model_copy(update={"sha256": sha256_file(path)})
+        made[f"demo_bk{bk}"] = (record.model_copy(update={"artifact": artifact}), path)
+    refused = evidence.builds["demo_bk64", "sm_90a"]
+    made["demo_bk64"] = (refused.model_copy(update={"artifact": None}), Path())
+    return made
+
+
+def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(
+    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
+) -> None:
+    job = sanitizer_job(catalog, "h100", ["demo_sweep"], builds)
+    arms = job["comparison"]["arms"]
+    assert [(arm["variant"], arm["workload"]) for arm in arms] == [
+        ("demo_bk32", "demo_bsr"),
+        ("demo_bk96", "demo_bsr"),
+    ]
+    assert set(job["artifacts"]) == {"demo_bk32", "demo_bk96"}
+
+
+def test_a_binary_that_is_not_its_builds_is_refused(
+    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
+) -> None:
+    builds["demo_bk32"][1].write_bytes(b"another")
+    with pytest.raises(CheckFailed, match="is not the file"):
+        sanitizer_job(catalog, "h100", ["demo_sweep"], builds)
+
+
+def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
+    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]], tmp_path: Path
+) -> None:
+    evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
+    gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
+    job = stopwatch_job(catalog, "h100", "demo_sweep", builds, gate)
+    assert job["timed"] == ["bk32", "bk96"]
+    wrong = gate.arms[0].model_copy(update={"status": "incorrect"})
+    failed = gate.model_copy(update={"arms": (wrong, *gate.arms[1:])})
+    assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed)["timed"] == ["bk96"]
+
+
+def test_a_target_is_not_done_before_its_checks_are(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    evidence = load_evidence(write_run(root))
+    outputs = target_outputs(evidence.plan.targets[0])
+    assert "stopwatch" in BATCHES
+    assert {"h100/stopwatch", "h100/cheats.json", "h100/sanitizer.json"} <= set(outputs)
+
+
+def test_a_later_run_takes_the_checks_over_with_the_figures(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    evidence, catalog = load_evidence(write_run(root)), load_catalog(root)
+    paths = usable_paths(catalog, catalog, evidence, "h100")
+    wanted = {"h100/stopwatch/demo_sweep.json", "h100/cheats.json", "h100/sanitizer.json"}
+    assert wanted <= paths
+    changed = {"demo_sweep": catalog.comparisons["demo_sweep"].model_copy(update={"profile": ()})}
+    now = type(catalog)(**{**vars(catalog), "comparisons": changed})
+    assert "h100/stopwatch/demo_sweep.json" not in usable_paths(now, catalog, evidence, "h100")

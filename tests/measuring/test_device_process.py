@@ -1,0 +1,155 @@
+"""A row of jobs through a stand-in for the device's Python, in real processes on this machine."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.measuring.device_process import DeviceJobFailed, run_device_job, run_device_row
+from assay.records.base import Record
+from assay.runtimes.base import Place
+from assay.runtimes.host import HostRuntime
+
+STAND_IN = """#!{python}
+import json, os, sys
+from pathlib import Path
+
+assert sys.argv[1:3] == ["-m", "assay.device"], sys.argv
+paths = [Path(argument) for argument in sys.argv[3:]]
+with open({starts!r}, "a") as log:
+    log.write(" ".join(json.loads(path.read_text())["name"] for path in paths) + "\\n")
+code = 0
+for path in paths:
+    job = json.loads(path.read_text())
+    output = Path(job["output"])
+    does = job["does"]
+    if does == "work":
+        output.write_text(json.dumps({{"name": job["name"]}}))
+    elif does == "nonsense":
+        output.write_text("[]")
+    elif does == "fail":
+        failure = output.with_name(output.name + ".failure.json")
+        failure.write_text(json.dumps({{"message": "the arm is bad"}}))
+        code = 1
+    elif does == "die":
+        print("about to die", flush=True)
+        os._exit(139)
+    elif does == "forget":
+        pass
+    elif does == "lose the gpu":
+        print("the GPU is in use: 1 other process")
+        sys.exit(3)
+    elif does == "not understand":
+        print("job: unknown task")
+        sys.exit(2)
+sys.exit(code)
+"""
+
+
+class Done(Record):
+    """What the stand-in writes."""
+
+    name: str
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+
+
+@pytest.fixture
+def starts(tmp_path: Path) -> Path:
+    """One line a start of the device side: the jobs it was given."""
+    return tmp_path / "starts"
+
+
+@pytest.fixture
+def place(tmp_path: Path, starts: Path) -> Place:
+    script = tmp_path / "python"
+    script.write_text(STAND_IN.format(python=sys.executable, starts=str(starts)))
+    script.chmod(0o755)
+    return Place(HostRuntime(), python=str(script))
+
+
+Deed = Literal[
+    "work", "fail", "die", "forget", "nonsense", "lose the gpu", "not understand"
+]  # fmt: skip
+
+
+def row(*deeds: Deed) -> list[dict[str, Any]]:
+    return [
+        {"task": "benchmark", "does": deed, "name": name}
+        for name, deed in zip("abcdefg", deeds, strict=False)
+    ]
+
+
+def told(results: list[Done | DeviceJobFailed]) -> list[str]:
+    return [r.name if isinstance(r, Done) else str(r) for r in results]
+
+
+def test_all_jobs_share_one_start(place: Place, starts: Path):
+    assert told(run_device_row(place, row("work", "work", "work"), Done)) == ["a", "b", "c"]
+    assert starts.read_text() == "a b c\n"
+
+
+def test_a_job_that_fails_takes_none_along(place: Place, starts: Path):
+    results = run_device_row(place, row("work", "fail", "work", "nonsense"), Done)
+    assert told(results)[:3] == ["a", "device job 'benchmark' failed: the arm is bad", "c"]
+    assert "wrote no valid record" in told(results)[3]
+    assert starts.read_text() == "a b c d\n"
+
+
+def test_those_behind_one_that_ended_the_device_side_get_another_start(place: Place, starts: Path):
+    results = run_device_row(place, row("work", "die", "work", "fail"), Done)
+    assert told(results) == [
+        "a",
+        "device job 'benchmark' ended with code 139: about to die",
+        "c",
+        "device job 'benchmark' failed: the arm is bad",
+    ]
+    assert starts.read_text() == "a b c d\nc d\n"
+
+
+def test_no_record_is_a_failure_whatever_the_exit_code(place: Place, starts: Path):
+    results = run_device_row(place, row("forget", "work", "fail"), Done)
+    assert told(results)[:2] == ["device job 'benchmark' wrote no record", "b"]
+    assert starts.read_text() == "a b c\n"
+
+
+def test_a_profiler_is_started_once(place: Place, starts: Path, tmp_path: Path):
+    jobs = row("work", "die", "work")
+    results = run_device_row(place, jobs, Done, under=["env"])
+    assert [isinstance(result, Done) for result in results] == [True, False, False]
+    assert starts.read_text() == "a b c\n"
+
+
+def test_a_row_that_is_not_understood_is_not_tried_job_by_job(place: Place, starts: Path):
+    results = run_device_row(place, row("not understand", "work"), Done)
+    assert told(results) == ["device job 'benchmark' ended with code 2: job: unknown task"] * 2
+    assert starts.read_text() == "a b\n"
+
+
+def test_what_was_finished_before_the_gpu_was_lost_stays(place: Place, tmp_path: Path):
+    into = [tmp_path / f"{name}.json" for name in "abc"]
+    with pytest.raises(MissingEnvironment, match="in use: 1 other process"):
+        run_device_row(place, row("work", "lose the gpu", "work"), Done, into=into)
+    assert json.loads(into[0].read_text()) == {"name": "a"}
+    assert not into[1].exists()
+
+
+def test_a_record_of_an_earlier_start_is_not_this_ones(place: Place, tmp_path: Path):
+    into = [tmp_path / "a.json"]
+    into[0].write_text('{"name": "old"}')
+    (tmp_path / "a.json.failure.json").write_text('{"message": "old"}')
+    results = run_device_row(place, row("forget"), Done, into=into)
+    assert told(results) == ["device job 'benchmark' wrote no record"]
+    assert not into[0].exists()
+
+
+def test_a_single_job_raises_its_error(place: Place):
+    assert run_device_job(place, row("work")[0], Done).name == "a"
+    with pytest.raises(DeviceJobFailed, match="the arm is bad"):
+        run_device_job(place, row("fail")[0], Done)

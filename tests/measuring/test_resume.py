@@ -1,0 +1,122 @@
+"""Batches: what was finished is kept, what failed is named, what changed is measured again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_record, write_record
+from assay.measuring.resume import Item, Job, Results, measure_batch
+from assay.records.base import Record
+
+
+class Measured(Record):
+    """A measurement of one name, the how-manieth."""
+
+    name: str
+    count: int
+
+
+class Bench:
+    """Measures by counting; ``bad`` names fail, ``until`` ends the batch as a lost GPU would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.asked: list[list[str]] = []
+        self.bad: set[str] = set()
+        self.until: str | None = None
+        self.refused: set[str] = set()
+
+    def measure(self, jobs: Sequence[Job], into: Sequence[Path]) -> Results[Measured]:
+        names = [job["name"] for job in jobs]
+        self.asked.append(names)
+        results: list[Measured | CheckFailed] = []
+        for name, path in zip(names, into, strict=True):
+            if name == self.until:
+                raise MissingEnvironment("the GPU is in use")
+            if name in self.bad:
+                results.append(CheckFailed(f"{name} is bad"))
+                continue
+            record = Measured(name=name, count=len(self.asked))
+            write_record(record, path)
+            results.append(record)
+        return results
+
+    def accept(self, record: Measured) -> None:
+        if record.name in self.refused:
+            raise CheckFailed("ran on another GPU")
+
+    def run(self, names: str = "abc", rests_on: str = "x") -> dict[str, int]:
+        """Measure; name to the count of the batch in which it was measured."""
+        items = [
+            Item(name, {"name": name}, self.folder / "out" / f"{name}.json", (rests_on,))
+            for name in names
+        ]
+        measure_batch(items, Measured, self.folder / "kept", self.measure, self.accept)
+        return {item.name: read_record(Measured, item.path).count for item in items}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_everything_is_measured_in_one_go_and_written_to_its_place(bench: Bench):
+    assert bench.run() == {"a": 1, "b": 1, "c": 1}
+    assert bench.asked == [["a", "b", "c"]]
+
+
+def test_a_failure_is_named_and_the_others_are_not_measured_again(bench: Bench):
+    bench.bad = {"b"}
+    with pytest.raises(CheckFailed) as caught:
+        bench.run()
+    assert str(caught.value) == (
+        "1 of 3 failed (the other 2 are kept and are not measured again): b: b is bad"
+    )
+    assert not (bench.folder / "out").exists()
+    bench.bad = set()
+    assert bench.run() == {"a": 1, "b": 2, "c": 1}
+    assert bench.asked == [["a", "b", "c"], ["b"]]
+
+
+def test_an_interrupted_batch_goes_on_where_it_was(bench: Bench):
+    bench.until = "c"
+    with pytest.raises(MissingEnvironment):
+        bench.run()
+    bench.until = None
+    assert bench.run() == {"a": 1, "b": 1, "c": 2}
+
+
+def test_what_rests_on_something_else_is_measured_again(bench: Bench):
+    bench.run()
+    assert bench.run(rests_on="y") == {"a": 2, "b": 2, "c": 2}
+    assert len(list((bench.folder / "kept").iterdir())) == 3
+
+
+def test_a_new_measurement_beside_old_ones(bench: Bench):
+    bench.run("ab")
+    assert bench.run("abc") == {"a": 1, "b": 1, "c": 2}
+
+
+def test_a_record_that_must_not_be_used_fails_and_is_not_kept(bench: Bench):
+    bench.refused = {"a"}
+    with pytest.raises(CheckFailed, match="a: ran on another GPU"):
+        bench.run()
+    bench.refused = set()
+    assert bench.run() == {"a": 2, "b": 1, "c": 1}
+
+
+def test_a_kept_file_that_is_damaged_is_measured_again(bench: Bench):
+    bench.run("a")
+    kept = next((bench.folder / "kept").iterdir())
+    kept.write_bytes(kept.read_bytes()[:-7])
+    assert bench.run("a") == {"a": 2}
+
+
+def test_a_record_that_measuring_did_not_write_is_kept_all_the_same(bench: Bench):
+    kept = bench.folder / "kept"
+    item = Item("a", {"name": "a"}, bench.folder / "a.json", ())
+    record = Measured(name="a", count=7)
+    measure_batch([item], Measured, kept, lambda jobs, into: [record], bench.accept)
+    assert read_record(Measured, item.kept(kept)) == record

@@ -1,0 +1,196 @@
+"""The measuring rules through Snakemake itself, with a stand-in for the device's Python.
+
+The stand-in hands out a made-up record for every job, from the fixture that the report's tests
+judge; what is looked at here is which jobs it is given, in how many starts.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import AssayError, CheckFailed
+from assay.base.io import dump_record, read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.pipeline.plan import make_plan
+from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.snakemake_run import run_workflow
+from assay.records.base import Record
+from assay.records.measurements import CheatsRecord, StopwatchRecord
+from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
+from assay.records.timings import StepTiming
+from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run
+
+RUN = "batches"
+NAMES = ("duel_a", "duel_b", "duel_c")
+STAND_IN = """#!{python}
+import gzip, json, os, shutil, sys
+from pathlib import Path
+
+if sys.argv[1:] == ["--version"]:
+    sys.exit(0)
+folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
+names = [job["comparison"]["id"] if "comparison" in job else "" for job in jobs]
+with (folder / "starts").open("a") as log:
+    log.write(" ".join([jobs[0]["task"], *names]).strip() + "\\n")
+bad = (folder / "bad").read_text().split() if (folder / "bad").exists() else []
+code = 0
+for job, name in zip(jobs, names):
+    output = Path(job["output"])
+    if job["task"] == "device":
+        shutil.copyfile(folder / "device.json", output)
+    elif f"{{job['task']}}.{{name}}" in bad:
+        output.with_name(output.name + ".failure.json").write_text('{{"message": "it is bad"}}')
+        code = 1
+    else:
+        found = list((folder / "records" / job["task"]).glob(f"{{name or job['task']}}.json*"))
+        if not found:
+            os.kill(os.getpid(), 11)
+        source = found[0].read_bytes()
+        if output.suffix == ".gz" and source[:2] != b"\\x1f\\x8b":
+            source = gzip.compress(source)
+        output.write_bytes(source)
+sys.exit(code)
+"""
+
+
+class Checkout:
+    """A repository with three comparisons of libraries, and a device that answers from a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.root = folder, folder / "checkout"
+        write_config(self.root, ["h100"], NAMES, profiled=["first"])
+        self._take_records()
+        copy_code(self.root)
+        python = folder / "python"
+        python.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
+        python.chmod(0o755)
+        request = make_request(RUN, [provision()], ["fixture"])
+        self.request = request.model_copy(update={"device_python": str(python)})
+        self.request_path = self.root / "results" / RUN / "request.json"
+
+    def _take_records(self) -> None:
+        made = write_run(self.root, "made")
+        for stage in ("correctness", "benchmark"):
+            shutil.copytree(made / "h100" / stage, self.folder / "records" / stage)
+        platform = read_record(PlatformRecord, made / "h100" / "platform.json")
+        (self.folder / "device.json").write_bytes(dump_record(platform.device))
+        shutil.rmtree(made)
+
+    def measure(self, stage: str = "benchmark") -> None:
+        """Run the workflow up to the folder of a stage; raises as the command line would."""
+        write_record(self.request, self.request_path)
+        goal = f"results/{RUN}/h100/{stage}"
+        run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal)
+
+    def answer(self, task: str, name: str, record: Record) -> None:
+        """Let the device side hand out ``record``."""
+        write_record(record, self.folder / "records" / task / f"{name}.json")
+
+    def to_retry(self) -> list[str]:
+        """What another start of the run would try again."""
+        plan = make_plan(load_catalog(self.root), self.request)
+        return outputs_to_retry(self.root / "results" / RUN, plan)
+
+    def start_again(self) -> None:
+        """As a further ``./assay reproduce`` of the same run, as far as the benchmark."""
+        again = self.to_retry()
+        goal = f"results/{RUN}/h100/benchmark"
+        run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal, again=again)
+
+    def starts(self) -> list[str]:
+        """The task and comparisons of each start of the device side, and forgets them."""
+        log = self.folder / "starts"
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return lines
+
+    def files(self, stage: str) -> list[str]:
+        found = (self.root / "results" / RUN / "h100" / stage).glob("[!.]*")
+        return sorted(path.name for path in found)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    return Checkout(tmp_path)
+
+
+def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: Checkout) -> None:
+    (checkout.folder / "bad").write_text("benchmark.duel_b")
+    with pytest.raises(AssayError) as caught:
+        checkout.measure()
+    assert isinstance(caught.value, CheckFailed)
+    assert "benchmark.h100: 1 of 3 failed" in str(caught.value)
+    assert "duel_b: device job 'benchmark' failed: it is bad" in str(caught.value)
+    every = " ".join(NAMES)
+    assert checkout.starts() == ["device", f"correctness {every}", f"benchmark {every}"]
+    assert checkout.files("correctness") == [f"{name}.json" for name in NAMES]
+
+    (checkout.folder / "bad").unlink()
+    checkout.measure()
+    assert checkout.starts() == ["benchmark duel_b"]
+    assert checkout.files("benchmark") == [f"{name}.json.gz" for name in NAMES]
+    path = checkout.root / "results" / RUN / "timings" / "benchmark.h100.json"
+    assert read_record(StepTiming, path).arguments == {"target": "h100"}
+
+    # No Nsight Compute here: that is a status of each arm's record.
+    checkout.measure("profile")
+    assert checkout.files("profile") == [f"{name}.first.json.gz" for name in NAMES]
+    assert checkout.starts() == []
+
+    # What stands beside the figures fails into its record, and never the step.
+    (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
+    checkout.measure("stopwatch")
+    folder = checkout.root / "results" / RUN / "h100"
+    for name in NAMES:
+        found = read_record(StopwatchRecord, folder / "stopwatch" / f"{name}.json")
+        assert [(arm.status, arm.detail) for arm in found.arms] == [
+            ("failed", "device job 'stopwatch' failed: it is bad")
+        ]
+    for stage, record in (("cheats", CheatsRecord), ("sanitizer", SanitizerRecord)):
+        checkout.measure(f"{stage}.json")
+        told = read_record(record, folder / f"{stage}.json")
+        assert told.status == "failed"
+        assert "ended with code -11" in told.detail
+    (checkout.folder / "bad").unlink()
+    checkout.starts()
+
+    # One definition changed: the plan does too, and what depends on it is found in the same run.
+    comparisons = checkout.root / "config" / "comparisons" / "fixture.yaml"
+    changed = comparisons.read_text().replace("Two libraries", "Two old libraries", 1)
+    comparisons.write_text(changed)
+    checkout.measure()
+    assert checkout.starts() == ["correctness duel_a", "benchmark duel_a"]
+
+
+def test_another_start_tries_again_what_failed_and_nothing_else(checkout: Checkout) -> None:
+    catalog, every = load_catalog(checkout.root), " ".join(NAMES)
+    (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
+    for stage in ("cheats.json", "correctness"):
+        checkout.measure(stage)
+    assert checkout.to_retry() == [], "the figures come first"
+    for stage in ("benchmark", "profile", "stopwatch"):
+        checkout.measure(stage)
+    # The profiles lack a tool, and will lack it again.
+    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    (checkout.folder / "bad").write_text("stopwatch.duel_c")
+    for name in NAMES:
+        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
+    checkout.starts()
+    checkout.start_again()
+    assert sorted(checkout.starts()) == ["cheats", f"stopwatch {every}"]
+
+    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    (checkout.folder / "bad").unlink()
+    checkout.answer("cheats", "cheats", cheats("h100"))
+    checkout.start_again()
+    assert sorted(checkout.starts()) == ["cheats", "stopwatch duel_c"]
+    assert checkout.files("stopwatch") == [f"{name}.json" for name in NAMES]
+    path = checkout.root / "results" / RUN / "h100" / "cheats.json"
+    assert read_record(CheatsRecord, path).status == "collected"
+    assert checkout.to_retry() == []

@@ -1,0 +1,224 @@
+"""``./assay reproduce`` itself, from the command line to a report that its last line verifies.
+
+With the stand-in for the device's Python, and the comparisons of libraries, of the batches' tests.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import write_record
+from assay.catalog.load import load_catalog
+from tests.pipeline.test_batched_workflow import NAMES, Checkout
+from tests.report_fixtures import cheats, sanitizer, stopwatch
+
+FIRST, SECOND = "first", "second"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A checkout with a measured run, and one that took its figures over."""
+
+    checkout: Checkout
+    told: dict[str, subprocess.CompletedProcess[str]]
+
+    @property
+    def root(self) -> Path:
+        return self.checkout.root
+
+    def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Start the command line in the checkout, as a person whose home is elsewhere."""
+        environment = {
+            **os.environ,
+            "ASSAY_ROOT": str(self.root),
+            "ASSAY_LOCK_DIR": str(self.checkout.folder / "locks"),
+            "HOME": str(self.checkout.folder / "home"),
+            "PYTHONPATH": str(self.root / "src"),
+        }
+        environment.pop("ASSAY_DEVICE_PYTHON", None)
+        return subprocess.run(
+            [sys.executable, "-m", "assay.cli", *map(str, arguments)],
+            cwd=self.root, env=environment, capture_output=True, text=True, timeout=300,
+            check=False,
+        )  # fmt: skip
+
+    def reproduce(self, run: str, *more: object) -> subprocess.CompletedProcess[str]:
+        """One start of the measured run or, with ``--recorded`` in ``more``, of another."""
+        own = () if "--signing-key" in more else ("--signing-key", self.key(run))
+        return self.assay("reproduce", "--run", run, "--cores", 1, *own, *more)
+
+    def measure(self, *more: object) -> subprocess.CompletedProcess[str]:
+        """Start the run that has a device."""
+        return self.reproduce(FIRST, "--device-python", self.checkout.folder / "python", *more)
+
+    def key(self, run: str) -> Path:
+        return self.checkout.folder / f"key of {run}"
+
+    def files(self) -> dict[str, int]:
+        """Every file below the checkout and the home, with the time of its last change.
+
+        But for Snakemake's own, and what the stand-in notes.
+        """
+        others = {"__pycache__", ".snakemake"}
+        folder = self.checkout.folder
+        return {
+            str(path.relative_to(folder)): path.stat().st_mtime_ns
+            for path in folder.rglob("*")
+            if path.is_file() and path.name != "starts" and not others & set(path.parts)
+        }
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    checkout = Checkout(tmp_path_factory.mktemp("reproduce"))
+    catalog = load_catalog(checkout.root)
+    for name in NAMES:
+        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
+    checkout.answer("cheats", "cheats", cheats("h100"))
+    checkout.answer("sanitize", "sanitize", sanitizer("h100", "sm_90a", ()))
+    repository = Repository(checkout, {})
+    repository.told[FIRST] = repository.measure()
+    trusted = checkout.root / "config" / "trusted_keys"
+    trusted.mkdir()
+    if repository.told[FIRST].returncode == 0:
+        shutil.copyfile(f"{repository.key(FIRST)}.pub", trusted / "first.pub")
+    repository.told[SECOND] = repository.reproduce(SECOND, "--recorded", f"reports/{FIRST}")
+    return repository
+
+
+class TestTheLineThatVerifies:
+    """What a run prints at its end can be typed as it stands."""
+
+    @pytest.mark.parametrize("run", [FIRST, SECOND])
+    def test_it_verifies_the_report(self, repository: Repository, run: str) -> None:
+        told = repository.told[run]
+        assert told.returncode == 0, told.stdout + told.stderr
+        (line,) = [x for x in told.stdout.splitlines() if x.startswith("verify: ")]
+        program, *arguments = shlex.split(line.removeprefix("verify: "))
+        assert program == "./assay"
+        assert arguments == ["verify", f"reports/{run}", "--key", f"{repository.key(run)}.pub"]
+        verified = repository.assay(*arguments)
+        assert verified.returncode == 0, verified.stderr
+        assert verified.stdout.endswith(f"verified: reports/{run}\n")
+        origin = "measurements of h100 are those of the signed reports they come from"
+        assert (origin in verified.stdout) == (run == SECOND)
+
+    def test_a_trusted_key_does_not_stand_in_for_the_named_one(
+        self, repository: Repository
+    ) -> None:
+        answer = repository.assay(
+            "verify", f"reports/{FIRST}", "--key", f"{repository.key(SECOND)}.pub"
+        )
+        assert answer.returncode == 1
+        assert "which is not trusted" in answer.stderr
+        assert repository.assay("verify", f"reports/{FIRST}").returncode == 0
+
+
+class TestDryRun:
+    """It says what a start would do, and leaves everything as it is."""
+
+    def test_of_a_finished_run_there_is_nothing_to_do(self, repository: Repository) -> None:
+        before = repository.files()
+        answer = repository.measure("--dry-run")
+        assert answer.returncode == 0, answer.stderr
+        assert "Nothing to be done" in answer.stdout + answer.stderr
+        assert "tried again" not in answer.stderr
+        assert repository.files() == before
+
+    def test_a_failed_record_beside_the_figures_is_tried_again(
+        self, repository: Repository
+    ) -> None:
+        path = repository.root / "results" / FIRST / "h100" / "cheats.json"
+        kept, at = path.read_bytes(), path.stat()
+        failed = cheats("h100").model_copy(
+            update={"status": "failed", "detail": "it crashed", "cheats": ()}
+        )
+        write_record(failed, path)
+        os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
+        try:
+            before = repository.files()
+            answer = repository.measure("--dry-run")
+            assert repository.files() == before
+        finally:
+            path.write_bytes(kept)
+            os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
+        told = answer.stdout + answer.stderr
+        assert answer.returncode == 0, told
+        assert "failed before and would be tried again: h100/cheats.json" in told
+        rules = {line.split()[0] for line in told.partition("Job stats:")[2].splitlines() if line}
+        assert {"cheats", "judge", "report", "sign", "verify"} <= rules
+        assert not rules & {"platform", "correctness", "benchmark", "stopwatch"}
+
+    def test_another_request_is_a_reason_and_its_place_is_none(
+        self, repository: Repository
+    ) -> None:
+        before = repository.files()
+        answer = repository.measure("--dry-run", "--signing-key", repository.key(SECOND))
+        told = answer.stdout + answer.stderr
+        assert answer.returncode == 0, told
+        assert "Nothing to be done" not in told
+        assert "Params have changed" not in told
+        assert repository.files() == before
+
+    def test_of_a_new_run_nothing_is_left(self, repository: Repository) -> None:
+        before = repository.files()
+        answer = repository.reproduce("new", "--dry-run")
+        assert answer.returncode == 0, answer.stderr
+        assert "verify: the report, as its reader would" in answer.stdout + answer.stderr
+        assert repository.files() == before
+        assert not (repository.root / "results" / "new").exists()
+        assert not repository.key("new").exists()
+
+
+class TestWhatWasNamedAndIsNotThere:
+    """One sentence, and exit code 2."""
+
+    def sentence(self, answer: subprocess.CompletedProcess[str]) -> str:
+        assert answer.returncode == 2, answer.stdout + answer.stderr
+        assert answer.stdout == ""
+        (line,) = answer.stderr.splitlines()
+        return line.removeprefix("assay: ")
+
+    def test_a_directory_without_a_report(self, repository: Repository) -> None:
+        answer = repository.reproduce("new", "--recorded", "config")
+        assert self.sentence(answer) == "--recorded config: is no report: it holds no manifest.json"
+
+    def test_a_report_of_another_target(self, repository: Repository) -> None:
+        place = repository.root / "reports" / "other"
+        (place / "evidence").mkdir(parents=True)
+        (place / "manifest.json").write_text("{}")
+        try:
+            answer = repository.reproduce("new", "--recorded", "reports/other")
+        finally:
+            shutil.rmtree(place)
+        assert self.sentence(answer) == (
+            "--recorded reports/other: holds no measurements of h100, but of no target at all"
+        )
+
+    def test_a_report_of_a_target_that_an_earlier_one_serves(self, repository: Repository) -> None:
+        reports = ("--recorded", f"reports/{FIRST}", "--recorded", f"reports/{SECOND}")
+        answer = repository.reproduce("new", *reports)
+        assert self.sentence(answer) == (
+            f"--recorded reports/{SECOND}: nothing of it would be used: "
+            f"h100 comes from reports/{FIRST}, named before it"
+        )
+
+    @pytest.mark.parametrize(
+        ("python", "why"),
+        [
+            ("/nonexistent/python", "cannot be started: No such file or directory"),
+            ("config", "cannot be started: No such file or directory"),
+            ("/bin/false", "--version ends with code 1"),
+        ],
+    )
+    def test_an_interpreter_that_does_not_start(
+        self, repository: Repository, python: str, why: str
+    ) -> None:
+        answer = repository.reproduce("new", "--device-python", python, "--dry-run")
+        assert self.sentence(answer) == f"--device-python {python}: {why}"

@@ -1,0 +1,82 @@
+"""What a further start of a run tries again, and what it leaves alone."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import write_record
+from assay.evidence.load import load_evidence
+from assay.evidence.outcomes import came_to_nothing
+from assay.evidence.stages import profile_path, sanitizer_path
+from assay.measuring.best_effort import (
+    failed_cheats,
+    failed_operators,
+    failed_profile,
+    failed_sanitizer,
+)
+from assay.pipeline.retry import outputs_to_retry
+from assay.records.base import Record
+from assay.records.plan import Plan
+from tests.report_fixtures import UUID, cheats, sanitizer, write_repository, write_run
+
+JOB = {"target": {"id": "h100"}, "comparison": {"id": "demo_sweep"}, "arm": "bk32"}
+LOST = "the driver hung"
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return write_run(write_repository(tmp_path / "repo"))
+
+
+def _plan(run_dir: Path) -> Plan:
+    return load_evidence(run_dir).plan
+
+
+def test_a_run_without_failures_tries_nothing_again(run_dir: Path) -> None:
+    assert outputs_to_retry(run_dir, _plan(run_dir)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "record", "output"),
+    [
+        (sanitizer_path("h100"), failed_sanitizer(JOB, UUID, LOST), sanitizer_path("h100")),
+        (
+            profile_path("h100", "demo_sweep", "bk32"),
+            failed_profile(JOB, UUID, LOST),
+            "h100/profile",
+        ),
+    ],
+)
+def test_a_failure_names_the_output_of_its_step(
+    run_dir: Path, path: str, record: Record, output: str
+) -> None:
+    write_record(record, run_dir / path)
+    assert outputs_to_retry(run_dir, _plan(run_dir)) == [output]
+
+
+def test_a_record_that_cannot_be_read_is_made_anew(run_dir: Path) -> None:
+    (run_dir / sanitizer_path("h100")).write_text("{")
+    plan = Plan.model_validate_json((run_dir / "plan.json").read_text())
+    assert outputs_to_retry(run_dir, plan) == [sanitizer_path("h100")]
+
+
+def test_figures_come_first_and_taken_over_records_stay(run_dir: Path) -> None:
+    write_record(failed_sanitizer(JOB, UUID, LOST), run_dir / sanitizer_path("h100"))
+    plan = _plan(run_dir)
+    taken = tuple(
+        one.model_copy(update={"provision": one.provision.model_copy(update={"kind": "recorded"})})
+        for one in plan.targets
+    )
+    assert outputs_to_retry(run_dir, plan.model_copy(update={"targets": taken})) == []
+    assert outputs_to_retry(run_dir, plan) != []
+    (run_dir / "h100" / "benchmark").rename(run_dir / "h100" / "elsewhere")
+    assert outputs_to_retry(run_dir, plan) == []
+
+
+def test_findings_and_lacks_are_no_failures() -> None:
+    watched = sanitizer("h100", "sm_90a", ["demo_bk32"], racy="demo_bk32")
+    lacking = failed_sanitizer(JOB, UUID, "none").model_copy(update={"status": "not_installed"})
+    untold = failed_profile(JOB, UUID, "none").model_copy(update={"status": "permission_denied"})
+    assert not any(map(came_to_nothing, (watched, lacking, untold, cheats("h100", caught=False))))
+    failures = (failed_cheats(JOB, UUID, LOST), failed_operators(JOB, UUID, LOST))
+    assert all(map(came_to_nothing, failures))

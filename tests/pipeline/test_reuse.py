@@ -1,0 +1,102 @@
+"""Which of the reports that ``--recorded`` names serves which target."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.stages import platform_path
+from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.records.plan import Provision
+from assay.verification.trust import trusted_keys
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that are named for the targets they hold."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("h100", "l4", "h100-l4"):
+        for target in name.split("-"):
+            platform = Path(name, "evidence", platform_path(target))
+            platform.parent.mkdir(parents=True)
+            platform.write_text("{}")
+        Path(name, "manifest.json").write_text("{}")
+
+
+@pytest.mark.parametrize("names", [("h100", "l4"), ("h100-l4",)])
+def test_reports_that_all_serve_a_target_pass_without_a_word(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str], names: tuple[str, ...]
+) -> None:
+    check_reports(catalog, ("h100", "l4"), map(Path, names))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_report_used_in_part_is_told(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_reports(catalog, ("h100", "l4"), [Path("h100"), Path("h100-l4")])
+    assert capsys.readouterr() == (
+        "",
+        "assay: --recorded h100-l4: is used in part: h100 comes from h100, named before it\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("targets", "names", "why"),
+    [
+        (("h100", "l4"), ("h100-l4", "h100"), "h100 comes from h100-l4, named before it"),
+        (("l4",), ("l4", "l4"), "l4 comes from l4, named before it"),
+        (("h100",), ("h100", "h100-l4"), "h100 comes from h100, named before it"),
+        (
+            ("h100", "l4"),
+            ("h100", "l4", "h100-l4"),
+            "h100 comes from h100, named before it and l4 comes from l4, named before it",
+        ),
+    ],
+)
+def test_a_report_of_which_nothing_would_be_used_is_bad_input(
+    catalog: Catalog, targets: tuple[str, ...], names: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        check_reports(catalog, targets, map(Path, names))
+    assert str(caught.value) == f"--recorded {names[-1]}: nothing of it would be used: {why}"
+
+
+def test_comparisons_measured_otherwise_are_named_with_what_changed(
+    catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the run before, whose protocols were longer, the short kernels' comparisons are left."""
+    report = ROOT / "reports" / "published" / "h100_20261121_settled"
+    (provision, where) = find_recorded(ROOT, catalog, ["h100"], [report], list(trusted_keys(ROOT)))[
+        "h100"
+    ]
+    assert where == report
+    require_figures(provision)
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "assay: reports/published/h100_20261121_settled: 21 of its 23 comparisons"
+    )
+    assert "another protocol: " in said
+    assert "attention_s512" not in said
+    assert "h100/benchmark/bsr_bsr_stages.json.gz" not in provision.recorded_paths
+
+
+def test_a_platform_alone_holds_no_figures() -> None:
+    provision = Provision(
+        target="h100",
+        kind="recorded",
+        recorded_in="r",
+        recorded_paths=("h100/platform.json", "h100/sanitizer.json"),
+        detail="",
+    )
+    with pytest.raises(BadInput, match="--recorded r: holds no figure of h100 that"):
+        require_figures(provision)

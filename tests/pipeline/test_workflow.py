@@ -1,0 +1,52 @@
+"""The workflow's rules against the steps they call."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.pipeline.dag import CLUSTER_CORES, Dag
+from assay.pipeline.plan import make_plan
+from assay.pipeline.steps import Steps
+from tests.report_fixtures import make_request, provision, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |\Z)", re.MULTILINE | re.DOTALL)
+RULES = {
+    name: body
+    for path in sorted((ROOT / "workflow" / "rules").glob("*.smk"))
+    for name, body in RULE.findall(path.read_text())
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_hands_its_wildcards_to_the_step_of_its_name(rule: str) -> None:
+    body = RULES[rule]
+    outputs = body.split("output:")[1].split("log:")[0]
+    wildcards = set(re.findall(r"\{\{(\w+)\}\}", outputs))
+    parameters = set(inspect.signature(getattr(Steps, rule)).parameters) - {"self"}
+    assert wildcards == parameters
+
+
+def test_every_stage_of_the_design_has_a_rule() -> None:
+    assert set(RULES) == {
+        "plan", "build", "inspect", "platform", "correctness", "benchmark", "program",
+        "profile", "stopwatch", "cheats", "sanitizer", "operators", "judge", "report", "sign",
+        "verify", "toolchain_image", "runner_image",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("executor", "kind", "threads"),
+    [("local", "device", 64), ("slurm", "device", CLUSTER_CORES), ("slurm", "recorded", 1)],
+)
+def test_a_cluster_is_not_asked_for_the_cores_of_the_submitting_machine(
+    tmp_path: Path, executor: str, kind: str, threads: int
+) -> None:
+    catalog = load_catalog(write_repository(tmp_path))
+    request = make_request("cores", [provision(kind=kind)], ["demo"])
+    request = request.model_copy(update={"executor": executor})
+    dag = Dag(catalog, request, None, make_plan(catalog, request))
+    assert dag.threads("h100", 64) == threads

@@ -1,0 +1,48 @@
+"""The analytic bound and the floor below which a time is broken."""
+
+import pytest
+
+from assay.statistics import roofline
+from tests import builders as b
+
+
+class TestBound:
+    def test_compute_bound_work_is_flop_over_peak(self) -> None:
+        facts = b.facts("rival", bytes=1)
+        bound = roofline.bound_ms(facts, "float16", b.target().peaks)
+        assert bound == pytest.approx(b.FLOP["rival"] / 989.4e12 * 1e3)
+
+    def test_memory_bound_work_is_bytes_over_bandwidth(self) -> None:
+        facts = b.facts("rival", flop=1, bytes=3_350_000_000)
+        assert roofline.bound_ms(facts, "float16", b.target().peaks) == pytest.approx(1.0)
+
+    def test_fraction_is_one_at_the_bound(self) -> None:
+        facts, peaks = b.facts("rival"), b.target().peaks
+        bound = roofline.bound_ms(facts, "float16", peaks)
+        assert roofline.fraction(bound, facts, "float16", peaks) == pytest.approx(1.0)
+        assert roofline.fraction(2 * bound, facts, "float16", peaks) == pytest.approx(0.5)
+
+    def test_float8_has_a_peak_of_its_own(self) -> None:
+        peaks = b.target().peaks
+        assert roofline.peak_tflop_per_s(peaks, "float8") == 1978.9
+        assert roofline.peak_tflop_per_s(peaks, "float8_e4m3") == 1978.9
+        assert roofline.peak_tflop_per_s(peaks, "bfloat16") == 989.4
+
+
+class TestFloor:
+    def test_forgives_what_the_cache_can_hold(self) -> None:
+        """50 MiB may still lie in L2 when the timer stops; what exceeds them may not."""
+        target = b.target()
+        small = b.facts("rival", flop=1, bytes=target.l2_bytes)
+        large = b.facts("rival", flop=1, bytes=target.l2_bytes + 3_350_000_000)
+        assert roofline.floor_ms(small, "float16", target, "cold") < 1e-6
+        assert roofline.floor_ms(large, "float16", target, "cold") == pytest.approx(1.0)
+
+    def test_a_warm_cache_leaves_only_the_arithmetic(self) -> None:
+        facts = b.facts("rival", flop=989_400_000_000, bytes=10**12)
+        assert roofline.floor_ms(facts, "float16", b.target(), "warm") == pytest.approx(1.0)
+
+    def test_is_never_above_the_bound(self) -> None:
+        facts, target = b.facts("ours"), b.target()
+        bound = roofline.bound_ms(facts, "float16", target.peaks)
+        assert roofline.floor_ms(facts, "float16", target, "cold") <= bound

@@ -1,0 +1,83 @@
+"""The published evidence, the README made from it, and the exported schemas."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tools.json_schemas import DOCUMENTS, schema_text
+from tools.readme_table import newest_tables, replaced
+
+from assay.base.io import dump_record
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.verification.trust import published_reports, trusted_keys
+from assay.verification.verify import verify
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORTS = published_reports(ROOT)
+
+
+def test_there_is_a_published_report_and_a_key_to_verify_it_with() -> None:
+    assert REPORTS
+    assert trusted_keys(ROOT)
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.name)
+class TestEveryPublishedReport:
+    def test_verifies_against_the_repositorys_keys(self, report: Path) -> None:
+        result = verify(report, trusted_keys(ROOT))
+        assert result.passed
+        assert len(result.checks) >= 7
+
+    def test_is_judged_again_to_the_same_bytes(self, report: Path) -> None:
+        again = judge(load_catalog(report / "evidence"), load_evidence(report / "evidence"))
+        assert dump_record(again) == (report / "verdicts.json").read_bytes()
+
+    def test_names_the_commit_it_was_measured_by(self, report: Path) -> None:
+        platforms = load_evidence(report / "evidence").platforms.values()
+        assert platforms
+        assert all(platform.commit for platform in platforms)
+
+    def test_stays_small(self, report: Path) -> None:
+        assert sum(path.stat().st_size for path in report.rglob("*") if path.is_file()) < 5e6
+
+
+def test_the_readmes_results_are_those_of_the_newest_published_report() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert replaced(readme, newest_tables(ROOT)) == readme
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_exported_schema_is_the_models(name: str) -> None:
+    text = (ROOT / "workflow" / "schemas" / f"{name}.schema.json").read_text()
+    assert text == schema_text(DOCUMENTS[name])
+    assert json.loads(text)["additionalProperties"] is False
+
+
+def test_the_judged_table_of_the_kernels_is_that_of_the_report_it_names() -> None:
+    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
+    section = text.split("## Judged")[1].split("\n## ")[0]
+    named = re.search(r"reports/published/\w+", section)
+    assert named is not None
+    judged = json.loads((ROOT / named.group() / "verdicts.json").read_text())["verdicts"]
+    ours = {
+        (entry["measured"], *entry["ci90"]): entry["status"].replace("_", " ")
+        for entry in judged
+        if entry["source"] == "assay"
+    }
+    shown = re.findall(r"^\|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\].*? \| ([\w ]+)", section, re.M)
+    assert len(shown) == len(ours)
+    for *figures, status in shown:
+        digits = [len(figure.replace(".", "").lstrip("0")) for figure in figures]
+        fitting = [
+            of
+            for numbers, of in ours.items()
+            if all(
+                float(f"{number:.{count}g}") == float(figure)
+                for number, count, figure in zip(numbers, digits, figures, strict=True)
+            )
+        ]
+        assert len(fitting) == 1, figures
+        assert status.startswith(fitting[0])

@@ -1,0 +1,481 @@
+"""Rebuilding what evidence records: real compilations, tampered records, refused commands."""
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record, write_record
+from assay.building.build import build
+from assay.building.command_policy import command_problem, is_plain_path, manifest_problem
+from assay.building.nvcc import Compiled
+from assay.building.recipe import Compilation, describe
+from assay.building.toolchain import LOCK, Toolchain, ensure_toolchain
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import build_path, pipeline_path
+from assay.records.attestation import PipelineRecord
+from assay.records.builds import BuildRecord, FileDigest
+from assay.runtimes.base import Place
+from assay.runtimes.host import HostRuntime
+from assay.verification import rebuild as module
+from assay.verification.rebuild import RebuildResult, check, conclude, rebuild
+from assay.verification.rebuild_outcome import Status, compare
+from assay.verification.sign import public_key_path, sign
+from assay.verification.trust import published_reports
+from assay.verification.verify import verify
+from tests import report_fixtures
+from tests.report_fixtures import signed_report, write_repository
+
+KERNEL = """
+#include "scale.cuh"
+static __global__ void scale(float* p) { p[threadIdx.x] *= SCALE * BK; }
+extern "C" int demo(float* p, void* stream) {
+    scale<<<1, 32, 0, (cudaStream_t)stream>>>(p);
+    return (int)cudaGetLastError();
+}
+"""
+PROBE = """
+__global__ void probe() { asm volatile("tcgen05.wait::ld.sync.aligned;"); }
+"""
+ARCH = "sm_90a"
+REAL = (("variant", "demo_bk32"), ("variant", "demo_bk64"), ("variant", "demo_bk96"),
+        ("probe", "demo_probe"))  # fmt: skip
+ONE = ("demo_bk32",)
+
+
+def describe_small(place: Path, catalog: Catalog, lock: str) -> Compilation:
+    return describe(place, catalog, "variant", "small", ARCH, lock)
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    run = subprocess.run(
+        ["git", "-C", str(root), *identity, *arguments], capture_output=True, text=True, check=True
+    )
+    return run.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def made(
+    root: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A repository under git, and a signed report of builds that nvcc really made."""
+    base = tmp_path_factory.mktemp("made")
+    repo = write_repository(base / "repo")
+    (repo / "kernels" / "demo" / "demo.cu").write_text(KERNEL)
+    (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 2.0f\n")
+    (repo / "kernels" / "demo" / "probe.cu").write_text(PROBE)
+    (repo / LOCK).parent.mkdir()
+    shutil.copy(root / LOCK, repo / LOCK)
+    (repo / ".toolchain").symlink_to(root / ".toolchain")
+    git(repo, "init", "--quiet")
+    git(repo, "add", "kernels", "requirements")
+    git(repo, "commit", "--quiet", "-m", "Demo")
+    catalog = load_catalog(repo)
+    records = {
+        name: build(
+            repo, catalog, kind, name, ARCH,
+            out_dir=base / "out", cache_dir=base / "cache", place=Place(HostRuntime()),
+        )
+        for kind, name in REAL
+    }  # fmt: skip
+    invented, digest = report_fixtures._build, report_fixtures.binary_sha256
+
+    def binary_sha256(name: str, arch: str) -> str:
+        artifact = records[name].artifact if name in records else None
+        return artifact.sha256 if artifact else digest(name, arch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_fixtures, "COMMIT", git(repo, "rev-parse", "HEAD"))
+        patch.setattr(report_fixtures, "binary_sha256", binary_sha256)
+        patch.setattr(report_fixtures, "_build", lambda job: records.get(job.id) or invented(job))
+        signed_report(repo)
+    yield base
+
+
+@pytest.fixture
+def base(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "base", symlinks=True))
+
+
+@pytest.fixture
+def repo(base: Path) -> Path:
+    return base / "repo"
+
+
+@pytest.fixture
+def report(repo: Path) -> Path:
+    return repo / "reports" / "demo_run"
+
+
+def edit(report: Path, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a build record and sign the report again with its own key."""
+    path = report / "evidence" / build_path(name, ARCH)
+    document = json.loads(path.read_bytes())
+    change(document)
+    write_record(BuildRecord.model_validate_json(json.dumps(document)), path)
+    sign(report, report.parents[2] / "key")
+
+
+def run(report: Path, toolchain: Toolchain, *only: str, **options: Any) -> RebuildResult:
+    said: list[str] = []
+    result = rebuild(
+        report, report.parents[1], toolchain, only=only, progress=said.append, **options
+    )
+    assert len(said) == len(result.builds)
+    return result
+
+
+def statuses(result: RebuildResult) -> dict[str, Status]:
+    return {entry.id: entry.status for entry in result.builds}
+
+
+@pytest.fixture
+def never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a compiler was started")
+
+    monkeypatch.setattr(module, "compiled", refuse)
+
+
+@pytest.mark.compiler
+class TestFaithfulEvidence:
+    """What was recorded comes out again."""
+
+    def test_every_build_is_identical_measured_ones_first(self, report: Path, toolchain: Toolchain):
+        names = [name for _, name in REAL]
+        result = run(report, toolchain, *names, jobs=2)
+        assert statuses(result) == dict.fromkeys(names, Status.IDENTICAL)
+        assert [entry.measured for entry in result.builds] == [True, True, True, False]
+        assert result.builds[-1].detail == "refused again, in the same words"
+
+    def test_the_check_says_how_many_and_what_rests_on_them(
+        self, repo: Path, report: Path, toolchain: Toolchain
+    ):
+        # The invented program of the fixtures is not among the builds.
+        passed, notes = conclude(report, dataclasses.replace(
+            run(report, toolchain, *ONE), problems=()
+        ))  # fmt: skip
+        assert passed.passed and passed.name == "rebuild"
+        assert "1 identical" in passed.detail and "measurements rest on 1" in passed.detail
+        assert notes == ()
+
+    def test_a_source_that_changed_since_is_taken_from_the_reports_commit(
+        self, repo: Path, report: Path, toolchain: Toolchain
+    ):
+        (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.IDENTICAL}
+
+    def test_a_source_is_found_in_history_when_the_commit_is_unknown(
+        self, repo: Path, report: Path, toolchain: Toolchain
+    ):
+        (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
+        git(repo, "commit", "--quiet", "--all", "-m", "Another scale")
+        write_record(
+            PipelineRecord(schema="assay/pipeline/1", commit=None, clean_tree=None),
+            report / "evidence" / pipeline_path(),
+        )
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.IDENTICAL}
+
+    def test_another_host_compiler_is_a_note(
+        self,
+        base: Path,
+        report: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        """A g++ of another name, which optimises less: the same cubins in another library."""
+        compiler = shutil.which("g++")
+        other = tmp_path / "bin" / "g++"
+        other.parent.mkdir()
+        other.write_text(
+            f'#!/bin/sh\n[ "$1" = --version ] && echo "g++ (another) 12" && exit\n'
+            f'exec {compiler} "$@" -O0\n'
+        )
+        other.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
+        toolchain = ensure_toolchain(report.parents[1])
+        result = run(report, toolchain, *ONE, binaries=base / "out")
+        assert statuses(result) == {"demo_bk32": Status.CUBINS_IDENTICAL}
+        detail = result.builds[0].detail
+        assert "by g++ (another) 12 here" in detail
+        assert "the device code is the same, byte for byte" in detail and ".text" in detail
+        _, notes = conclude(report, dataclasses.replace(result, problems=()))
+        assert "host code is other" in notes[0] and "demo_bk32 for sm_90a" in notes[0]
+        assert "not shown to come from these sources" in notes[0]
+
+
+@pytest.mark.compiler
+class TestTamperedEvidence:
+    """A signature by a trusted key does not make a hash true."""
+
+    def test_another_artifact_hash_fails_and_is_named(self, report: Path, toolchain: Toolchain):
+        edit(report, "demo_bk32", lambda record: record["artifact"].update(sha256="0" * 64))
+        key = public_key_path(report.parents[2] / "key")
+        assert verify(report, [key]).passed, "nothing but compiling can tell"
+        with pytest.raises(CheckFailed, match="demo_bk32 for sm_90a: differs") as raised:
+            check(report, report.parents[1], toolchain, only=ONE, progress=lambda line: None)
+        assert raised.value.exit_code == 1
+        assert "h100 measured demo_bk32 as binary" in str(raised.value)
+
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            (lambda r: r["cubins"][0].update(sha256="0" * 64), "other device code in demo.cubin"),
+            (lambda r: r["resources"][0].update(registers=255), "other registers"),
+        ],
+    )
+    def test_other_device_code_or_resources_fail(
+        self,
+        report: Path,
+        toolchain: Toolchain,
+        change: Callable[[dict[str, Any]], None],
+        sentence: str,
+    ):
+        edit(report, "demo_bk32", change)
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.DIFFERS}
+        assert sentence in result.builds[0].detail
+
+    def test_a_refusal_that_was_invented_fails(self, report: Path, toolchain: Toolchain):
+        def change(record: dict[str, Any]) -> None:
+            record.update(status="failed", artifact=None, cubins=[], resources=[])
+
+        edit(report, "demo_bk32", change)
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.DIFFERS}
+
+    def test_a_refusal_for_want_of_a_file_confirms_nothing(
+        self, report: Path, toolchain: Toolchain
+    ):
+        def change(record: dict[str, Any]) -> None:
+            record.update(status="failed", artifact=None, cubins=[], resources=[])
+            record["sources"] = [s for s in record["sources"] if s["path"].endswith(".cu")]
+
+        edit(report, "demo_bk32", change)
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.NOT_BUILT}
+        assert "scale.cuh" in result.builds[0].detail
+
+
+@pytest.mark.compiler
+@pytest.mark.usefixtures("never_compiled")
+class TestNothingToCompile:
+    """Without the recorded sources, toolchain or a safe command no compiler starts."""
+
+    def test_a_source_that_no_commit_has(self, report: Path, toolchain: Toolchain):
+        edit(report, "demo_bk32", lambda record: record["sources"][0].update(sha256="0" * 64))
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.SOURCE_MISSING}
+        assert "no commit of this checkout's history" in result.builds[0].detail
+        with pytest.raises(CheckFailed, match="check that out and rebuild there"):
+            conclude(report, result)
+
+    def test_a_changed_source_where_there_is_no_git(
+        self, repo: Path, report: Path, toolchain: Toolchain
+    ):
+        (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
+        shutil.rmtree(repo / ".git")
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.SOURCE_MISSING}
+        assert "no git history to look in" in result.builds[0].detail
+
+    def test_another_toolchain(self, report: Path, toolchain: Toolchain):
+        record = toolchain.record.model_copy(update={"lock_sha256": "0" * 64})
+        result = run(report, dataclasses.replace(toolchain, record=record), *ONE)
+        assert statuses(result) == {"demo_bk32": Status.TOOLCHAIN_DIFFERS}
+
+    def test_a_malicious_command(self, report: Path, toolchain: Toolchain):
+        edit(report, "demo_bk32", lambda record: record["command"].insert(1, "-run"))
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.COMMAND_REFUSED}
+        with pytest.raises(CheckFailed, match="'-run' is not among the options"):
+            conclude(report, result)
+
+    def test_a_command_that_kernel_yaml_does_not_describe(self, report: Path, toolchain: Toolchain):
+        def change(record: dict[str, Any]) -> None:
+            record["command"][record["command"].index("-DBK=32")] = "-DBK=64"
+
+        edit(report, "demo_bk32", change)
+        result = run(report, toolchain, *ONE)
+        assert statuses(result) == {"demo_bk32": Status.COMMAND_REFUSED}
+        assert "-DBK=32, -DBK=64" in result.builds[0].detail
+
+    def test_an_unknown_selection_is_bad_input(self, report: Path, toolchain: Toolchain):
+        with pytest.raises(BadInput, match="no build 'demo_bk33'"):
+            run(report, toolchain, "demo_bk33")
+
+
+def published_records() -> list[BuildRecord]:
+    report = published_reports(Path(__file__).resolve().parents[2])[0]
+    return list(load_evidence(report / "evidence").builds.values())
+
+
+RECORD = next(r for r in published_records() if r.id == "bsr_gemm_mma" and r.arch == ARCH)
+PROGRAM = next(r for r in published_records() if r.id == "cutlass_example_57")
+
+
+class TestRecordedCommands:
+    """Only words that Assay writes are run."""
+
+    def test_all_published_commands_are_accepted(self, root: Path):
+        report = published_reports(root)[0]
+        catalog = load_catalog(report / "evidence")
+        for record in published_records():
+            assert command_problem(record) is None
+            assert manifest_problem(record, catalog) is None
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["-run"],
+            ["--run"],
+            ["-ccbin", "/bin/evil"],
+            ["-ccbin=/bin/evil"],
+            ["--compiler-bindir", "evil"],
+            ["-Xcompiler", "-fplugin=evil.so"],
+            ["-Xcompiler=-fplugin=evil.so"],
+            ["-Xcompiler", "-wrapper,sh"],
+            ["-Xlinker", "-plugin=evil.so"],
+            ["-Xptxas", "--options-file=x"],
+            ["--options-file", "x"],
+            ["-optf=x"],
+            ["@x"],
+            ["-I/usr/include"],
+            ["-Ikernels/../.."],
+            ["-Itool/../../etc"],
+            ["-I"],
+            ["-include", "/etc/passwd"],
+            ["-L/tmp"],
+            ["-levil"],
+            ["-o", "/etc/passwd"],
+            ["-o", "other.so"],
+            ["-DX=$(touch x)"],
+            ["-DX=`id`"],
+            ["-DX=\n#include"],
+            ["kernels/bsr_gemm/other.cu"],
+            ["/etc/passwd.cu"],
+            ["x.o"],
+            ["-gencode=arch=compute_80,code=sm_80"],
+            ["--dryrun"],
+            ["-keep-dir=/etc"],
+            ["--keep-dir=../x"],
+            [""],
+            ["-"],
+            ["--"],
+        ],
+    )
+    def test_any_other_word_is_refused(self, words: list[str]):
+        record = RECORD.model_copy(update={"command": (*RECORD.command, *words)})
+        assert command_problem(record) is not None
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"command": ()},
+            {"command": ("sh", *RECORD.command[1:])},
+            {"command": ("./nvcc", *RECORD.command[1:])},
+            {"command": RECORD.command[:-1]},
+            {"command": RECORD.command[:-3]},
+            {"arch": "sm_89"},
+            {"arch": "../../x"},
+            {"id": "another"},
+            {"sources": ()},
+            {"sources": (FileDigest(path="../secret", sha256="0" * 64, bytes=1),)},
+            {"sources": (FileDigest(path="kernels/../x.cu", sha256="0" * 64, bytes=1),)},
+            {"sources": (FileDigest(path="/etc/passwd", sha256="0" * 64, bytes=1),)},
+            {"sources": (FileDigest(path="src/assay/cli.py", sha256="0" * 64, bytes=1),)},
+        ],
+    )
+    def test_a_command_that_does_not_fit_its_record_is_refused(self, changes: dict[str, Any]):
+        assert command_problem(RECORD) is None
+        assert command_problem(RECORD.model_copy(update=changes)) is not None
+
+    @pytest.mark.parametrize("path", ["/etc/x.cu", "tool/../x.cu", "kernels/x.cu", "../x.cu"])
+    def test_a_program_comes_from_the_toolchain(self, path: str):
+        changed = PROGRAM.model_copy(update={"command": (*PROGRAM.command[:-1], path)})
+        assert command_problem(PROGRAM) is None
+        assert command_problem(changed) is not None
+
+    @pytest.mark.parametrize(
+        ("path", "plain"),
+        [
+            ("kernels/a/b.cu", True),
+            ("a", True),
+            ("", False),
+            ("/a", False),
+            ("a//b", False),
+            ("a/", False),
+            ("./a", False),
+            ("a/../b", False),
+            ("a/.git/config", False),
+            ("-x", False),
+            ("a/-x", False),
+            ("a b", False),
+            ("a\n", False),
+            ("a:b", False),
+        ],
+    )
+    def test_plain_paths(self, path: str, plain: bool):
+        assert is_plain_path(path) is plain
+
+
+class TestComparing:
+    """What each outcome comes to, as data."""
+
+    def outcome(self, file: Path | None, **changes: Any) -> Compiled:
+        values = {"cubins": RECORD.cubins, "resources": RECORD.resources, "diagnostics": ""}
+        return Compiled(artifact=file, **{**values, **changes})
+
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        path = tmp_path / "other.so"
+        path.write_bytes(b"other bytes")
+        return path
+
+    def test_other_bytes_by_the_same_host_compiler_differ(self, file: Path):
+        status, detail = compare(RECORD, self.outcome(file), RECORD.toolchain)
+        assert status is Status.DIFFERS
+        assert "another linker or C library, or another binary" in detail
+
+    def test_other_bytes_by_another_host_compiler_with_equal_cubins(self, file: Path):
+        ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
+        assert compare(RECORD, self.outcome(file), ours)[0] is Status.CUBINS_IDENTICAL
+
+    def test_no_cubins_vouch_for_nothing(self, file: Path):
+        ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
+        record = RECORD.model_copy(update={"cubins": ()})
+        assert compare(record, self.outcome(file, cubins=()), ours)[0] is Status.DIFFERS
+
+    def test_a_refusal_of_what_was_built(self):
+        refused = self.outcome(None, diagnostics="ptxas fatal: no", cubins=(), resources=())
+        status, detail = compare(RECORD, refused, RECORD.toolchain)
+        assert status is Status.NOT_BUILT
+        assert "ptxas fatal: no" in detail
+
+    def test_a_refusal_in_other_words(self):
+        record = RECORD.model_copy(
+            update={"status": "failed", "artifact": None, "diagnostics": "ptxas fatal: this"}
+        )
+        refused = self.outcome(None, diagnostics="ptxas fatal: that", cubins=(), resources=())
+        assert compare(record, refused, RECORD.toolchain)[0] is Status.DIFFERS
+
+    def test_line_tables_are_named_as_the_likely_reason(self, file: Path):
+        record = RECORD.model_copy(update={"command": (*RECORD.command, "-lineinfo")})
+        status, detail = compare(record, self.outcome(file, cubins=()), RECORD.toolchain)
+        assert status is Status.DIFFERS
+        assert "headers of the C++ library" in detail
+
+
+def test_published_records_are_read_back(root: Path):
+    """The records used above are the published ones, unchanged."""
+    path = published_reports(root)[0] / "evidence" / build_path("bsr_gemm_mma", ARCH)
+    assert read_record(BuildRecord, path) == RECORD

@@ -1,0 +1,161 @@
+"""Signing: keys on disk, manifests, and what the signature states."""
+
+import base64
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
+from cryptography.hazmat.primitives.asymmetric.ec import generate_private_key as ec_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_public_key,
+)
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.shared.files import sha256_file
+from assay.verification.manifest import build_manifest, path_problem
+from assay.verification.sign import load_or_create_signer, public_key_path, sign
+from tests.report_fixtures import COMMIT, signed_report, write_repository
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    return signed_report(write_repository(tmp_path / "repo"))
+
+
+class TestKeys:
+    """Ed25519 keys: made once, private, in PEM or OpenSSH form."""
+
+    def test_first_use_makes_a_private_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "keys" / "signing"
+        first = load_or_create_signer(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert load_or_create_signer(path).public_key.keyid == first.public_key.keyid
+
+    def test_openssh_key_loads(self, tmp_path: Path) -> None:
+        path = tmp_path / "id_ed25519"
+        key = Ed25519PrivateKey.generate()
+        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+        raw = key.public_key().public_bytes_raw().hex()
+        assert load_or_create_signer(path).public_key.keyval["public"] == raw
+
+    @pytest.mark.parametrize(
+        ("data", "sentence"),
+        [
+            (b"no key at all", "is not a private key"),
+            (
+                ec_key(SECP256R1()).private_bytes(
+                    Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+                ),
+                "is not an Ed25519 key",
+            ),
+            (
+                Ed25519PrivateKey.generate().private_bytes(
+                    Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+                ),
+                "has a passphrase",
+            ),
+        ],
+    )
+    def test_other_keys_are_refused_with_a_sentence(
+        self, tmp_path: Path, data: bytes, sentence: str
+    ) -> None:
+        path = tmp_path / "key"
+        path.write_bytes(data)
+        with pytest.raises(BadInput, match=sentence):
+            load_or_create_signer(path)
+
+    def test_an_existing_public_file_is_left_alone(self, report: Path, tmp_path: Path) -> None:
+        public = public_key_path(tmp_path / "key")
+        public.write_bytes(public.read_bytes() + b"\n")
+        before = public.read_bytes()
+        sign(report, tmp_path / "key")
+        assert public.read_bytes() == before
+
+
+class TestStatement:
+    """attestation.json is an in-toto Statement v1 in a DSSE envelope."""
+
+    def test_statement_is_about_the_manifest(self, report: Path) -> None:
+        envelope = json.loads((report / "attestation.json").read_text())
+        assert envelope["payloadType"] == "application/vnd.in-toto+json"
+        statement = json.loads(base64.b64decode(envelope["payload"]))
+        assert statement["_type"] == "https://in-toto.io/Statement/v1"
+        assert statement["subject"] == [
+            {"name": "manifest.json", "digest": {"sha256": sha256_file(report / "manifest.json")}}
+        ]
+        predicate = statement["predicate"]
+        assert predicate["commit"] == COMMIT
+        assert predicate["judging"]["absolute_margin"] == 0.08
+        verdicts = json.loads((report / "verdicts.json").read_text())["verdicts"]
+        assert sum(predicate["verdicts"].values()) == len(verdicts)
+
+    def test_signature_is_plain_dsse(self, report: Path) -> None:
+        """Checked with the cryptography library alone, by DSSE's own formula."""
+        envelope = json.loads((report / "attestation.json").read_text())
+        payload = base64.b64decode(envelope["payload"])
+        kind = envelope["payloadType"].encode()
+        signed = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+        key = load_pem_public_key((report / "signer.pub").read_bytes())
+        assert isinstance(key, Ed25519PublicKey)
+        key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), signed)
+
+    def test_equal_inputs_give_equal_bytes(
+        self, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+        first = (sign(report, tmp_path / "key"), (report / "attestation.json").read_bytes())
+        again = (sign(report, tmp_path / "key"), (report / "attestation.json").read_bytes())
+        assert first == again
+        payload = base64.b64decode(json.loads(first[1])["payload"])
+        assert json.loads(payload)["predicate"]["created"] == "1970-01-02T00:00:00Z"
+
+    def test_bad_source_date_epoch_is_bad_input(
+        self, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+        with pytest.raises(BadInput, match="SOURCE_DATE_EPOCH"):
+            sign(report, tmp_path / "key")
+
+    def test_no_private_key_reaches_the_report(self, report: Path) -> None:
+        for path in report.rglob("*"):
+            if path.is_file():
+                assert b"PRIVATE KEY" not in path.read_bytes()
+                assert b"/private/" not in path.read_bytes()
+
+
+class TestManifest:
+    """Every file but three, sorted; nothing that a digest cannot vouch for."""
+
+    def test_lists_every_file_but_itself_attestation_and_key(self, report: Path) -> None:
+        listed = [entry.path for entry in build_manifest(report, "demo_run").files]
+        present = {p.relative_to(report).as_posix() for p in report.rglob("*") if p.is_file()}
+        assert set(listed) == present - {"manifest.json", "attestation.json", "signer.pub"}
+        assert listed == sorted(listed)
+
+    def test_refuses_a_link(self, report: Path) -> None:
+        (report / "evidence" / "link").symlink_to(report / "report.md")
+        with pytest.raises(CheckFailed, match=r"evidence/link: is a link"):
+            build_manifest(report, "demo_run")
+
+    def test_refuses_a_special_file(self, report: Path) -> None:
+        os.mkfifo(report / "pipe")
+        with pytest.raises(CheckFailed, match="not a plain file"):
+            build_manifest(report, "demo_run")
+
+    @pytest.mark.parametrize(
+        "path",
+        ["/etc/passwd", "../x", "a/../b", "./a", "a//b", "a/", "", "a\\b", "a\nb", "manifest.json"],
+    )
+    def test_path_that_no_manifest_may_list(self, path: str) -> None:
+        assert path_problem(path) is not None
+
+    def test_ordinary_paths_are_fine(self) -> None:
+        assert path_problem("evidence/h100/benchmark/a.json.gz") is None

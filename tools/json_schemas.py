@@ -1,0 +1,81 @@
+"""JSON Schemas of every record, exported for readers in other languages.
+
+``python -m tools.json_schemas`` writes them into workflow/schemas; a test holds them against the
+models.
+"""
+
+import json
+from pathlib import Path
+
+from assay.records.attestation import PipelineRecord, Statement
+from assay.records.base import Record
+from assay.records.builds import BuildRecord
+from assay.records.claims import ClaimsFile
+from assay.records.kernels import KernelManifest
+from assay.records.manifest import Manifest
+from assay.records.measurements import (
+    BenchmarkRecord,
+    CheatsRecord,
+    CorrectnessRecord,
+    InspectionsRecord,
+    ProfileRecord,
+    ProgramRecord,
+    StopwatchRecord,
+)
+from assay.records.operators import KernelSet, OperatorsRecord
+from assay.records.plan import Plan, Request, RunConfig
+from assay.records.platform import PlatformRecord
+from assay.records.sanitizer import SanitizerRecord
+from assay.records.targets import Target
+from assay.records.timings import TimingsRecord
+from assay.records.tuning import TuningFile
+from assay.records.verdicts import VerdictsFile
+from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
+from assay.shared.files import write_bytes
+
+DOCUMENTS: dict[str, type[Record]] = {
+    "benchmark": BenchmarkRecord,
+    "build": BuildRecord,
+    "cheats": CheatsRecord,
+    "claims": ClaimsFile,
+    "comparisons": ComparisonsFile,
+    "correctness": CorrectnessRecord,
+    "inspections": InspectionsRecord,
+    "judging": Judging,
+    "kernel_set": KernelSet,
+    "kernels": KernelManifest,
+    "manifest": Manifest,
+    "operators": OperatorsRecord,
+    "pipeline": PipelineRecord,
+    "plan": Plan,
+    "platform": PlatformRecord,
+    "profile": ProfileRecord,
+    "program": ProgramRecord,
+    "protocols": ProtocolsFile,
+    "request": Request,
+    "run": RunConfig,
+    "sanitizer": SanitizerRecord,
+    "statement": Statement,
+    "stopwatch": StopwatchRecord,
+    "target": Target,
+    "timings": TimingsRecord,
+    "tuning": TuningFile,
+    "verdicts": VerdictsFile,
+    "workloads": WorkloadsFile,
+}
+"""File name of each schema to the record it describes."""
+
+
+def schema_text(record: type[Record]) -> str:
+    """The record's JSON Schema (draft 2020-12), sorted and indented."""
+    return json.dumps(record.model_json_schema(by_alias=True), indent=1, sort_keys=True) + "\n"
+
+
+def export(folder: Path) -> None:
+    """Write every schema as ``<folder>/<name>.schema.json``."""
+    for name, record in DOCUMENTS.items():
+        write_bytes(folder / f"{name}.schema.json", schema_text(record).encode())
+
+
+if __name__ == "__main__":
+    export(Path(__file__).resolve().parents[1] / "workflow" / "schemas")
