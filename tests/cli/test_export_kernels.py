@@ -154,7 +154,6 @@ class TestPlan:
     def test_the_rule_waits_for_their_builds(self, catalog: Catalog) -> None:
         dag = Dag(catalog, make_request("demo", [provision()], ["assay"]), None, planned(catalog))
         assert "results/demo/builds/sm_90a/bsr_gemm_wgmma.json" in dag.operator_binaries("h100")
-        assert len(dag.operators_definition("h100")) == 64
 
 
 class TestKernelSets:

@@ -18,7 +18,7 @@ rule benchmark:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("benchmark", wildcards.target),
     message:
         "benchmark: every comparison on {wildcards.target}"
     script:

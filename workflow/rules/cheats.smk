@@ -18,7 +18,7 @@ rule cheats:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("cheats", wildcards.target),
     message:
         "cheats: kernels that cheat, on {wildcards.target}"
     script:

@@ -17,7 +17,7 @@ rule correctness:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("correctness", wildcards.target),
     message:
         "correctness: every comparison on {wildcards.target}"
     script:

@@ -51,7 +51,7 @@ rule runner_image:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("image", wildcards.target),
     message:
         "image: what {wildcards.target} is measured in"
     script:

@@ -19,7 +19,7 @@ rule operators:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.operators_definition(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("operators", wildcards.target),
     message:
         "operators: PyTorch's, on {wildcards.target}"
     script:

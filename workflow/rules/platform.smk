@@ -18,7 +18,7 @@ rule platform:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("platform", wildcards.target),
     message:
         "platform: what {wildcards.target} is measured on"
     script:

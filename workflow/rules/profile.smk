@@ -18,7 +18,7 @@ rule profile:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("profile", wildcards.target),
     message:
         "profile: every arm that is to be, on {wildcards.target}"
     script:

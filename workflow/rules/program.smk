@@ -18,7 +18,7 @@ rule program:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definition(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("program", wildcards.target),
     message:
         "program: every original program on {wildcards.target}"
     script:

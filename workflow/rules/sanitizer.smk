@@ -19,7 +19,7 @@ rule sanitizer:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("sanitizer", wildcards.target),
     message:
         "sanitizer: every compiled kernel, on {wildcards.target}"
     script:

@@ -18,7 +18,7 @@ rule stopwatch:
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
-        definition=lambda wildcards: ASSAY.definitions(wildcards.target),
+        definition=lambda wildcards: ASSAY.definition("stopwatch", wildcards.target),
     message:
         "stopwatch: another one on what is profiled, on {wildcards.target}"
     script:

@@ -7,17 +7,15 @@ only when its target's figures are measured in this run, or when a scheduler is 
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.io import dump_record, load_yaml, read_record
+from assay.base.io import load_yaml, read_record
 from assay.building.recipe import Kind
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence import stages as evidence
-from assay.measuring.operator_kernels import offered
+from assay.pipeline.definitions import Definitions
 from assay.pipeline.plan import make_plan
-from assay.records.base import Record
 from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
 from assay.records.targets import Target
-from assay.shared.files import sha256_bytes, sha256_file
 
 CLUSTER_CORES = 4
 """Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
@@ -150,30 +148,13 @@ class Dag:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
-    def definition(self, target: str, comparison: str | None = None) -> str:
-        """Digest of all that a measurement's meaning rests on: measure again when it changes.
+    def definitions(self, target: str) -> Definitions:
+        """What the target's measurements rest on: measure again when it changes."""
+        return Definitions(self.catalog, self.request, self.target_plan(target))
 
-        Covers where the figures come from, the target, the device side's code and, for a
-        comparison, its arms, workloads, variants and protocol.
-        """
-        parts: list[Record] = [self.target_plan(target).provision, self.target(target)]
-        parts.append(self.catalog.judging)
-        if comparison is not None:
-            described = self.catalog.comparisons[comparison]
-            parts += [described, self.catalog.protocols[described.protocol]]
-            for arm in described.arms:
-                parts.append(self.catalog.workloads[arm.workload])
-                parts.append(self.catalog.variants[arm.variant])
-        runtime = "" if self.request.runtime == "host" else self.request.runtime
-        code = sorted((Path(__file__).parents[1] / "device").rglob("*.py"))
-        digests = [sha256_file(path) for path in code]
-        named = "".join([*digests, runtime])
-        return sha256_bytes(b"".join(map(dump_record, parts)) + named.encode())
-
-    def definitions(self, target: str) -> str:
-        """Digest of the definitions of all comparisons of a target."""
-        names = self.target_plan(target).comparisons
-        return sha256_bytes("".join(self.definition(target, name) for name in names).encode())
+    def definition(self, stage: str, target: str) -> str:
+        """Digest of what a stage's records of a target rest on."""
+        return self.definitions(target).stage(stage)
 
     def sanitizer_builds(self, target: str) -> list[BuildJob]:
         """The compilations whose kernels compute-sanitizer watches on this target."""
@@ -189,14 +170,6 @@ class Dag:
         """Build records that the operators need; none when taken over."""
         jobs = self.operator_builds(target) if self.is_measured_here(target) else []
         return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
-
-    def operators_definition(self, target: str) -> str:
-        """Digest of what a record of PyTorch's operators rests on."""
-        parts = [self.definition(target), *self.target_plan(target).operators]
-        code = sorted((Path(__file__).parents[1] / "ops").glob("*.py"))
-        parts += [sha256_file(path) for path in code]
-        parts += [sha256_bytes(dump_record(e)) for e in offered(self.catalog, target)]
-        return sha256_bytes("".join(parts).encode())
 
     def threads(self, target: str, cores: int) -> int:
         """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.

@@ -97,14 +97,21 @@ class MeasuringParts:
         return self.dag.target_plan(target).comparisons
 
     def _item(
-        self, target: str, comparison: str | None, job: Job, path: str, *gate: str, name: str = ""
+        self,
+        stage: str,
+        target: str,
+        comparison: str | None,
+        job: Job,
+        path: str,
+        *gate: str,
+        name: str = "",
     ) -> Item:
         """One measurement, of a comparison if it has one, by whose name it goes but for ``name``.
 
         ``gate``: digests of what it depends on beside.
         """
         platform = sha256_file(self.run_dir / evidence.platform_path(target))
-        rests_on = (self.dag.definition(target, comparison), platform, *gate)
+        rests_on = (self.dag.definitions(target).measurement(stage, comparison), platform, *gate)
         return Item(name or comparison or "", job, self.run_dir / path, rests_on)
 
     def _batch(
@@ -130,7 +137,7 @@ class MeasuringParts:
         (self.run_dir / target / stage).mkdir(parents=True, exist_ok=True)
 
     def _gated_items(
-        self, target: str, paths: Mapping[str, str], job_of: Callable[..., Job]
+        self, stage: str, target: str, paths: Mapping[str, str], job_of: Callable[..., Job]
     ) -> list[Item]:
         """An item for each comparison, of the arms that its gate lets through.
 
@@ -143,7 +150,7 @@ class MeasuringParts:
             self._same_gpu(target, gate.gpu_uuid)
             binaries = self._binaries(target, comparison)
             job = job_of(catalog, target, comparison, binaries, gate)
-            items.append(self._item(target, comparison, job, path, sha256_file(gate_path)))
+            items.append(self._item(stage, target, comparison, job, path, sha256_file(gate_path)))
         return items
 
     def _told_of_all(

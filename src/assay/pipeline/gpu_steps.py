@@ -62,7 +62,7 @@ class MeasuringSteps(MeasuringParts):
         for comparison, path in paths.items():
             binaries = self._binaries(target, comparison)
             job = measure.correctness_job(catalog, target, comparison, binaries)
-            items.append(self._item(target, comparison, job, path))
+            items.append(self._item("correctness", target, comparison, job, path))
         self._batch(target, "correctness", items, CorrectnessRecord)
 
     def benchmark(self, target: str) -> None:
@@ -70,7 +70,7 @@ class MeasuringSteps(MeasuringParts):
         paths = {c: evidence.benchmark_path(target, c) for c in self._comparisons(target)}
         if self._take_over_all(target, "benchmark", paths.values()):
             return
-        items = self._gated_items(target, paths, measure.benchmark_job)
+        items = self._gated_items("benchmark", target, paths, measure.benchmark_job)
         self._batch(target, "benchmark", items, BenchmarkRecord)
 
     def program(self, target: str) -> None:
@@ -85,7 +85,9 @@ class MeasuringSteps(MeasuringParts):
             if build.artifact is None:
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
-            items.append(self._item(target, None, job, paths[planned.id], name=planned.id))
+            items.append(
+                self._item("program", target, None, job, paths[planned.id], name=planned.id)
+            )
         self._batch(target, "program", items, ProgramRecord)
 
     def profile(self, target: str) -> None:
@@ -100,7 +102,9 @@ class MeasuringSteps(MeasuringParts):
         for (comparison, arm), path in paths.items():
             binaries = self._binaries(target, comparison)
             job = measure.profile_job(catalog, target, comparison, arm, binaries)
-            items.append(self._item(target, comparison, job, path, name=f"{comparison}.{arm}"))
+            items.append(
+                self._item("profile", target, comparison, job, path, name=f"{comparison}.{arm}")
+            )
 
         def profile(jobs: Sequence[Job], into: Sequence[Path]) -> Results[ProfileRecord]:
             return profile_arms(place, jobs, uuid)
@@ -114,7 +118,7 @@ class MeasuringSteps(MeasuringParts):
         paths = {c: evidence.stopwatch_path(target, c) for c in names}
         if self._take_over_all(target, "stopwatch", paths.values()):
             return
-        items = self._gated_items(target, paths, measure.stopwatch_job)
+        items = self._gated_items("stopwatch", target, paths, measure.stopwatch_job)
         row = row_at(self._runner(target), StopwatchRecord)
         told = self._told_of_all(target, row, StopwatchRecord, failed_stopwatch)
         self._batch(target, "stopwatch", items, StopwatchRecord, told)

@@ -1,0 +1,191 @@
+"""What is measured again after a change, and what is not."""
+
+import ast
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.pipeline import device_code
+from assay.pipeline.definitions import MODULES, Definitions
+from assay.pipeline.device_code import PACKAGE, ROOMS, START, code_digest, imported
+from assay.pipeline.plan import make_plan
+from tests.report_fixtures import make_request, provision, write_repository
+
+STAGES = ("image", *MODULES)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the device side's source, free to be changed before its first digest."""
+    copy = tmp_path / "assay"
+    for room in ROOMS:
+        shutil.copytree(PACKAGE / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def changed_by(package: Path, path: str, edit: Callable[[str], str]) -> set[str]:
+    """The stages whose code is another one after an edit of one file."""
+    edited = package.with_name(f"edited-{package.name}")
+    shutil.copytree(package, edited)
+    before = (edited / path).read_text()
+    assert edit(before) != before
+    (edited / path).write_text(edit(before))
+    return {
+        stage
+        for stage, module in MODULES.items()
+        if code_digest([START, module], package) != code_digest([START, module], edited)
+    }
+
+
+def with_statement(source: str) -> str:
+    return f"{source}\nASSAY_TEST = 1\n"
+
+
+def users_of(module: str) -> set[str]:
+    """The stages whose modules name ``module`` in an import, directly or by way of others."""
+    return {stage for stage, root in MODULES.items() if module in imported([START, root])}
+
+
+class TestCode:
+    """Exactly the code that made a record."""
+
+    def test_an_edit_of_one_task_concerns_that_task_alone(self, package: Path) -> None:
+        assert changed_by(package, "device/tasks/cheats.py", with_statement) == {"cheats"}
+
+    def test_a_task_that_others_import_concerns_them_too(self, package: Path) -> None:
+        changed = changed_by(package, "device/tasks/correctness.py", with_statement)
+        assert changed == {"correctness", "cheats", "sanitizer"}
+
+    @pytest.mark.parametrize("name", ["flops", "limits", "sparsity"])
+    def test_a_change_of_what_is_shared_concerns_all_that_import_it(
+        self, package: Path, name: str
+    ) -> None:
+        changed = changed_by(package, f"shared/{name}.py", with_statement)
+        assert changed == users_of(f"assay.shared.{name}")
+        assert {"benchmark", "cheats"} <= changed
+        assert not {"platform", "program"} & changed
+
+    def test_what_starts_every_task_concerns_all(self, package: Path) -> None:
+        assert changed_by(package, "device/__main__.py", with_statement) == set(MODULES)
+        shutil.rmtree(package.with_name(f"edited-{package.name}"))
+        assert changed_by(package, "device/worker/locks.py", with_statement) == set(MODULES)
+
+    def test_the_operators_own_package_concerns_operators(self, package: Path) -> None:
+        assert changed_by(package, "ops/launch.py", with_statement) == {"operators"}
+
+    def test_a_comment_or_a_docstring_concerns_nothing(self, package: Path) -> None:
+        def remark(source: str) -> str:
+            tree = ast.parse(source)
+            assert isinstance(tree.body[0], ast.Expr)
+            text = ast.get_docstring(tree)
+            assert text
+            first = next(line for line in text.splitlines() if line)
+            return source.replace(first, f"{first} Said better.", 1) + "\n# a comment\n'a string'\n"
+
+        assert changed_by(package, "device/worker/forks.py", remark) == set()
+
+    def test_every_module_of_the_device_side_belongs_to_a_stage(self) -> None:
+        """A module that no stage's imports reach is code whose change would go unnoticed."""
+        reached = imported([START, *MODULES.values()])
+        known = {name for name in device_code._sources(PACKAGE) if not name.endswith("__init__")}
+        device = {name for name in known if name.startswith("assay.device.")}
+        assert device - reached == set()
+
+    def test_a_module_that_is_not_there_is_no_empty_one(self) -> None:
+        with pytest.raises(KeyError):
+            code_digest(["assay.device.tasks.nothing"])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "repo")
+
+
+def definitions(root: Path, kind: str = "device") -> Definitions:
+    catalog = load_catalog(root)
+    request = make_request("demo", [provision(kind=kind)], tuple(catalog.sources))
+    return Definitions(catalog, request, make_plan(catalog, request).targets[0])
+
+
+def stages_changed_by(root: Path, path: str, old: str, new: str) -> set[str]:
+    """The stages that are defined otherwise after an edit of the configuration."""
+    before = definitions(root)
+    text = (root / path).read_text()
+    assert old in text
+    (root / path).write_text(text.replace(old, new, 1))
+    after = definitions(root)
+    return {stage for stage in STAGES if before.stage(stage) != after.stage(stage)}
+
+
+class TestConfiguration:
+    """What a stage looks at, and nothing that only judging reads."""
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("absolute_margin: 0.08", "absolute_margin: 0.09"),
+            ("ratio_margin: 0.05", "ratio_margin: 0.04"),
+            ("bootstrap_resamples: 200", "bootstrap_resamples: 300"),
+            ("confidence: 0.90", "confidence: 0.95"),
+        ],
+    )
+    def test_a_changed_margin_measures_nothing_again(self, root: Path, old: str, new: str) -> None:
+        assert stages_changed_by(root, "config/judging.yaml", old, new) == set()
+
+    def test_other_seeds_check_again(self, root: Path) -> None:
+        changed = stages_changed_by(
+            root, "config/judging.yaml", "correctness_seeds: [", "correctness_seeds: [77, "
+        )
+        assert changed == {"correctness"}
+
+    def test_another_number_of_runs_runs_programs_again(self, root: Path) -> None:
+        changed = stages_changed_by(
+            root, "config/judging.yaml", "program_runs: ", "program_runs: 1"
+        )
+        assert changed == {"program"}
+
+    def test_another_protocol_times_again_and_checks_nothing_again(self, root: Path) -> None:
+        changed = stages_changed_by(root, "config/protocols.yaml", "blocks: ", "blocks: 1")
+        assert changed == {"benchmark"}
+
+    def test_another_problem_concerns_all_that_run_it(self, root: Path) -> None:
+        changed = stages_changed_by(root, "config/workloads/demo.yaml", "seed: ", "seed: 1")
+        assert changed == {"correctness", "benchmark", "profile", "stopwatch", "sanitizer"}
+
+    def test_a_title_concerns_nothing(self, root: Path) -> None:
+        assert (
+            stages_changed_by(root, "config/comparisons/demo.yaml", "title: ", "title: New ")
+            == set()
+        )
+
+    def test_a_datasheet_peak_concerns_nothing(self, root: Path) -> None:
+        path, name = "config/targets/h100.yaml", "memory_gb_per_s: "
+        assert stages_changed_by(root, path, name, f"{name}1") == set()
+
+    def test_another_product_concerns_everything(self, root: Path) -> None:
+        path, name = "config/targets/h100.yaml", "product_pattern: "
+        assert stages_changed_by(root, path, name, f"{name}x") == set(STAGES)
+
+    def test_where_the_figures_come_from_concerns_everything(self, root: Path) -> None:
+        here, none = definitions(root), definitions(root, "none")
+        assert all(here.stage(stage) != none.stage(stage) for stage in STAGES)
+
+
+def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) -> None:
+    path = root / "config/comparisons/demo.yaml"
+    text = path.read_text()
+    copied = text[text.index("  - id: demo_sweep") :].replace("demo_sweep", "demo_other")
+    path.write_text(text + copied)
+    before = definitions(root)
+    path.write_text(
+        text + copied.replace("{id: bk64, variant: demo_bk64", "{id: bk64, variant: demo_bk96")
+    )
+    after = definitions(root)
+    same = {
+        name: before.measurement("benchmark", name) == after.measurement("benchmark", name)
+        for name in ("demo_sweep", "demo_other")
+    }
+    assert same == {"demo_sweep": True, "demo_other": False}
