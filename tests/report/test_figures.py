@@ -4,14 +4,15 @@ from html.parser import HTMLParser
 
 import pytest
 
+from assay.records.verdicts import Status
 from assay.report import figures
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.figures import ClaimPoint, RooflinePoint, SweepPoint, Traces, TraceSeries
 
 CLAIMS = (
-    ClaimPoint("slow", 0.4, 0.39, 0.41, 0.926, 1.08, "not_reproduced", "607 → 243 TFLOP/s"),
-    ClaimPoint("at_least", 1.8, 1.79, 1.81, 1.0, None, "reproduced", "≥ 1.5 → 1.799"),
-    ClaimPoint("at_most", 0.5, 0.4, 0.6, None, 1.0, "reproduced", "≤ 1 → 0.5"),
+    ClaimPoint("slow", 0.4, 0.39, 0.41, 0.926, 1.08, Status.NOT_REPRODUCED, "607 → 243 TFLOP/s"),
+    ClaimPoint("at_least", 1.8, 1.79, 1.81, 1.0, None, Status.REPRODUCED, "≥ 1.5 → 1.799"),
+    ClaimPoint("at_most", 0.5, 0.4, 0.6, None, 1.0, Status.REPRODUCED, "≤ 1 → 0.5"),
 )
 ARMS = (RooflinePoint("ours", 300.0, 610.0, True), RooflinePoint("theirs", 80.0, 150.0, False))
 SWEEP = (SweepPoint(32, 200.0, 199.0, 201.0), SweepPoint(96, 360.0, 358.0, 361.0))
@@ -99,7 +100,7 @@ class TestContent:
         assert {"ours", "theirs", "989.4 TFLOP/s tensor peak"} <= set(Svg(arms).text)
 
     def test_dollars_and_angle_brackets_are_plain_text(self) -> None:
-        point = ClaimPoint("$a_b$ <x>", 1.0, 0.9, 1.1, 0.926, 1.08, "reproduced", "&")
+        point = ClaimPoint("$a_b$ <x>", 1.0, 0.9, 1.1, 0.926, 1.08, Status.REPRODUCED, "&")
         svg = figures.claimed_against_measured([point], "a")
         assert svg is not None
         assert "$a_b$ <x>" in Svg(svg).text

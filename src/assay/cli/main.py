@@ -45,6 +45,7 @@ from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
+from assay.report import formatting as fmt
 from assay.report.render import texts_of
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
@@ -56,6 +57,9 @@ from assay.verification.verify import Renderer
 from assay.verification.verify import verify as verify_report
 
 ROOT = Path(os.environ.get("ASSAY_ROOT", Path(__file__).resolve().parents[3]))
+
+STRICT = fmt.either([status.word for status in Status if status.facts.strict])
+"""What ``reproduce --strict`` does not let pass."""
 
 app = typer.Typer(
     name="assay",
@@ -109,9 +113,7 @@ def reproduce(
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict", help="Exit 1 when a claim is not reproduced, incorrect or inconsistent."
-        ),
+        typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
     ] = False,
     device_python: Annotated[
         str | None,
@@ -205,12 +207,9 @@ def _finish(request: Request, strict: bool) -> None:
         say(f"{provision.target}: {provision.detail}")
     say(f"report: {report / 'report.html'}")
     say(f"verify: {shlex.join(_verify_command(request))}")
-    bad = {Status.NOT_REPRODUCED, Status.INCORRECT, Status.INCONSISTENT}
-    failed = sum(counts[status] for status in bad)
+    failed = sum(counts[status] for status in Status if status.facts.strict)
     if strict and failed:
-        raise CheckFailed(
-            f"--strict: {failed} verdicts are not reproduced, incorrect or inconsistent"
-        )
+        raise CheckFailed(f"--strict: {failed} verdicts are {STRICT}")
 
 
 def _verify_command(request: Request) -> list[str]:

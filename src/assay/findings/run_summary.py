@@ -17,9 +17,6 @@ from assay.records.workloads import Judging
 from assay.statistics.intervals import half_width
 from assay.statistics.summaries import MIN_PROCESSES
 
-JUDGED = (Status.REPRODUCED, Status.EXCEEDED, Status.NOT_REPRODUCED, Status.INCONCLUSIVE)
-DECIDED = (Status.REPRODUCED, Status.EXCEEDED, Status.NOT_REPRODUCED)
-
 
 @dataclass(frozen=True)
 class Family:
@@ -152,7 +149,11 @@ def _counts(statuses: Iterable[Status]) -> dict[Status, int]:
 
 
 def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:
-    with_interval = [v for v in verdicts.verdicts if v.ci90 is not None and v.status in JUDGED]
+    with_interval = [
+        verdict
+        for verdict in verdicts.verdicts
+        if verdict.ci90 is not None and verdict.status.facts.basis == "interval"
+    ]
     families = dict.fromkeys(
         Family(target=v.target, claims=tuple(sorted((v.claim, *v.same_measurement))))
         for v in with_interval
@@ -166,7 +167,7 @@ def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:
         with_margin=sum(v.margin is not None for v in with_interval),
         measurements=len(families),
         families=tuple(sorted(shared, key=lambda entry: -len(entry.claims))),
-        decided=sum(v.status in DECIDED for v in with_interval),
+        decided=sum(v.status.facts.decided for v in with_interval),
         confidence=confidence,
         alpha=alpha,
         expected_wrong=round(alpha * len(with_interval), 6),

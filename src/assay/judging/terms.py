@@ -20,16 +20,6 @@ from assay.records.claims import Benchmark, Claim, Unit
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
 
-WORST_FIRST = (
-    Status.INCORRECT,
-    Status.NOT_REPRODUCED,
-    Status.NOT_RUN,
-    Status.INCONCLUSIVE,
-    Status.REPRODUCED,
-    Status.EXCEEDED,
-)
-"""A claim that must hold for the worst of several terms takes the first of these."""
-
 
 def judge_benchmark(
     case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
@@ -47,7 +37,7 @@ def judge_benchmark(
         else:
             one = decided(case, answer, claim, measured)
             distance = measured.summary.estimate * (-1 if measured.unit is Unit.MS else 1)
-        verdicts.append((WORST_FIRST.index(one.status), distance, name, one))
+        verdicts.append((one.status.facts.severity, distance, name, one))
     _, _, name, worst = min(verdicts, key=lambda entry: entry[:2])
     if len(verdicts) == 1:
         return worst
@@ -100,7 +90,7 @@ def _judge_bounds(
         _decide_term(case, claim, evaluation, entry)
         for entry in measure_terms(case, claim, evaluation, target)
     ]
-    first = min(terms, key=lambda term: (WORST_FIRST.index(term.status), _badness(term, lowest)))
+    first = min(terms, key=lambda term: (term.status.facts.severity, _badness(term, lowest)))
     named = "; ".join(_term_words(claim, term) for term in terms)
     if isinstance(first.figure, Failure):
         result = fail(case, answer, claim, first.figure)
@@ -139,7 +129,7 @@ def _name_of(terms: list[_Decided], worst: Measured) -> str:
 
 def _term_words(claim: Claim, term: _Decided) -> str:
     """A term's figure, interval and status, in words."""
-    status = term.status.value.replace("_", " ")
+    status = term.status.word
     if isinstance(term.figure, Failure):
         return f"{term.name} {status}"
     unit = claim.unit or term.figure.unit

@@ -1,5 +1,6 @@
 """Verdicts: what the evidence says of each claim."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -8,17 +9,115 @@ from pydantic import Field
 from assay.records.base import Identifier, Record, Sha256
 
 
-class Status(StrEnum):
-    """See the design: equivalence within a declared margin, never a mean alone."""
+@dataclass(frozen=True, kw_only=True)
+class StatusFacts:
+    """All that sets one status apart from the others, to judge, to count and to draw by."""
 
-    REPRODUCED = "reproduced"
-    EXCEEDED = "exceeded"
-    NOT_REPRODUCED = "not_reproduced"
-    INCONCLUSIVE = "inconclusive"
-    INCORRECT = "incorrect"
-    CONSISTENT = "consistent"
-    INCONSISTENT = "inconsistent"
-    NOT_RUN = "not_run"
+    light: str
+    """Colour on a light page, as #rrggbb."""
+    dark: str
+    """The same on a dark page."""
+    badge: Literal["disc", "square", "diamond", "ring"]
+    """Shape before the word, so that colour alone never tells statuses apart."""
+    mark: str | None = None
+    """Matplotlib's marker of a measured figure; None where there is never a figure to draw."""
+    severity: int
+    """Of several terms' verdicts the claim takes the one with the least: 0 is the worst."""
+    basis: Literal["interval", "arithmetic", "none"] = "none"
+    """What the verdict rests on: a measured interval, the source's own figures, or neither."""
+    decided: bool = True
+    """False where the question stays open."""
+    strict: bool = False
+    """Whether ``reproduce --strict`` exits 1 for it."""
+
+
+class Status(StrEnum):
+    """What the evidence says, in the order in which tables list it.
+
+    This is the one table of statuses: an entry here is coloured, counted, listed and drawn
+    everywhere. See the design: equivalence within a declared margin, never a mean alone.
+    """
+
+    facts: StatusFacts
+
+    def __new__(cls, code: str, facts: StatusFacts) -> "Status":
+        """Make a member whose value is ``code``."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.facts = facts
+        return member
+
+    REPRODUCED = (
+        "reproduced",
+        StatusFacts(
+            light="#1a7f4b", dark="#58c48b", badge="disc", mark="o", severity=4, basis="interval"
+        ),
+    )
+    EXCEEDED = (
+        "exceeded",
+        StatusFacts(
+            light="#0f6a8f", dark="#5db9dd", badge="disc", mark="^", severity=5, basis="interval"
+        ),
+    )
+    NOT_REPRODUCED = (
+        "not_reproduced",
+        StatusFacts(
+            light="#b3261f",
+            dark="#f0847c",
+            badge="square",
+            mark="v",
+            severity=1,
+            basis="interval",
+            strict=True,
+        ),
+    )
+    INCONCLUSIVE = (
+        "inconclusive",
+        StatusFacts(
+            light="#8a5b00",
+            dark="#dcae55",
+            badge="diamond",
+            mark="D",
+            severity=3,
+            basis="interval",
+            decided=False,
+        ),
+    )
+    INCORRECT = (
+        "incorrect",
+        StatusFacts(
+            light="#7a1fa3", dark="#cf96ea", badge="square", mark="X", severity=0, strict=True
+        ),
+    )
+    CONSISTENT = (
+        "consistent",
+        StatusFacts(light="#1a7f4b", dark="#58c48b", badge="disc", severity=4, basis="arithmetic"),
+    )
+    INCONSISTENT = (
+        "inconsistent",
+        StatusFacts(
+            light="#b3261f",
+            dark="#f0847c",
+            badge="square",
+            severity=1,
+            basis="arithmetic",
+            strict=True,
+        ),
+    )
+    NOT_RUN = (
+        "not_run",
+        StatusFacts(light="#5b6472", dark="#9aa4b1", badge="ring", severity=2, decided=False),
+    )
+
+    @property
+    def word(self) -> str:
+        """``not_reproduced`` as ``not reproduced``."""
+        return self.value.replace("_", " ")
+
+    @property
+    def variable(self) -> str:
+        """Its colour's name in the page's style sheet."""
+        return f"--status-{self.value.replace('_', '-')}"
 
 
 class Nearest(Record):

@@ -9,11 +9,10 @@ from assay.evidence.stages import program_path
 from assay.judging import cutlass_output as programs
 from assay.records.claims import Audit, Claim, Invocation, Program, Relation
 from assay.records.measurements import ProgramRecord
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Verdict
 from assay.report import figures
 from assay.report import formatting as fmt
 
-AUDITED = (Status.CONSISTENT, Status.INCONSISTENT)
 RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}
 
 
@@ -109,11 +108,15 @@ def source_sections(
                 figure=figures.claimed_against_measured(
                     claim_points(catalog, own), f"claims-{source}"
                 ),
-                rows=tuple(_row(catalog, v) for v in own if v.status not in AUDITED),
-                arithmetic=tuple(_row(catalog, v) for v in own if v.status in AUDITED),
+                rows=tuple(_row(catalog, v) for v in own if not _is_arithmetic(v)),
+                arithmetic=tuple(_row(catalog, v) for v in own if _is_arithmetic(v)),
             )
         )
     return tuple(sections)
+
+
+def _is_arithmetic(verdict: Verdict) -> bool:
+    return verdict.status.facts.basis == "arithmetic"
 
 
 def claim_points(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[figures.ClaimPoint]:
@@ -135,7 +138,7 @@ def claim_points(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[figures.
                 high=high / whole,
                 band_low=band[0],
                 band_high=band[1],
-                status=verdict.status.value,
+                status=verdict.status,
                 note=f"{_claimed(catalog, verdict)} → {fmt.quantity(measured, verdict.unit)}",
             )
         )
@@ -184,7 +187,7 @@ def _row(catalog: Catalog, verdict: Verdict) -> VerdictRow:
         measured=fmt.quantity(verdict.measured, verdict.unit),
         interval=fmt.interval(verdict.ci90),
         status=verdict.status.value,
-        word=fmt.words(verdict.status.value),
+        word=verdict.status.word,
         reason=fmt.words(verdict.reason) if verdict.reason else None,
         artifact=verdict.artifact or "",
         explanation=verdict.explanation,

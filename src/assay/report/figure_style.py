@@ -10,28 +10,16 @@ import re
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from assay.records.verdicts import Status
+
 INK, MUTED, GRID, BAND = "#1c2128", "#5b6472", "#d5d9e0", "#c9d8ee"
-STATUS_COLOURS = {
-    "reproduced": "#1a7f4b",
-    "exceeded": "#0f6a8f",
-    "not_reproduced": "#b3261f",
-    "inconclusive": "#9a6701",
-    "incorrect": "#7a1fa3",
-}
-STATUS_MARKERS = {
-    "reproduced": "o",
-    "exceeded": "^",
-    "not_reproduced": "v",
-    "inconclusive": "D",
-    "incorrect": "X",
-}
 SERIES = ("#2f5fa8", "#c2571a", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
 _VARIABLES = {
     INK: "--fig-ink",
     MUTED: "--fig-muted",
     GRID: "--fig-grid",
     BAND: "--fig-band",
-    **{colour: f"--status-{name.replace('_', '-')}" for name, colour in STATUS_COLOURS.items()},
+    **{status.facts.light: status.variable for status in Status if status.facts.mark},
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }
 STYLE = {

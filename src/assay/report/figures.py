@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from assay.records.verdicts import Status
 from assay.report.figure_style import (
     BAND,
     INK,
     MUTED,
     SERIES,
-    STATUS_COLOURS,
-    STATUS_MARKERS,
     STYLE,
     inline_svg,
 )
@@ -31,7 +30,7 @@ class ClaimPoint:
     band_low: float | None
     band_high: float | None
     """Edges of the margin; None where it is open ("at least", "at most")."""
-    status: str
+    status: Status
     note: str
 
 
@@ -96,11 +95,10 @@ def claimed_against_measured(points: Sequence[ClaimPoint], name: str) -> str | N
             lower = low if point.band_low is None else point.band_low
             upper = high if point.band_high is None else point.band_high
             axes.fill_betweenx((row - 0.36, row + 0.36), lower, upper, color=BAND, linewidth=0)
-            colour = STATUS_COLOURS.get(point.status, MUTED)
+            facts = point.status.facts
+            colour = facts.light if facts.mark else MUTED
             axes.plot((point.low, point.high), (row, row), color=colour, linewidth=1.6)
-            axes.plot(
-                point.ratio, row, STATUS_MARKERS.get(point.status, "s"), color=colour, markersize=5
-            )
+            axes.plot(point.ratio, row, facts.mark or "s", color=colour, markersize=5)
             axes.annotate(
                 point.note,
                 (1.02, row),
@@ -293,7 +291,7 @@ def traces(data: Traces, name: str) -> str | None:
             )
         for start, end in data.void_spans:
             for axes in (clock, power, times):
-                axes.axvspan(start, end, color=STATUS_COLOURS["not_reproduced"], alpha=0.15)
+                axes.axvspan(start, end, color=Status.NOT_REPRODUCED.facts.light, alpha=0.15)
         labels = ("SM clock\nMHz", "power\nW", "time / median")
         for axes, label in zip((clock, power, times), labels, strict=True):
             axes.set_ylabel(label)

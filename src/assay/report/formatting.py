@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 UNITS = {
@@ -87,6 +87,12 @@ def percent(fraction: float | None) -> str:
 def words(code: str) -> str:
     """``not_reproduced`` as ``not reproduced``."""
     return code.replace("_", " ")
+
+
+def either(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def short_hash(digest: str | None) -> str:

@@ -26,7 +26,7 @@ from assay.evidence.stages import (
 from assay.evidence.timings import collect_timings
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
-from assay.records.verdicts import VerdictsFile
+from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
@@ -91,8 +91,7 @@ def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
         finalize=fmt.markdown,
     )
     try:
-        css = (templates / "report.css").read_text(encoding="utf-8")
-        page = html.get_template("report.html.j2").render(view=view, css=css)
+        page = html.get_template("report.html.j2").render(view=view, statuses=tuple(Status))
         text = markdown.get_template("report.md.j2").render(view=view)
     except (TemplateError, OSError) as error:
         raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error

@@ -171,7 +171,7 @@ def count_table(sources: tuple[str, ...], summary: Summary) -> CountTable:
     counts = summary.by_source
     seen = [status for status in Status if summary.by_status.get(status)]
     return CountTable(
-        statuses=tuple((status.value, fmt.words(status.value)) for status in seen),
+        statuses=tuple((status.value, status.word) for status in seen),
         rows=tuple(
             (source, tuple(_count(counts.get(source, {}).get(status, 0)) for status in seen))
             for source in sources
