@@ -7,7 +7,8 @@ their tests was skipped fails, however many others passed.
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,23 +25,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def _no_torch() -> str | None:
     if importlib.util.find_spec("torch") is None:
-        return "PyTorch is not installed (ASSAY_TEST_REQUIRE=torch ./assay test installs it)"
+        return "ASSAY_TEST_REQUIRE=torch ./assay test installs it"
     return None
 
 
 def _no_compiler() -> str | None:
-    return None if shutil.which("g++") else "there is no g++ (apt-get install g++)"
+    return None if shutil.which("g++") else "apt-get install g++"
 
 
-PARTS: dict[str, tuple[str, Callable[[], str | None]]] = {
-    "slurm": ("needs Slurm's daemons and root", cluster.missing),
-    "torch": ("needs PyTorch (its CPU build will do)", _no_torch),
-    "compiler": ("compiles with nvcc, which needs g++", _no_compiler),
-    "docker": ("starts a Docker Engine of its own", engines.missing_docker),
-    "podman": ("starts a Podman service of its own", engines.missing_podman),
-    "apptainer": ("runs Apptainer", engines.missing_apptainer),
+PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
+    "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
+    "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
+    "compiler": ("g++", "compiles with nvcc, which needs g++", _no_compiler),
+    "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
+    "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),
+    "apptainer": ("Apptainer", "runs Apptainer", engines.missing_apptainer),
 }
-"""Marker to its description and the question why it cannot run here (None when it can)."""
+"""Marker to a name for people, a description, and the question why it cannot run here (or None)."""
+COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which a caller asks for colour where there is no terminal."""
 
 _required = pytest.StashKey[frozenset[str]]()
 _skipped = pytest.StashKey[list[str]]()
@@ -48,21 +51,28 @@ _skipped = pytest.StashKey[list[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; refuse to start when a required part cannot run at all."""
-    for name, (description, _) in PARTS.items():
+    for name, (_, description, _) in PARTS.items():
         config.addinivalue_line("markers", f"{name}: {description}")
     required = frozenset(os.environ.get("ASSAY_TEST_REQUIRE", "").split())
     if unknown := sorted(required - PARTS.keys()):
         raise pytest.UsageError(f"ASSAY_TEST_REQUIRE names unknown parts: {', '.join(unknown)}")
     for name in sorted(required):
-        if reason := PARTS[name][1]():
+        if reason := missing_part(name):
             raise pytest.UsageError(f"the required part '{name}' cannot run: {reason}")
     config.stash[_required] = required
     config.stash[_skipped] = []
 
 
+def missing_part(name: str) -> str | None:
+    """Why a part cannot run here, as "no Docker here (...)"; None when it can."""
+    title, _, why = PARTS[name]
+    reason = why()
+    return None if reason is None else f"no {title} here ({reason})"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here, saying why; tests of the device side all need PyTorch."""
-    reasons = {name: why() for name, (_, why) in PARTS.items()}
+    reasons = {name: missing_part(name) for name in PARTS}
     for item in items:
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
@@ -108,9 +118,49 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Name the tests whose skipping failed the run."""
+    """Say why tests were skipped, and name those whose skipping failed the run."""
+    lines = skip_lines(terminalreporter.stats.get("skipped", []))
+    if lines:
+        terminalreporter.write_line("\nskipped, and why:")
+    for line in lines:
+        terminalreporter.write_line(f"  {line}")
     for nodeid in config.stash.get(_skipped, []):
         terminalreporter.write_line(f"REQUIRED BUT SKIPPED {nodeid}", red=True)
+
+
+def skip_lines(reports: list[pytest.TestReport | pytest.CollectReport]) -> list[str]:
+    """One line a reason, the most frequent first: "no Docker here: 61 (what it takes)".
+
+    A module that could not be collected counts as a file: nobody knows how many tests it holds.
+    """
+    tests: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for report in reports:
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        counts = files if isinstance(report, pytest.CollectReport) else tests
+        counts[reason.removeprefix("Skipped: ")] += 1
+    lines = []
+    for reason, _ in (tests + files).most_common():
+        what, bracket, remedy = reason.partition(" (")
+        told = [str(tests[reason])] if tests[reason] else []
+        told += [f"{files[reason]} whole file{'s'[: files[reason] != 1]}"] if files[reason] else []
+        lines.append(f"{what}: {' and '.join(told)}{bracket}{remedy}")
+    return lines
+
+
+@pytest.fixture(scope="session", autouse=True)
+def colourless() -> Iterator[None]:
+    """Have what the tests start print without colour and 80 columns wide, whoever looks on.
+
+    pytest itself made up its mind about colour before; it goes on as it began.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in COLOURS:
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_COLOR", "1")
+        patch.setenv("TERM", "dumb")
+        patch.setenv("COLUMNS", "80")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The rule that a required part of the suite is never skipped."""
+"""The rule that a required part of the suite is never skipped, and what a run says of skips."""
 
 import os
 import subprocess
@@ -17,6 +17,7 @@ def test_that_gives_up():
 def test_that_passes():
     assert True
 """
+SMALL = "test_small.py::test_that_gives_up"
 
 
 def run(root: Path, folder: Path, required: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -53,3 +54,57 @@ def test_an_unknown_part_is_a_usage_error(root: Path, tmp_path: Path):
     ended = run(root, tmp_path, "compilr")
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert "unknown parts: compilr" in ended.stderr
+
+
+MOODS = """
+import pytest
+
+@pytest.mark.parametrize("day", range(3))
+def test_of_a_tool(day):
+    pytest.skip("no Lathe here (apt-get install lathe)")
+
+def test_of_the_hour():
+    pytest.skip("too late")
+
+def test_that_passes():
+    assert True
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_the_end_says_why_tests_were_skipped(root: Path, tmp_path: Path, options: tuple[str, ...]):
+    (tmp_path / "test_moods.py").write_text(MOODS)
+    (tmp_path / "test_none.py").write_text(
+        'import pytest\npytest.skip("no Lathe here (apt-get install lathe)", '
+        "allow_module_level=True)\n"
+    )
+    ended = run(root, tmp_path, "", *options, "test_moods.py", "test_none.py", "--deselect", SMALL)
+    lines = ended.stdout.splitlines()
+    at = lines.index("skipped, and why:")
+    assert lines[at + 1 : at + 3] == [
+        "  no Lathe here: 3 and 1 whole file (apt-get install lathe)",
+        "  too late: 1",
+    ], ended.stdout
+    assert "2 passed, 5 skipped" in lines[-1], "pytest's own summary stays the last line"
+
+
+def test_without_skips_nothing_is_said_of_them(root: Path, tmp_path: Path):
+    ended = run(root, tmp_path, "", "-k", "passes")
+    assert "skipped" not in ended.stdout
+
+
+def test_what_tests_start_has_no_colour_though_the_caller_asks_for_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked = {"FORCE_COLOR": "1", "PY_COLORS": "1", "COLUMNS": "200", "TERM": "xterm"}
+    monkeypatch.delenv("NO_COLOR")
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "test_colour.py").write_text(
+        "import os\ndef test_colour():\n"
+        "    assert (os.environ['TERM'], os.environ['COLUMNS']) == ('dumb', '80')\n"
+        "    assert not {'FORCE_COLOR', 'PY_COLORS'} & set(os.environ)\n"
+    )
+    ended = run(root, tmp_path, "", "test_colour.py", "--deselect", SMALL)
+    assert ended.returncode == 0, ended.stdout
+    assert "\x1b[" in ended.stdout, "pytest's own colour is the caller's affair"

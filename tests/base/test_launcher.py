@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -18,6 +19,17 @@ from assay.base.launcher import base_python, command_of, missing_locks, needed_l
 
 MODULES = ("errors", "launcher", "pip_locks", "progress")
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
+
+
+def wheel_of_pip() -> Path:
+    """The wheel that this Python makes environments with: Debian's keeps it with the system's."""
+    folders = [Path(ensurepip.__file__).parent / "_bundled"]
+    if given := sysconfig.get_config_var("WHEEL_PKG_DIR"):
+        folders.append(Path(given))
+    folders.append(Path("/usr/share/python-wheels"))
+    found = [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
+    assert found, f"no wheel of pip in {', '.join(map(str, folders))}"
+    return found[0]
 
 
 def make_wheel(folder: Path, name: str, version: str, source: str) -> str:
@@ -170,7 +182,7 @@ class TestMissingThings:
 
 def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")
-    (bundled,) = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
+    bundled = wheel_of_pip()
     shutil.copy(bundled, place.wheels)
     digest = hashlib.sha256(bundled.read_bytes()).hexdigest()
     place.lock("build", f"pip=={bundled.name.split('-')[1]} --hash=sha256:{digest}\n")

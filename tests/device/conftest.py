@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import missing_part
+
 WITHOUT_TORCH = {
     "test_telemetry",
     "test_forks",
@@ -20,7 +22,7 @@ class _NeedsTorch(pytest.Module):
     """A module that cannot be imported here; collecting it reports the skip."""
 
     def collect(self):
-        pytest.skip(f"{self.path.name} needs PyTorch", allow_module_level=True)
+        pytest.skip(str(missing_part("torch")), allow_module_level=True)
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector):

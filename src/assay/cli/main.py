@@ -21,7 +21,7 @@ from assay.base.progress import leave_on_signals
 from assay.building.toolchain import ensure_toolchain
 from assay.catalog.load import load_catalog
 from assay.cli import console
-from assay.cli.console import err, say
+from assay.cli.console import say
 from assay.cli.doctor import diagnose
 from assay.cli.export_kernels import make_kernel_set
 from assay.cli.listing import claim_rows
@@ -493,7 +493,7 @@ def _usage_sentence(error: TyperException) -> str:
 
 
 def _end(sentence: str, exit_code: int) -> NoReturn:
-    err.print(f"assay: {sentence}", markup=False, soft_wrap=True)
+    console.err.print(f"assay: {sentence}", markup=False, soft_wrap=True)
     sys.exit(exit_code)
 
 
