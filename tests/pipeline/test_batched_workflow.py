@@ -162,7 +162,7 @@ def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: 
 
     # One definition changed: the plan does too, and what depends on it is found in the same run.
     comparisons = checkout.root / "config" / "comparisons" / "fixture.yaml"
-    changed = comparisons.read_text().replace("Two libraries", "Two old libraries", 1)
+    changed = comparisons.read_text().replace("control: first", "control: second", 1)
     comparisons.write_text(changed)
     checkout.measure()
     assert checkout.starts() == ["correctness duel_a", "benchmark duel_a"]
