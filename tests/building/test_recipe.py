@@ -6,9 +6,12 @@ import pytest
 
 from assay.base.errors import BadInput
 from assay.building.recipe import describe, gencode, local_sources
+from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.records.workloads import Operation
+from assay.verification.trust import published_reports
 from tests import builders as b
 
 LOCK = "a" * 64
@@ -163,3 +166,22 @@ class TestRefusals:
     def test_library(self, tree: Path):
         with pytest.raises(BadInput, match="nothing to compile"):
             describe(tree, catalog(), "variant", "library", "sm_89", LOCK)
+
+
+class TestPublishedBuilds:
+    """What was measured is described as it was, as long as its sources are the same."""
+
+    def test_a_build_of_unchanged_sources_keeps_its_key_and_its_command(self) -> None:
+        repository = Path(__file__).resolve().parents[2]
+        catalog = load_catalog(repository)
+        newest = published_reports(repository)[0] / "evidence"
+        kinds = ((catalog.variants, "variant"), (catalog.probes, "probe"))
+        for record in load_evidence(newest).builds.values():
+            kind = next((kind for known, kind in kinds if record.id in known), None)
+            if kind is None:
+                continue
+            lock = record.toolchain.lock_sha256
+            now = describe(repository, catalog, kind, record.id, record.arch, lock)
+            if now.sources == record.sources:
+                assert now.key == record.key, record.id
+                assert now.command == record.command, record.id

@@ -1,16 +1,20 @@
 """kernels/: manifests that load, sources that exist, stages as published, and the CPU oracle."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from assay.base.io import load_yaml
 from assay.records.kernels import KernelManifest, Variant
 from assay.shared import flops
+from assay.verification.trust import published_reports
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 MANIFESTS = {path.parent.name: path for path in sorted(KERNELS.glob("*/kernel.yaml"))}
@@ -101,6 +105,85 @@ class TestManifests:
         for path in KERNELS.glob("*/*.cu"):
             text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
             assert not re.search(r"\b(printf|cudaMalloc\w*|exit|abort|assert)\s*\(", text), path
+
+
+class TestFamilies:
+    """A member is the base of its family with its own differences; a whole variant is itself."""
+
+    FAMILY = {
+        "operation": "bsr_gemm",
+        "source": "k.cu",
+        "symbol": "assay_bsr_gemm",
+        "abi": "bsr_gemm",
+        "archs": ["sm_89", "sm_90a"],
+        "defines": {"TILE": 128, "DEPTH": 2},
+        "flags": ["--use_fast_math"],
+        "artifact": "reimplemented",
+        "built_from": "nothing",
+    }
+    WHOLE = {
+        "id": "whole",
+        "operation": "bsr_gemm",
+        "title": "whole",
+        "kind": "library",
+        "entry": "whole",
+        "artifact": "original",
+        "built_from": "a library",
+    }
+
+    @classmethod
+    def read(cls, *entries: dict[str, Any], **changes: Any) -> KernelManifest:
+        families = {"tiles": {**cls.FAMILY, **changes}}
+        document = {"schema": "assay/kernels/1", "families": families, "variants": entries}
+        return KernelManifest.model_validate_json(json.dumps(document))
+
+    @staticmethod
+    def member(name: str, **changes: Any) -> dict[str, Any]:
+        return {"family": "tiles", "id": name, "title": name, **changes}
+
+    def test_members_and_whole_variants_keep_the_order_of_the_file(self) -> None:
+        found = self.read(self.member("b"), self.WHOLE, self.member("a")).variants
+        assert [variant.id for variant in found] == ["b", "whole", "a"]
+
+    def test_a_member_without_differences_is_the_base(self) -> None:
+        (found,) = self.read(self.member("base")).variants
+        shared = {**self.FAMILY, "id": "base", "title": "base", "kind": "kernel"}
+        assert found == Variant.model_validate_json(json.dumps(shared))
+
+    def test_defines_are_changed_one_by_one_in_the_order_of_the_base(self) -> None:
+        (found,) = self.read(self.member("deep", defines={"DEPTH": 4, "KEEP": 1})).variants
+        assert list(found.defines.items()) == [("TILE", 128), ("DEPTH", 4), ("KEEP", 1)]
+
+    def test_architectures_flags_and_words_are_replaced(self) -> None:
+        own = {"archs": ["sm_90a"], "flags": [], "built_from": "elsewhere"}
+        (found,) = self.read(self.member("own", **own)).variants
+        assert (found.archs, found.flags, found.built_from) == (("sm_90a",), (), "elsewhere")
+
+    @pytest.mark.parametrize(
+        ("entry", "sentence"),
+        [
+            ({"family": "tile"}, "there is no family 'tile'"),
+            ({"symbol": "other"}, "Extra inputs are not permitted"),
+            ({"defines": {"DEPTH": "4"}}, "valid integer"),
+        ],
+        ids=["an unknown family", "what a family fixes", "a setting that is no number"],
+    )
+    def test_what_is_refused_of_a_member(self, entry: dict[str, Any], sentence: str) -> None:
+        with pytest.raises(ValidationError, match=sentence):
+            self.read(self.member("first"), self.member("wrong", **entry))
+
+    def test_somebody_must_say_what_it_was_built_from(self) -> None:
+        with pytest.raises(ValidationError, match="neither 'first' nor its family says what"):
+            self.read(self.member("first"), built_from=None)
+
+    def test_a_family_without_members_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="families: 'tiles' has no member"):
+            self.read(self.WHOLE)
+
+    def test_published_evidence_without_families_is_read(self) -> None:
+        reports = published_reports(KERNELS.parent)
+        manifests = [path for r in reports for path in r.glob("evidence/kernels/*/kernel.yaml")]
+        assert any(load_yaml(KernelManifest, path).variants for path in manifests)
 
 
 class TestPublishedStages:

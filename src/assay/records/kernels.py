@@ -1,13 +1,18 @@
 """What can be compiled: kernel variants, original programs, support probes."""
 
-from typing import Annotated, Literal
+from collections import Counter
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from assay.records.base import Identifier, Record
 from assay.records.workloads import Operation
 
 Arch = Literal["sm_89", "sm_90a"]
+
+
+Abi = Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load"]
+Artifact = Literal["original", "reimplemented"]
 
 
 class Variant(Record):
@@ -22,7 +27,7 @@ class Variant(Record):
     """File beside kernel.yaml, for kernels."""
     symbol: str | None = None
     """The extern "C" launcher."""
-    abi: Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load"] | None = None
+    abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it."""
     archs: tuple[Arch, ...] = ()
     defines: dict[str, int] = {}
@@ -30,9 +35,72 @@ class Variant(Record):
     """Further nvcc flags, for example the source's --use_fast_math."""
     entry: str | None = None
     """Name in assay.device.kernels.baselines, for libraries."""
-    artifact: Literal["original", "reimplemented"]
+    artifact: Artifact
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""
+
+
+class KernelFamily(Record):
+    """What the configurations of one kernel source share."""
+
+    operation: Operation
+    source: str
+    """File beside kernel.yaml."""
+    symbol: str
+    """The extern "C" launcher."""
+    abi: Abi
+    archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
+    defines: dict[str, int]
+    """Of the base, in the order in which every member shows them."""
+    flags: tuple[str, ...] = ()
+    artifact: Artifact
+    built_from: str | None = None
+    """None where each member says its own."""
+
+
+class FamilyMember(Record):
+    """One configuration: its name, and what differs from the base of its family."""
+
+    family: Identifier
+    id: Identifier
+    title: str
+    defines: dict[str, int] = {}
+    """Put over the base's, one by one."""
+    archs: Annotated[tuple[Arch, ...], Field(min_length=1)] | None = None
+    """In place of the base's, as are the two below."""
+    flags: tuple[str, ...] | None = None
+    built_from: str | None = None
+
+    def of(self, family: KernelFamily) -> Variant:
+        """The variant in full. Raises ValueError where nobody says what it was built from."""
+        built_from = self.built_from or family.built_from
+        if built_from is None:
+            raise ValueError(f"neither '{self.id}' nor its family says what it was built from")
+        return Variant(
+            id=self.id,
+            operation=family.operation,
+            title=self.title,
+            kind="kernel",
+            source=family.source,
+            symbol=family.symbol,
+            abi=family.abi,
+            archs=family.archs if self.archs is None else self.archs,
+            defines={**family.defines, **self.defines},
+            flags=family.flags if self.flags is None else self.flags,
+            artifact=family.artifact,
+            built_from=built_from,
+        )
+
+
+def _entry_kind(entry: Any) -> str:
+    named = "family" in entry if isinstance(entry, dict) else isinstance(entry, FamilyMember)
+    return "member" if named else "whole"
+
+
+VariantEntry = Annotated[
+    Annotated[Variant, Tag("whole")] | Annotated[FamilyMember, Tag("member")],
+    Discriminator(_entry_kind),
+]
 
 
 class OriginalProgram(Record):
@@ -75,9 +143,29 @@ class KernelManifest(Record):
     """``kernels/<folder>/kernel.yaml``."""
 
     schema_: Literal["assay/kernels/1"] = Field(alias="schema")
-    variants: tuple[Variant, ...] = ()
+    families: dict[Identifier, KernelFamily] = {}
+    entries: Annotated[tuple[VariantEntry, ...], Field(alias="variants")] = ()
+    """Each whole, or a member of a family."""
     programs: tuple[OriginalProgram, ...] = ()
     probes: tuple[Probe, ...] = ()
     operators: tuple[OperatorKernel, ...] = ()
     """What PyTorch's operators call; of several for one case the first, unless one was chosen in
     config/tuning.yaml."""
+
+    @model_validator(mode="after")
+    def _families_and_members_fit(self) -> "KernelManifest":
+        used = Counter(entry.family for entry in self.entries if isinstance(entry, FamilyMember))
+        if unknown := sorted(used.keys() - self.families.keys()):
+            raise ValueError(f"variants: there is no family '{unknown[0]}'")
+        if idle := sorted(self.families.keys() - used.keys()):
+            raise ValueError(f"families: '{idle[0]}' has no member")
+        _ = self.variants  # raises for a member that is not whole with its family either
+        return self
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Every variant in full, in the order of the file."""
+        return tuple(
+            entry.of(self.families[entry.family]) if isinstance(entry, FamilyMember) else entry
+            for entry in self.entries
+        )
