@@ -26,7 +26,7 @@ DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 """The same within ``device``."""
 
 BOOTSTRAP = {"assay.base.errors", "assay.base.launcher", "assay.base.pip_locks",
-             "assay.base.progress"}  # fmt: skip
+             "assay.base.progress", "assay.shared.counting"}  # fmt: skip
 """Run before anything is installed."""
 WORLD = {
     "multiprocessing", "os", "pathlib", "random", "shutil", "signal", "socket",
@@ -198,7 +198,7 @@ def test_the_signer_never_renders(name: str):
 
 @pytest.mark.parametrize("name", sorted(BOOTSTRAP))
 def test_the_launcher_runs_before_anything_is_installed(name: str):
-    assert reached(name) <= BOOTSTRAP | {"assay", "assay.base"}
+    assert reached(name) <= BOOTSTRAP | {"assay", "assay.base", "assay.shared"}
     assert all_foreign(name).keys() <= set(sys.stdlib_module_names)
 
 

@@ -17,7 +17,13 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.base.launcher import base_python, command_of, missing_locks, needed_locks
 
-MODULES = ("errors", "launcher", "pip_locks", "progress")
+MODULES = (
+    "base/errors",
+    "base/launcher",
+    "base/pip_locks",
+    "base/progress",
+    "shared/counting",
+)
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
 
 
@@ -60,8 +66,8 @@ class Checkout:
         self.wheels = place / "wheels"
         self.wheels.mkdir(parents=True)
         package = place / "src" / "assay"
-        (package / "base").mkdir(parents=True)
-        for name in ("__init__", *(f"base/{name}" for name in ("__init__", *MODULES))):
+        for name in ("__init__", "base/__init__", "shared/__init__", *MODULES):
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(root / "src" / "assay" / f"{name}.py", package / f"{name}.py")
         shutil.copy(root / "assay", place)
         (package / "cli.py").write_text(CLI)
@@ -104,7 +110,7 @@ class TestTheStoryOfAnEnvironment:
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == "first ['claims', '--json'] /\n"
         assert "step 1 of 3: making .venv" in ended.stderr
-        assert "step 3 of 3: installing 1 packages of host.txt" in ended.stderr
+        assert "step 3 of 3: installing 1 package of host.txt" in ended.stderr
         assert not (checkout.place / ".venv.lock").exists()
 
     def test_the_next_start_installs_nothing(self, checkout: Checkout):
@@ -115,7 +121,7 @@ class TestTheStoryOfAnEnvironment:
     def test_tests_get_their_own_lock_on_top(self, checkout: Checkout):
         ended = checkout.start("test")
         assert ended.returncode == 0, ended.stderr
-        assert "step 1 of 1: installing 1 packages of test.txt" in ended.stderr
+        assert "step 1 of 1: installing 1 package of test.txt" in ended.stderr
         assert checkout.has("testing")
         assert checkout.start("doctor").stderr == ""
 

@@ -332,7 +332,7 @@ class TestTune:
         answer = assay("tune", "--target", "h100")
         assert answer.code == 0
         assert "another is faster" in " ".join(answer.out.split())
-        assert "1 choices would change; --write puts them into" in answer.out
+        assert "1 choice would change; --write puts it into" in answer.out
         assert (tuned / "config" / "tuning.yaml").read_bytes() == before
 
     def test_write_hands_over_the_better_choice(
@@ -343,4 +343,4 @@ class TestTune:
         answer = assay("tune", "--target", "h100", "--write")
         assert answer.code == 0
         assert [entry.variant for entry in written] == ["demo_bk96"]
-        assert "1 of 1 choices changed" in answer.out
+        assert "1 of 1 choice changed" in answer.out

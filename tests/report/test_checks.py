@@ -128,7 +128,7 @@ class TestAgreement:
         assert section is not None
         note = " ".join(section.note)
         assert "Against the judged time: of 2 arms, 1 differ" in note
-        assert "process of its own): of 2 arms, 1 differ by more than 3.0" in note
+        assert "process of its own): of 2 arms, 1 differs by more than 3.0" in note
         first, second = section.rows
         assert second.nvbench_off.from_events.startswith("events: +5.0\N{NO-BREAK SPACE}%")
         assert first.judged.clock == "1704\N{NO-BREAK SPACE}MHz"
@@ -172,7 +172,7 @@ class TestAgreement:
         (row,) = section.rows
         assert row.standing == "each differs in time, agrees in cycles"
         assert not row.marked
-        assert "of 1 arms, 1 differ" in section.note[1] and "1 of which agree" in section.note[1]
+        assert "of 1 arm, 1 differs" in section.note[1] and "1 of which agree" in section.note[1]
 
     def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
         first, _ = agreements(evidence)
@@ -232,7 +232,7 @@ class TestAlarms:
         evidence.cheats["h100"] = cheats("h100", caught=False)
         (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 the checks let kernels that cheat through: warm up detector."
-        assert "Of 2 kernels that cheat, 1 are caught" in cheats_sections(evidence)[0].summary
+        assert "Of 2 kernels that cheat, 1 is caught" in cheats_sections(evidence)[0].summary
         assert cheats_sections(evidence)[0].rows[2].standing == "not caught"
 
     def test_an_honest_kernel_that_is_caught(self, catalog: Catalog, evidence: Evidence) -> None:

@@ -22,6 +22,7 @@ from typing import NoReturn
 from assay.base.errors import AssayError, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import exclusive, say, watch
+from assay.shared.counting import counted
 
 OLDEST = (3, 11)
 STAMP = "assay.json"
@@ -164,7 +165,8 @@ def install(
     for name in locks if missing is None else missing:
         lock = root / "requirements" / f"{name}.txt"
         steps.run(
-            f"installing {len(lock_versions(lock))} packages of {lock.name}, each by its hash",
+            f"installing {counted(len(lock_versions(lock)), 'package')} of {lock.name}, "
+            "each by its hash",
             pip_install(venv / "bin" / "python", lock, environ),
             venv / f"install-{name}.log",
         )

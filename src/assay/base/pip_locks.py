@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
+from assay.shared.counting import counted
 
 QUIET = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PINNED = ("--require-hashes", "--no-deps", "--no-build-isolation")
@@ -66,7 +67,7 @@ def stage(log: str) -> str:
     if "Installing collected packages" in log:
         return ", unpacking"
     found = sum(line.startswith(("Collecting ", "Processing ")) for line in log.splitlines())
-    return f", {found} packages fetched" if found else ""
+    return f", {counted(found, 'package')} fetched" if found else ""
 
 
 def lock_digest(lock: Path) -> str:

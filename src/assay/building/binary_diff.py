@@ -10,6 +10,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from assay.base.errors import BadInput
+from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 
 FATBIN = ".nv_fatbin"
@@ -90,7 +91,8 @@ class SectionDifference:
         if first is None or second is None:
             return f"{self.name} in one of them only ({self.meaning})"
         size = f"{first}" if first == second else f"{first} and {second}"
-        return f"{self.name} {self.different} of {size} bytes ({self.meaning})"
+        unit = agreeing(max(first, second), "byte", "bytes")
+        return f"{self.name} {self.different} of {size} {unit} ({self.meaning})"
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def explain(found: Sequence[SectionDifference]) -> str:
     for entry in sorted(found, key=lambda entry: not entry.is_device_code):
         groups.setdefault(entry.meaning, []).append(entry)
     parts = [
-        f"{sum(entry.different for entry in group)} bytes of "
+        f"{counted(sum(entry.different for entry in group), 'byte')} of "
         f"{', '.join(entry.name for entry in group)} ({meaning})"
         for meaning, group in groups.items()
     ]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from assay.building.recipe import COMMON, KERNELS, SUFFIX, TOOL, gencode
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord
+from assay.shared.counting import counted
 
 PAIRS = {
     "-ccbin": "g++",
@@ -71,7 +72,7 @@ def _problems(record: BuildRecord) -> Iterator[str]:
         yield str(error)
         return
     if len(operands) != 1:
-        yield f"it compiles {len(operands)} files, not one"
+        yield f"it compiles {counted(len(operands), 'file')}, not one"
     for operand in operands:
         if record.kind == "program":
             if not (is_plain_path(operand) and operand.startswith(f"{TOOL}/")):

@@ -14,6 +14,7 @@ from assay.base.progress import exclusive, say, watch
 from assay.records.builds import ToolchainRecord
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
+from assay.shared.counting import counted
 
 LOCK = "requirements/toolchain.txt"
 CUDA = "nvidia/cu13"
@@ -156,7 +157,7 @@ def _unpack(lock: Path, site: Path) -> None:
         shutil.rmtree(partial)
     log = site.with_suffix(".log")
     count = len(lock_versions(lock))
-    say(f"unpacking the CUDA toolchain and CUTLASS ({count} wheels, each by its hash)")
+    say(f"unpacking the CUDA toolchain and CUTLASS ({counted(count, 'wheel')}, each by its hash)")
     command = pip_install(Path(sys.executable), lock, os.environ)
     command += ["--target", str(partial), "--no-compile", "--only-binary", ":all:"]
     if watch(command, log, clean(os.environ), tick_s=TICK_S, describe=stage) != 0:

@@ -17,6 +17,7 @@ from assay.records.images import ImageRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
+from assay.shared.counting import counted
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -37,26 +38,30 @@ def show_plan(plan: Plan) -> None:
     for target in plan.targets:
         err.print(
             f"[bold]{target.target}[/bold]: {escape(target.provision.detail)}; "
-            f"{len(target.comparisons)} comparisons, {len(target.programs)} program runs, "
-            f"{len(target.profiles)} profiles"
+            f"{counted(len(target.comparisons), 'comparison')}, "
+            f"{counted(len(target.programs), 'program run')}, "
+            f"{counted(len(target.profiles), 'profile')}"
         )
     ways = Counter(answer.way for answer in plan.answers)
     told = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
-    err.print(f"{len(plan.answers)} answers planned: {told}; {len(plan.builds)} builds")
+    err.print(
+        f"{counted(len(plan.answers), 'answer')} planned: {told}; "
+        f"{counted(len(plan.builds), 'build')}"
+    )
 
 
 def show_image(record: ImageRecord) -> None:
     """An image that can be started now."""
     say(f"{record.tag}: {record.image_id}")
     say(
-        f"{fmt.size(record.bytes)}, {len(record.debian_packages)} Debian packages, "
-        f"{len(record.python_packages)} Python distributions; {record.engine}"
+        f"{fmt.size(record.bytes)}, {counted(len(record.debian_packages), 'Debian package')}, "
+        f"{counted(len(record.python_packages), 'Python distribution')}; {record.engine}"
     )
 
 
 def show_counts(counts: Mapping[Status, int]) -> None:
     """Verdicts by status."""
-    table = _table(f"{sum(counts.values())} verdicts", "status", "count", numbers=("count",))
+    table = _table(counted(sum(counts.values()), "verdict"), "status", "count", numbers=("count",))
     for status in Status:
         if counts.get(status):
             table.add_row(status.value, str(counts[status]))
@@ -79,7 +84,8 @@ def show_timings(
         )
     out.print(table, markup=False)
     say(
-        f"{sum(total.steps for total in totals)} steps, {fmt.duration(elapsed_s)} on the clock; "
+        f"{counted(sum(total.steps for total in totals), 'step')}, "
+        f"{fmt.duration(elapsed_s)} on the clock; "
         "a step that had nothing to do keeps the time of its last run"
     )
     for target, part in work.items():
@@ -111,7 +117,8 @@ def show_claims(rows: Sequence[Mapping[str, Any]]) -> None:
     """The rows of ``assay.cli.listing``."""
     counts = Counter(row["kind"] for row in rows)
     table = _table(
-        f"{counts['claim']} claims, {counts['audit']} audits of their arithmetic",
+        f"{counted(counts['claim'], 'claim')}, "
+        f"{counted(counts['audit'], 'audit')} of their arithmetic",
         *("source:line", "claim", "claimed", "target", "answered by", "statement"),
     )
     for row in rows:

@@ -49,6 +49,7 @@ from assay.report import formatting as fmt
 from assay.report.render import texts_of
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
+from assay.shared.counting import agreeing, counted
 from assay.verification.rebuild import check as check_rebuild
 from assay.verification.rebuild import check_selection
 from assay.verification.sign import public_key_path
@@ -209,7 +210,9 @@ def _finish(request: Request, strict: bool) -> None:
     say(f"verify: {shlex.join(_verify_command(request))}")
     failed = sum(counts[status] for status in Status if status.facts.strict)
     if strict and failed:
-        raise CheckFailed(f"--strict: {failed} verdicts are {STRICT}")
+        raise CheckFailed(
+            f"--strict: {counted(failed, 'verdict')} {agreeing(failed, 'is', 'are')} {STRICT}"
+        )
 
 
 def _verify_command(request: Request) -> list[str]:
@@ -356,9 +359,14 @@ def tune_target(
     better = better_choices(tuned)
     if write:
         write_choices(ROOT, better)
-        say(f"config/tuning.yaml: {len(better)} of {len(tuned.outcomes)} choices changed")
+        say(
+            f"config/tuning.yaml: {len(better)} of {counted(len(tuned.outcomes), 'choice')} changed"
+        )
     elif better:
-        say(f"{len(better)} choices would change; --write puts them into config/tuning.yaml")
+        say(
+            f"{counted(len(better), 'choice')} would change; --write puts "
+            f"{agreeing(len(better), 'it', 'them')} into config/tuning.yaml"
+        )
 
 
 @app.command()

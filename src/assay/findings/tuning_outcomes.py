@@ -17,6 +17,7 @@ from assay.judging.case import Case, Failure, Measured, show, show_percent
 from assay.records.claims import Metric, Term
 from assay.records.tuning import Choice
 from assay.records.workloads import Arm
+from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary
 
 
@@ -226,7 +227,9 @@ def _objection(own: Measured, margin: float) -> str | None:
     """What keeps any ratio of this sweep from deciding, or None."""
     floor = own.noise_floor
     if own.summary.processes < MIN_PROCESSES:
-        return f"only {own.summary.processes} processes have usable samples"
+        few = own.summary.processes
+        word = agreeing(few, "has", "have")
+        return f"only {counted(few, 'process', 'processes')} {word} usable samples"
     if floor is None:
         return "the A/A control has no usable samples, so the noise of the sweep is unknown"
     if floor > margin:

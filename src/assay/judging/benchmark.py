@@ -14,6 +14,7 @@ from assay.records.measurements import (
 )
 from assay.records.verdicts import Status
 from assay.records.workloads import Workload
+from assay.shared.counting import agreeing, counted
 from assay.statistics import roofline
 from assay.statistics import summaries as stats
 from assay.statistics.summaries import Summary
@@ -117,7 +118,10 @@ def _unusable(record: BenchmarkRecord, term: Term) -> str:
     causes = "; ".join(f"{cause} ({count})" for cause, count in voids.items())
     text = f"Comparison {term.comparison} has no usable block of {' and '.join(arms_of(term))}"
     if causes:
-        text += f": {voids.total()} of {len(blocks)} blocks were discarded, {causes}"
+        text += (
+            f": {voids.total()} of {counted(len(blocks), 'block')} "
+            f"{agreeing(voids.total(), 'was', 'were')} discarded, {causes}"
+        )
     return (
         f"{text}. What would decide it: a run in which at least {stats.MIN_PROCESSES} processes "
         f"have {stats.MIN_BLOCKS} usable blocks each."
@@ -196,7 +200,7 @@ def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFa
         describe(facts[arm], case.catalog.workloads[facts[arm].workload]) for arm in arms_of(term)
     ]
     l2 = f"{protocol.l2} L2"
-    return f"{' over '.join(parts)}; {l2}, {len(record.processes)} processes"
+    return f"{' over '.join(parts)}; {l2}, {counted(len(record.processes), 'process', 'processes')}"
 
 
 def describe(facts: ArmFacts, workload: Workload) -> str:

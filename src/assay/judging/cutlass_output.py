@@ -14,6 +14,7 @@ from typing import Literal
 
 from assay.records.claims import Unit
 from assay.shared import flops
+from assay.shared.counting import counted
 
 ParserName = Literal["cutlass_41", "cutlass_57", "cutlass_88"]
 Shape = dict[str, int | bool]
@@ -119,7 +120,9 @@ def _number(text: str, what: str) -> float:
 def _one(pattern: str, text: str, what: str) -> re.Match[str]:
     found = list(re.finditer(pattern, text, re.MULTILINE))
     if len(found) != 1:
-        raise MalformedOutput(f"the output states {what} {len(found)} times instead of once")
+        raise MalformedOutput(
+            f"the output states {what} {counted(len(found), 'time')} instead of once"
+        )
     return found[0]
 
 
@@ -194,7 +197,9 @@ def _shape_57(body: str) -> Shape:
     groups = int(_one(r"^  Groups      : (\d+)\s*$", body, "its groups")[1])
     problems = re.findall(r"^    \((\d+),(\d+),(\d+)\), ", body, re.MULTILINE)
     if len(problems) != groups or not groups:
-        raise MalformedOutput(f"the output lists {len(problems)} problems for {groups} groups")
+        raise MalformedOutput(
+            f"the output lists {counted(len(problems), 'problem')} for {counted(groups, 'group')}"
+        )
     shape: Shape = {"groups": groups}
     if len(set(problems)) == 1:
         shape.update(zip(("m", "n", "k"), map(int, problems[0]), strict=True))

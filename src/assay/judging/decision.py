@@ -27,6 +27,7 @@ from assay.judging.case import Measured, show_percent
 from assay.records.claims import Relation, Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
+from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary
 
 
@@ -76,7 +77,8 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
         return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, remedy.MENDED)
     if processes < MIN_PROCESSES:
         clause = (
-            f"only {processes} fresh processes have usable samples; a verdict needs {MIN_PROCESSES}"
+            f"only {counted(processes, 'fresh process', 'fresh processes')} "
+            f"{agreeing(processes, 'has', 'have')} usable samples; a verdict needs {MIN_PROCESSES}"
         )
         words = remedy.too_few(processes)
         return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)

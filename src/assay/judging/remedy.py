@@ -8,6 +8,7 @@ import math
 
 from assay.judging.case import show_percent
 from assay.records.workloads import Judging
+from assay.shared.counting import counted
 from assay.statistics.summaries import (
     MIN_PROCESSES,
     MOST_PROCESSES,
@@ -22,7 +23,10 @@ CONTROLLED = "a run whose A/A control has usable blocks"
 
 def too_few(processes: int) -> str:
     """Not enough processes for any verdict."""
-    return f"{MIN_PROCESSES - processes} more fresh processes with usable samples"
+    return (
+        counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
+        + " with usable samples"
+    )
 
 
 def two_sided(summary: Summary, claimed: float, edge: float, judging: Judging) -> str:

@@ -19,6 +19,7 @@ from assay.judging.worst import (
 from assay.records.claims import Benchmark, Claim, Unit
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
+from assay.shared.counting import counted
 
 
 def judge_benchmark(
@@ -94,15 +95,15 @@ def _judge_bounds(
     named = "; ".join(_term_words(claim, term) for term in terms)
     if isinstance(first.figure, Failure):
         result = fail(case, answer, claim, first.figure)
-        begin = f"Of {len(terms)} terms, {first.name} decides."
+        begin = f"Of {counted(len(terms), 'term')}, {first.name} decides."
     else:
         figures = [term.figure for term in terms if isinstance(term.figure, Measured)]
         worst = worst_of(figures, lowest)
         result = decided(case, answer, claim, worst, first.decision)
         name = _name_of(terms, worst)
-        given = f"{len(terms)} terms"
+        given = counted(len(terms), "term")
         if len(figures) < len(terms):
-            given = f"the {len(figures)} of {len(terms)} terms that have a figure"
+            given = f"the {len(figures)} of {counted(len(terms), 'term')} that have a figure"
         begin = f"The worst of {given} is {name}."
         if name != first.name:
             begin = f"{begin} What decides is {first.name}."

@@ -20,6 +20,7 @@ from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.claims import Benchmark, Claim, Relation, Term, Unit
 from assay.records.workloads import Judging
+from assay.shared.counting import counted
 from assay.statistics.summaries import Summary
 
 
@@ -104,6 +105,6 @@ def worst_of(figures: Sequence[Measured], lowest: bool) -> Measured:
     return replace(
         worst,
         summary=bounds([figure.summary for figure in figures], lowest),
-        ran=f"the worst of {len(figures)} terms: {worst.ran}",
+        ran=f"the worst of {counted(len(figures), 'term')}: {worst.ran}",
         evidence=tuple(paths),
     )

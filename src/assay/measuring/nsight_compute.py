@@ -21,6 +21,7 @@ from assay.measuring.device_process import DeviceJobFailed, device_environment, 
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
+from assay.shared.counting import agreeing, counted
 
 PATIENCE_S = 360.0
 """Most seconds of all arms: each that hangs in a start of its own takes from the others behind."""
@@ -95,7 +96,10 @@ def profile_arms(
     together = _together(place, ncu, jobs, gpu_uuid) if len(jobs) > 1 else {}
     left = len(jobs) - len(together)
     if together and left:
-        say(f"profile: {left} of {len(jobs)} arms get a start of their own")
+        say(
+            f"profile: {left} of {counted(len(jobs), 'arm')} "
+            f"{agreeing(left, 'gets a start of its own', 'get a start of their own')}"
+        )
     return [
         together[number] if number in together else _alone(place, ncu, job, gpu_uuid, end)
         for number, job in enumerate(jobs)
@@ -121,7 +125,10 @@ def _together(
     marked = [number for number, done in enumerate(profiled.done) if done is not None]
     parts = split_raw_page(profiled.page or "")
     if len(parts) != len(marked):
-        say(f"profile: not in one start: {len(marked)} arms, but {len(parts)} marks")
+        say(
+            f"profile: not in one start: {counted(len(marked), 'arm')}, "
+            f"but {counted(len(parts), 'mark')}"
+        )
         return {}
     records = {}
     for number, part in zip(marked, parts, strict=True):

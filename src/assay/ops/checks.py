@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from assay.shared.counting import counted
+
 Tensor = Any
 """torch.Tensor; mypy sees no torch."""
 
@@ -40,7 +42,7 @@ def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> No
         raise ValueError(
             f"{name}_values must be [stored_blocks, block_rows, block_cols], {name}_row_ptr and "
             f"{name}_col_idx vectors; they have {values.dim()}, {row_ptr.dim()} and "
-            f"{col_idx.dim()} dimensions"
+            f"{counted(col_idx.dim(), 'dimension')}"
         )
     _check_pattern_arrays(f"{name}_", row_ptr, col_idx)
     _contiguous(f"{name}_values", values)
@@ -50,7 +52,8 @@ def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> No
         raise ValueError(f"{name}_values has blocks of {values.shape[1]} x {values.shape[2]}")
     if values.shape[0] != col_idx.shape[0]:
         raise ValueError(
-            f"{name}_values holds {values.shape[0]} blocks, {name}_col_idx {col_idx.shape[0]}"
+            f"{name}_values holds {counted(values.shape[0], 'block')}, "
+            f"{name}_col_idx {col_idx.shape[0]}"
         )
 
 
@@ -74,7 +77,9 @@ def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     k, block = b.shape[0], a_values.shape[2]
     if k % block != 0:
-        raise ValueError(f"b has {k} rows, which is no whole number of blocks {block} wide")
+        raise ValueError(
+            f"b has {counted(k, 'row')}, which is no whole number of blocks {block} wide"
+        )
     m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
     return Shape(m, b.shape[1], k, output_dtype(b.dtype))
 
@@ -86,7 +91,9 @@ def check_transposed(
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     rows, block = (a_row_ptr.shape[0] - 1) * a_values.shape[1], a_values.shape[2]
     if b.shape[0] != rows:
-        raise ValueError(f"b has {b.shape[0]} rows, a {rows}: A^T B needs as many of both")
+        raise ValueError(
+            f"b has {counted(b.shape[0], 'row')}, a {rows}: A^T B needs as many of both"
+        )
     if k < 0 or k % block != 0:
         raise ValueError(f"k is {k}, which is no whole number of blocks {block} wide")
     return Shape(k, b.shape[1], rows, output_dtype(b.dtype))
@@ -100,22 +107,24 @@ def check_sampled(
     _together({"left": left, "right": right, "row_ptr": row_ptr, "col_idx": col_idx})
     if left.dim() != 2 or right.dim() != 2:
         raise ValueError(
-            f"left and right must be matrices; they have {left.dim()} and {right.dim()} dimensions"
+            f"left and right must be matrices; they have {left.dim()} and "
+            f"{counted(right.dim(), 'dimension')}"
         )
     if left.dtype != right.dtype:
         raise TypeError(f"left is {left.dtype}, right {right.dtype}: they must be alike")
     if left.dtype == FP8 or (left.dtype not in NAMES and left.dtype not in REFERENCE_ONLY):
         raise TypeError(f"left is {left.dtype}, which has no gradient here")
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"left has {left.shape[1]} columns, right {right.shape[1]}")
+        raise ValueError(f"left has {counted(left.shape[1], 'column')}, right {right.shape[1]}")
     if block_rows < 1 or block_cols < 1:
         raise ValueError(f"blocks are {block_rows} x {block_cols}")
     rows = (row_ptr.shape[0] - 1) * block_rows
     if left.shape[0] != rows:
-        raise ValueError(f"left has {left.shape[0]} rows, the pattern {rows}")
+        raise ValueError(f"left has {counted(left.shape[0], 'row')}, the pattern {rows}")
     if right.shape[0] % block_cols != 0:
         raise ValueError(
-            f"right has {right.shape[0]} rows, which is no whole number of blocks {block_cols} wide"
+            f"right has {counted(right.shape[0], 'row')}, which is no whole number of blocks "
+            f"{block_cols} wide"
         )
 
 
@@ -124,7 +133,7 @@ def _check_operands(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: T
     check_bsr("a", a_values, a_row_ptr, a_col_idx)
     _together({"a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx, "b": b})
     if b.dim() != 2:
-        raise ValueError(f"b must be a matrix; it has {b.dim()} dimensions")
+        raise ValueError(f"b must be a matrix; it has {counted(b.dim(), 'dimension')}")
     if b.dtype != a_values.dtype:
         raise TypeError(f"a_values is {a_values.dtype}, b {b.dtype}: they must be alike")
     if b.dtype == FP8:

@@ -28,6 +28,7 @@ from assay.evidence.stages import (
     stopwatch_path,
 )
 from assay.records.plan import Provision
+from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.manifest import MANIFEST
 from assay.verification.verify import verify
@@ -172,7 +173,8 @@ def _tell_left_out(
         count = sum(map(len, left.values()))
         why = "; ".join(f"{change}: {', '.join(names)}" for change, names in left.items())
         say(
-            f"{report}: {count} of its {len(measured)} comparisons on {target} are not taken over, "
+            f"{report}: {count} of its {counted(len(measured), 'comparison')} on {target} "
+            f"{agreeing(count, 'is', 'are')} not taken over, "
             f"for the configuration measures them otherwise by now ({why})"
         )
 

@@ -10,6 +10,7 @@ from assay.records.measurements import CheatOutcome
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.sanitizer import sanitizer_alarms
+from assay.shared.counting import agreeing, counted
 
 CHECKS = {
     "timed_shape": "the first launch against the oracle",
@@ -88,7 +89,9 @@ def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:
                 summary=f"None was tried to its end: {record.detail}."
                 if record.status == "failed"
                 else (
-                    f"Of {len(cheats)} kernels that cheat, {caught} are caught on this GPU, "
+                    f"Of {counted(len(cheats), 'kernel')} "
+                    f"that {agreeing(len(cheats), 'cheats', 'cheat')}, "
+                    f"{caught} {agreeing(caught, 'is', 'are')} caught on this GPU, "
                     f"{meant} of them by the check that is meant for them{honest}."
                 ),
                 rows=tuple(_cheat_row(cheat) for cheat in record.cheats),

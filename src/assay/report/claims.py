@@ -12,6 +12,7 @@ from assay.records.measurements import ProgramRecord
 from assay.records.verdicts import Verdict
 from assay.report import figures
 from assay.report import formatting as fmt
+from assay.shared.counting import counted
 
 RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}
 
@@ -221,7 +222,7 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterable[Fact]:
         yield Fact("A/A noise floor", fmt.percent(verdict.noise_floor))
     if verdict.samples is not None:
         discarded = verdict.discarded_blocks or 0
-        yield Fact("samples", f"{verdict.samples}, {discarded} blocks discarded")
+        yield Fact("samples", f"{verdict.samples}, {counted(discarded, 'block')} discarded")
     if verdict.roofline_fraction is not None:
         yield Fact("of roofline bound", fmt.percent(verdict.roofline_fraction))
     if verdict.measured_on:

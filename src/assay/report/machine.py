@@ -10,6 +10,7 @@ from assay.records.builds import BuildRecord
 from assay.records.platform import PlatformRecord
 from assay.report import formatting as fmt
 from assay.report.claims import Fact, Link, link
+from assay.shared.counting import counted
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     yield Fact("Nsight Compute", show(device.nsight_compute))
     yield Fact("device Python", device.python)
     yield Fact(
-        "host CPU", f"{platform.cpu}, {platform.cores} cores, {fmt.size(platform.memory_bytes)}"
+        "host CPU",
+        f"{platform.cpu}, {counted(platform.cores, 'core')}, {fmt.size(platform.memory_bytes)}",
     )
     yield Fact("kernel, distribution", f"{platform.kernel}, {platform.distribution}")
     yield Fact("container runtime", f"{platform.runtime}, image {show(platform.image_digest)}")

@@ -18,6 +18,7 @@ from assay.records.targets import Target
 from assay.report import figures
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
+from assay.shared.counting import counted
 from assay.statistics import roofline
 from assay.statistics import summaries as stats
 
@@ -115,7 +116,7 @@ def _discarded(conduct: Conduct) -> str:
 
 def _regimes(conduct: Conduct) -> str | None:
     seen = (f"{regime} in {count}" for regime, count in conduct.regimes.items())
-    return f"{', '.join(seen)} of {conduct.blocks} blocks" if conduct.regimes else None
+    return f"{', '.join(seen)} of {counted(conduct.blocks, 'block')}" if conduct.regimes else None
 
 
 def _clock(conduct: Conduct | None, arm: str) -> str:

@@ -7,6 +7,7 @@ from assay.evidence.model import Evidence
 from assay.records.workloads import Protocol
 from assay.report import formatting as fmt
 from assay.report.claims import Fact
+from assay.shared.counting import counted
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 
@@ -36,8 +37,9 @@ def rules(catalog: Catalog) -> Iterator[str]:
         f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
         f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
         f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
-        f"Original programs run in {judging.program_runs} fresh "
-        f"processes. Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
+        f"Original programs run in "
+        f"{counted(judging.program_runs, 'fresh process', 'fresh processes')}. "
+        f"Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
     )
     yield (
         "A failed reproduction with a reimplemented artifact does not say that the original was "
@@ -59,7 +61,8 @@ def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
 def _protocol(protocol: Protocol) -> str:
     timer = "CUDA events" if protocol.timer == "events" else "CUDA events round graphs"
     return (
-        f"{protocol.processes} fresh processes; {protocol.blocks} randomised ABBA blocks in each; "
+        f"{counted(protocol.processes, 'fresh process', 'fresh processes')}; "
+        f"{counted(protocol.blocks, 'randomised ABBA block')} in each; "
         f"two turns an arm and block. {_turn(protocol)} {protocol.l2.capitalize()} L2; {timer}. "
         f"Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
         f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "

@@ -10,6 +10,7 @@ from assay.evidence.stages import sanitizer_path
 from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
+from assay.shared.counting import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _words(run: Sanitized) -> str:
 
 def _finding(run: Sanitized) -> str:
     counts = [
-        f"{count} {noun if count == 1 else noun + 's'}"
+        counted(count, noun)
         for count, noun in ((run.errors, "error"), (run.warnings, "warning"))
         if count
     ]
@@ -136,8 +137,9 @@ def _section(target: str, record: SanitizerRecord, watched: _Watched) -> Sanitiz
     clean = sum(all(run.status == "clean" for run in runs.values()) for runs in by_variant.values())
     if record.status == "collected":
         summary = (
-            f"compute-sanitizer {record.version}: {clean} of {len(by_variant)} compiled kernels "
-            f"are clean under every tool, each in a process of its own at small shapes, in "
+            f"compute-sanitizer {record.version}: {clean} of "
+            f"{counted(len(by_variant), 'compiled kernel')} {agreeing(clean, 'is', 'are')} clean "
+            f"under every tool, each in a process of its own at small shapes, in "
             f"{fmt.duration(record.seconds)}."
         )
         if watched.foreign:

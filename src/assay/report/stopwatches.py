@@ -17,6 +17,7 @@ from assay.findings.stopwatch_agreement import (
 )
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
+from assay.shared.counting import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,17 @@ def _counted(standings: Sequence[Standing], limit: float) -> str:
     beyond = sum(one.in_time(limit) for one in standings)
     clocks = sum(one.by_clock(limit) for one in standings)
     return (
-        f"of {len(standings)} arms, {beyond} differ by more than {fmt.percent(limit)}, {clocks} of "
+        f"of {counted(len(standings), 'arm')}, {beyond} "
+        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.percent(limit)}, {clocks} of "
         "which agree in SM cycles: the clock was another."
     )
 
 
 def _covered(covered: Coverage) -> str:
-    text = f"Held against another stopwatch are {covered.held} of {covered.timed} timed arms."
+    text = (
+        f"Held against another stopwatch {agreeing(covered.held, 'is', 'are')} {covered.held} of "
+        f"{counted(covered.timed, 'timed arm')}."
+    )
     if covered.without:
         names = ", ".join(f"{comparison} ({target})" for target, comparison in covered.without)
         text += f" No arm has a second stopwatch in: {names}."

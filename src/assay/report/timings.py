@@ -12,6 +12,7 @@ from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
 from assay.report.measurements import Picture
+from assay.shared.counting import agreeing, counted
 
 CAPTION = (
     "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "
@@ -97,16 +98,17 @@ def _lines(
     steps = evidence.timings.steps if evidence.timings else ()
     here = timings.measured_here(evidence.plan)
     yield (
-        f"{len(steps)} steps up to the verdicts, {fmt.duration(axis.length)} on the clock. The "
-        "time to write, sign and verify this report came after it, and what Snakemake or a "
-        "scheduler needs to start a step is in no step."
+        f"{counted(len(steps), 'step')} up to the verdicts, "
+        f"{fmt.duration(axis.length)} on the clock. The time to write, sign and verify this "
+        "report came after it, and what Snakemake or a scheduler needs to start a step is in no "
+        "step."
     )
     if here:
         yield _held(timings.gpu_seconds(steps, here), overall)
     if taken := timings.taken_up(evidence, steps):
         least = fmt.duration(sum(record.seconds for record in taken))
         yield (
-            f"{len(taken)} of the benchmarks {'was' if len(taken) == 1 else 'were'} finished by an "
+            f"{len(taken)} of the benchmarks {agreeing(len(taken), 'was', 'were')} finished by an "
             "earlier start of this run, which was interrupted. What that took (by their own "
             f"records, {least}; the start did more) stands in none of these sums."
         )
@@ -202,4 +204,4 @@ def _row(total: StageTotal, overall: GpuWork | None) -> TimingRow:
 
 
 def _steps(total: StageTotal) -> str:
-    return f"{total.steps} step{'' if total.steps == 1 else 's'}"
+    return counted(total.steps, "step")

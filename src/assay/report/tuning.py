@@ -11,6 +11,7 @@ from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.measurements import Picture
+from assay.shared.counting import agreeing
 
 CAPTION = (
     "{target}: rates of stored blocks with their confidence intervals; axes do not start at zero. "
@@ -84,7 +85,7 @@ def shapes_in_words(shapes: ShapeClass) -> str:
     """A shape class as a reader says it."""
     n, blocks = (_range_in_words(*bounds) for bounds in shapes.ranges())
     rows = {None: "", True: "ragged rows", False: "rows of one length"}[shapes.ragged]
-    parts = (n and f"n {n}", blocks and f"{blocks} blocks a row", rows)
+    parts = (n and f"n {n}", blocks and f"{blocks} {_blocks(*shapes.ranges()[1])} a row", rows)
     return ", ".join(part for part in parts if part) or "every shape"
 
 
@@ -93,6 +94,11 @@ def _range_in_words(least: float, most: float | None) -> str:
     if most is None:
         return f"from {least:g}" if least > 1 else ""
     return f"{least:g} to {most:g}" if least > 1 else f"up to {most:g}"
+
+
+def _blocks(least: float, most: float | None) -> str:
+    """The noun that follows a range in words: the last number of the range decides."""
+    return agreeing(least if most is None else most, "block", "blocks")
 
 
 def _pictures(found: Sequence[sweeps.Sweep]) -> tuple[Picture, ...]:

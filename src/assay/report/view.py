@@ -32,6 +32,7 @@ from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.stopwatches import AgreementSection, agreement_section
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
+from assay.shared.counting import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,13 @@ def remarks(summary: Summary) -> Iterator[str]:
     """What the counts alone do not say."""
     if summary.measured_here or summary.figures_recorded:
         yield (
-            f"{summary.total} verdicts. Of the measured figures, {summary.figures_here} were "
-            f"measured in this run and {summary.figures_recorded} come from an earlier, signed "
-            "report."
+            f"{counted(summary.total, 'verdict')}. Of the measured figures, {summary.figures_here} "
+            f"{agreeing(summary.figures_here, 'was', 'were')} measured in this run and "
+            f"{summary.figures_recorded} {agreeing(summary.figures_recorded, 'comes', 'come')} "
+            "from an earlier, signed report."
         )
     else:
-        yield f"{summary.total} verdicts, none of which rests on a measurement."
+        yield f"{counted(summary.total, 'verdict')}, none of which rests on a measurement."
     if summary.not_run_reasons:
         listed = ", ".join(
             f"{fmt.words(reason)} ({count})" for reason, count in summary.not_run_reasons.items()
@@ -202,7 +204,8 @@ def remarks(summary: Summary) -> Iterator[str]:
     chance = summary.chance
     if chance.judged:
         yield (
-            f"{chance.judged} verdicts rest on an interval, {chance.decided} of them decided. "
+            f"{counted(chance.judged, 'verdict')} {agreeing(chance.judged, 'rests', 'rest')} on an "
+            f"interval, {chance.decided} of them decided. "
             f"Chance alone would make at most {fmt.rough(chance.expected_wrong)} of them wrong, "
             "were every claim at the edge of its margin or at its bound, and "
             f"{fmt.rough(chance.expected_missed)} intervals would miss the true value."
@@ -210,8 +213,8 @@ def remarks(summary: Summary) -> Iterator[str]:
         yield from _undecided_by_chance(chance)
         if chance.families:
             yield (
-                f"They rest on {chance.measurements} different measurements: verdicts that share "
-                "one are right or wrong together, and say so."
+                f"They rest on {counted(chance.measurements, 'different measurement')}: "
+                "verdicts that share one are right or wrong together, and say so."
             )
     if summary.binaries:
         same = sum(match.identical for match in summary.binaries)
@@ -225,7 +228,8 @@ def remarks(summary: Summary) -> Iterator[str]:
                 f"{stage} {fmt.rough(seconds)} s" for stage, seconds in target.seconds.items()
             )
             yield (
-                f"{target.target}: {target.samples} samples in {target.blocks} blocks, "
+                f"{target.target}: {counted(target.samples, 'sample')} in "
+                f"{counted(target.blocks, 'block')}, "
                 f"{target.discarded_blocks} of them discarded; {stages}; "
                 f"{fmt.rough(target.gpu_seconds)} s in the benchmarks' launches alone, by CUDA "
                 "events."
@@ -244,6 +248,6 @@ def _undecided_by_chance(chance: Chance) -> Iterator[str]:
     if one_sided:
         yield (
             f"{'The other ' if chance.with_margin else ''}{one_sided} "
-            f"{'is' if one_sided == 1 else 'are'} one-sided (at least or at most): a figure "
+            f"{agreeing(one_sided, 'is', 'are')} one-sided (at least or at most): a figure "
             "exactly at its bound cannot be decided, however long it is measured."
         )

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
 from assay.records.manifest import Manifest
+from assay.shared.counting import counted
 from assay.shared.files import sha256_file
 
 MANIFEST = "manifest.json"
@@ -104,7 +105,7 @@ def content_problems(directory: Path, manifest: Manifest) -> list[str]:
     for entry in manifest.files:
         found = digest_of(directory, entry.path)
         if found.bytes != entry.bytes:
-            problems.append(f"{entry.path} has {found.bytes} bytes, not {entry.bytes}")
+            problems.append(f"{entry.path} has {counted(found.bytes, 'byte')}, not {entry.bytes}")
         elif found.sha256 != entry.sha256:
             problems.append(f"{entry.path} has another SHA-256 than the manifest says")
     return problems

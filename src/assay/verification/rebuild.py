@@ -30,6 +30,7 @@ from assay.evidence.model import BuildKey, Evidence
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
+from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.rebuild_outcome import PROVEN, Status, compare, differing_sections
 
@@ -151,13 +152,16 @@ def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple
         lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]
         lines += [f"\n  {problem}" for problem in result.problems]
         raise CheckFailed(
-            f"{report_dir}: {len(failed)} of {len(result.builds)} builds are not shown to come "
+            f"{report_dir}: {len(failed)} of {counted(len(result.builds), 'build')} "
+            f"{agreeing(len(failed), 'is', 'are')} not shown to come "
             f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}"
         )
     counts = Counter(build.status for build in result.builds)
     told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
     measured = sum(build.measured for build in result.builds)
-    detail = f"{len(result.builds)} builds compiled from source: {told or 'there are none'}"
+    detail = (
+        f"{counted(len(result.builds), 'build')} compiled from source: {told or 'there are none'}"
+    )
     if measured:
         detail += f"; measurements rest on {measured} of them"
     return NamedCheck("rebuild", True, detail), (*_host_notes(result.builds), *result.notes)
@@ -170,7 +174,8 @@ def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
         if build.status == Status.CUBINS_IDENTICAL:
             reasons.setdefault(build.detail, []).append(build.name)
     return [
-        f"{len(names)} builds have the same device code, byte for byte; their host code is other "
+        f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
+        f"code, byte for byte; {agreeing(len(names), 'its', 'their')} host code is other "
         f"({reason}) and is not shown to come from these sources: {listed(names)}"
         for reason, names in reasons.items()
     ]

@@ -19,6 +19,7 @@ from assay.judging.judge import judge
 from assay.records.attestation import PipelineRecord, Statement
 from assay.records.manifest import Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
+from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_file
 from assay.verification.attestation import (
     check_signatures,
@@ -101,7 +102,11 @@ def verify(
     assert manifest is not None
     with log.check("contents") as says:
         none(content_problems(report_dir, manifest))
-        says(f"{len(manifest.files)} files have the size and SHA-256 that the manifest lists")
+        says(
+            f"{counted(len(manifest.files), 'file')} "
+            f"{agreeing(len(manifest.files), 'has', 'have')} the size and SHA-256 "
+            "that the manifest lists"
+        )
     keyid, statement = "", None
     with log.check("signature") as says:
         envelope = parse_envelope((report_dir / ATTESTATION).read_bytes())
@@ -149,7 +154,10 @@ def _check_evidence(
         catalog = load_catalog(report_dir / "evidence")
         evidence = load_evidence(report_dir / "evidence")
         count = len(evidence.benchmarks) + len(evidence.programs)
-        says(f"{len(catalog.claims)} claims and {count} measurement records can be read")
+        says(
+            f"{counted(len(catalog.claims), 'claim')} and {counted(count, 'measurement record')} "
+            "can be read"
+        )
     if statement is None:
         log.skip(("statement",), "no trusted signature vouches for it")
         return catalog, evidence
@@ -184,7 +192,10 @@ def _check_verdicts(
         listed = {entry.path for entry in manifest.files}
         named = {path for verdict in again.verdicts for path in verdict.evidence}
         none([f"a verdict rests on {path}, which is not here" for path in sorted(named - listed)])
-        says(f"{len(again.verdicts)} verdicts, recomputed from raw samples, byte for byte the same")
+        says(
+            f"{counted(len(again.verdicts), 'verdict')}, recomputed from raw samples, "
+            "byte for byte the same"
+        )
 
 
 def _difference(given: VerdictsFile, again: VerdictsFile) -> str:

@@ -18,6 +18,7 @@ from assay.device.worker.forks import Note, run_child
 from assay.device.worker.locks import Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, Recorder, Sensor, Telemetry
+from assay.shared.counting import counted
 from assay.shared.errors import DeviceError
 from assay.shared.job import ArmSpec, Comparison, Job, Json, Protocol, entry
 
@@ -166,7 +167,8 @@ def _summary(label: str, process: Json) -> str:
     samples = sum(len(turn["times_ms"]) for block in blocks for turn in block["turns"])
     discarded = f", {void} void" if void else ""
     return (
-        f"{label}: {len(blocks)} blocks{discarded}, {samples} samples, {process['seconds']:.1f} s"
+        f"{label}: {counted(len(blocks), 'block')}{discarded}, {counted(samples, 'sample')}, "
+        f"{process['seconds']:.1f} s"
     )
 
 

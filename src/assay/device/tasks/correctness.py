@@ -22,6 +22,7 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, Outcome, run_children
 from assay.device.worker.messages import progress
 from assay.device.worker.telemetry import Choice
+from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
 from assay.shared.job import ArmSpec, Comparison, Job, Json, Workload
 
@@ -81,7 +82,8 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
     checks = [_launch_and_compare(name, seed, prepared, inputs)]
     if prepared.buffer is not None:
         unwritten = int(torch.isnan(prepared.buffer).sum())
-        detail = f"{unwritten} elements hold NaN after the launch" if unwritten else ""
+        hold = f"{counted(unwritten, 'element')} {agreeing(unwritten, 'holds', 'hold')}"
+        detail = f"{hold} NaN after the launch" if unwritten else ""
         checks.append(_check("poisoned", seed, unwritten == 0, detail))
     changed = inputs.changed_since(before)
     detail = f"changed: {', '.join(changed)}" if changed else ""
@@ -213,7 +215,7 @@ def run_correctness(job: Job, comparison: Comparison, seeds: Sequence[int], choi
         arm = comparison.arms[number]
         arms.append(arm_record(arm, outcome))
         status, count = arms[-1]["status"], len(arms[-1]["checks"])
-        text = f"{arm.id}: {status}, {count} checks, {outcome.seconds:.1f} s"
+        text = f"{arm.id}: {status}, {counted(count, 'check')}, {outcome.seconds:.1f} s"
         progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
 
     def again(number: int, outcome: Outcome) -> bool:

@@ -10,6 +10,7 @@ from assay.device.kernels.inputs import Blocks, Inputs, make_inputs, ragged_bloc
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.ops import OPERATORS, Kernel, reference
 from assay.ops.checks import Tensor
+from assay.shared.counting import counted
 from assay.shared.job import Json, Pattern, Workload
 
 GRID = (6, 5)
@@ -139,7 +140,7 @@ def refusals(case: Case) -> str:
                 raise AssertionError(f"the sentence lacks '{words}': {error}") from error
         else:
             raise AssertionError(f"nothing was said where '{words}' should have been")
-    return f"{len(attempts)} wrong calls, each refused in a sentence"
+    return f"{counted(len(attempts), 'wrong call')}, each refused in a sentence"
 
 
 def gradient(case: Case) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.device.worker.telemetry import Choice
+from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
 from assay.shared.job import Json
 
@@ -119,8 +120,7 @@ class Use:
     def foreign(self) -> str | None:
         """What shows that somebody else uses the GPU, or None. Valid while we have no context."""
         if self.processes:
-            word = "process" if self.processes == 1 else "processes"
-            return f"{self.processes} other {word}"
+            return counted(self.processes, "other process", "other processes")
         if self.memory_bytes is not None and self.memory_bytes > MEMORY_LIMIT_BYTES:
             return f"{self.memory_bytes / 2**30:.1f} GiB of its memory in use by others"
         return None
