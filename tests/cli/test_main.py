@@ -17,6 +17,7 @@ from assay.cli.tune import Tuned
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.findings.tuning_outcomes import outcomes
+from assay.judging.case import Case
 from assay.records.tuning import Choice
 from tests.report_fixtures import (
     choice,
@@ -322,7 +323,7 @@ class TestTune:
         slow = choice(variant="demo_bk32", evidence={"comparison": "demo_sweep", "arm": "bk32"})
         write_tuning(root, slow)
         evidence = load_evidence(write_run(root))
-        found = outcomes(load_catalog(root), evidence)
+        found = outcomes(Case(load_catalog(root), evidence))
         monkeypatch.setattr(cli, "ROOT", root)
         monkeypatch.setattr(cli, "tune", lambda *_: Tuned("measured here", found, evidence))
         return root

@@ -15,6 +15,7 @@ from assay.cli import tune as tuning
 from assay.cli.tune import FILE, Tuned, better_choices, rewritten, tune, write_choices
 from assay.evidence.load import load_evidence
 from assay.findings.tuning_outcomes import Standing, outcomes
+from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options
 from assay.records.plan import Provision, Request
@@ -130,7 +131,7 @@ class TestBetter:
 
     def test_the_faster_rival_takes_the_place(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
-        found = outcomes(load_catalog(repository), evidence)
+        found = outcomes(Case(load_catalog(repository), evidence))
         (new,) = better_choices(Tuned("here", found, evidence))
         assert (new.id, new.variant) == ("demo_choice", "demo_bk96")
         assert new.evidence == SweepArm(comparison="demo_sweep", arm="bk96")
@@ -142,13 +143,13 @@ class TestBetter:
     def test_a_choice_that_holds_stays(self, repository: Path) -> None:
         write_tuning(repository, choice())
         evidence = load_evidence(write_run(repository))
-        found = outcomes(load_catalog(repository), evidence)
+        found = outcomes(Case(load_catalog(repository), evidence))
         assert [o.standing for o in found] == [Standing.CONFIRMED]
         assert better_choices(Tuned("here", found, evidence)) == []
 
     def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
-        (found,) = outcomes(load_catalog(repository), evidence)
+        (found,) = outcomes(Case(load_catalog(repository), evidence))
         unsure = replace(found, standing=Standing.CANNOT_TELL)
         assert better_choices(Tuned("here", (unsure,), evidence)) == []
 

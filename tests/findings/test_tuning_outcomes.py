@@ -11,6 +11,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import Outcome, Standing, decide, outcomes, settings, sweeps
+from assay.judging.case import Case
 from assay.records.measurements import BenchmarkRecord
 from assay.records.tuning import Choice, TuningFile
 from assay.statistics.summaries import Summary
@@ -96,7 +97,7 @@ class TestOutcomes:
 
     @staticmethod
     def only(catalog: Catalog, evidence: Evidence) -> Outcome:
-        (outcome,) = outcomes(catalog, evidence)
+        (outcome,) = outcomes(Case(catalog, evidence))
         return outcome
 
     def test_the_fastest_is_confirmed(self, measured: tuple[Catalog, Evidence]) -> None:
@@ -158,7 +159,7 @@ class TestOutcomes:
         assert outcome.standing is Standing.CONFIRMED
         assert outcome.rival == "bk32"
         assert outcome.sentence.endswith("Without a result: bk96.")
-        (sweep,) = sweeps(with_choices(catalog, chosen(64)), evidence)
+        (sweep,) = sweeps(Case(with_choices(catalog, chosen(64)), evidence))
         assert [row.arm for row in sweep.rows] == ["bk32", "bk64"]
 
     def test_a_rival_that_is_right_and_was_not_timed_may_be_the_fastest(
@@ -190,8 +191,8 @@ class TestOutcomes:
     ) -> None:
         catalog, evidence = measured
         catalog, evidence = with_choices(catalog, chosen(96)), replace(evidence, benchmarks={})
-        assert outcomes(catalog, evidence) == ()
-        assert sweeps(catalog, evidence) == ()
+        assert outcomes(Case(catalog, evidence)) == ()
+        assert sweeps(Case(catalog, evidence)) == ()
 
 
 class TestSweeps:
@@ -199,7 +200,7 @@ class TestSweeps:
 
     def test_rates_settings_and_the_choice(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured
-        (sweep,) = sweeps(with_choices(catalog, chosen(64)), evidence)
+        (sweep,) = sweeps(Case(with_choices(catalog, chosen(64)), evidence))
         assert (sweep.target, sweep.comparison) == KEY
         assert [(row.arm, row.settings) for row in sweep.rows] == [
             ("bk32", "BK 32"), ("bk64", "BK 64"), ("bk96", "BK 96")
@@ -222,13 +223,13 @@ class TestSweeps:
             for name, variant in catalog.variants.items()
         }
         catalog = with_choices(replace(catalog, variants=variants), chosen(64))
-        (sweep,) = sweeps(catalog, evidence)
+        (sweep,) = sweeps(Case(catalog, evidence))
         assert [row.settings for row in sweep.rows] == [
             "BK 32, ZIGZAG 1", "BK 64, CLEAR 1", "without ZIGZAG"
         ]  # fmt: skip
 
     def test_without_a_choice_there_is_no_sweep(self, measured: tuple[Catalog, Evidence]) -> None:
-        assert sweeps(*measured) == ()
+        assert sweeps(Case(*measured)) == ()
 
     def test_settings_on_one_line(self) -> None:
         assert settings({"TILE_N": 256, "STAGES": 4}) == "TILE_N 256, STAGES 4"
@@ -239,7 +240,7 @@ def test_paths_of_evidence_exist(measured: tuple[Catalog, Evidence], tmp_path: P
     root = write_repository(tmp_path / "repo")
     run_dir = write_run(root)
     catalog, evidence = load_catalog(root), load_evidence(run_dir)
-    (outcome,) = outcomes(with_choices(catalog, chosen(96)), evidence)
+    (outcome,) = outcomes(Case(with_choices(catalog, chosen(96)), evidence))
     assert outcome.evidence
     for path in outcome.evidence:
         assert (run_dir / path).is_file(), path

@@ -3,6 +3,7 @@
 from assay.records.measurements import BenchmarkRecord
 from assay.records.workloads import Arm, Comparison
 from assay.report.measurements import rooflines
+from assay.statistics.shared_summaries import SharedSummaries
 from tests import builders as b
 
 
@@ -24,7 +25,7 @@ def measured(*dtypes: str) -> tuple[str, ...]:
         dict.fromkeys(dtypes, 0.2), comparison="types", control=dtypes[0], arm_facts=facts
     )
     catalog = b.catalog(comparisons={"types": comparison}, workloads=workloads)
-    pictures = rooflines(catalog, b.evidence([], benchmarks=[record]))
+    pictures = rooflines(catalog, b.evidence([], benchmarks=[record]), SharedSummaries())
     for picture in pictures:
         assert "TFLOP/s" in picture.svg
     return tuple(picture.caption for picture in pictures)
@@ -44,4 +45,4 @@ def test_fp8_has_its_own_below_its_own_peak() -> None:
 
 def test_nothing_measured_gives_none() -> None:
     catalog = b.catalog()
-    assert rooflines(catalog, b.evidence([])) == ()
+    assert rooflines(catalog, b.evidence([]), SharedSummaries()) == ()

@@ -11,6 +11,7 @@ from assay.records.tuning import ShapeClass
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.render import texts_of
 from assay.report.tuning import shapes_in_words, tuning_section
+from assay.statistics.shared_summaries import SharedSummaries
 from tests.report.test_figures import Svg
 from tests.report.test_render import Page
 from tests.report_fixtures import choice, signed_report, write_repository, write_tuning
@@ -77,7 +78,9 @@ class TestSection:
     def test_without_a_record_there_is_no_section(self, report: Path) -> None:
         evidence = load_evidence(report / "evidence")
         evidence.benchmarks.clear()
-        assert tuning_section(load_catalog(report / "evidence"), evidence) is None
+        assert (
+            tuning_section(load_catalog(report / "evidence"), evidence, SharedSummaries()) is None
+        )
 
 
 @pytest.mark.parametrize(

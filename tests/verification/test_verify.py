@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from assay.records.measurements import BenchmarkRecord
 from assay.records.plan import Plan
 from assay.report.render import render, texts_of
 from assay.shared.files import write_bytes
+from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.attestation import (
     load_signer,
     parse_envelope,
@@ -327,7 +329,7 @@ class TestTexts:
 
     @staticmethod
     def renderer(base: Path, commit: str | None = COMMIT, clean: bool = True) -> Renderer:
-        return Renderer(lambda report: texts_of(base / "repo", report), commit, clean)
+        return Renderer(partial(texts_of, base / "repo"), commit, clean)
 
     @staticmethod
     def rewrite(report: Path, name: str) -> None:
@@ -368,7 +370,7 @@ class TestTexts:
         assert COMMIT in result.notes[0]
 
     def test_a_renderer_that_fails_is_a_note_or_a_failure(self, report: Path) -> None:
-        def broken(report: Path) -> tuple[str, str]:
+        def broken(report: Path, summaries: SharedSummaries) -> tuple[str, str]:
             raise KeyError("a field of tomorrow")
 
         keys = [report.parents[2] / "key.pub"]

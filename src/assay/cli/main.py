@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections import Counter
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -254,7 +255,7 @@ def verify(
     if (runtime or only) and not rebuild:
         raise BadInput("--runtime and --only belong to --rebuild")
     check_selection(report_dir, only or ())
-    renderer = Renderer(lambda folder: texts_of(ROOT, folder), *git_state(ROOT))
+    renderer = Renderer(partial(texts_of, ROOT), *git_state(ROOT))
     ours = trusted_keys(ROOT)
     result = verify_report(
         report_dir, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours

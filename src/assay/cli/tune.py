@@ -12,6 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import Outcome, Standing, outcomes
+from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request, written_request
 from assay.pipeline.snakemake_run import only_run, run_workflow
@@ -57,7 +58,7 @@ def tune(root: Path, options: Options, cores: int) -> Tuned:
 
 
 def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[Outcome, ...]:
-    found = [o for o in outcomes(catalog, evidence) if o.choice.target == target]
+    found = [o for o in outcomes(Case(catalog, evidence)) if o.choice.target == target]
     told = {outcome.choice.id for outcome in found}
     for choice in catalog.tuning.of(target):
         if choice.id not in told:

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.catalog.model import Catalog
-from assay.evidence.model import Evidence
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured, show, show_percent
 from assay.records.claims import Metric, Term
@@ -70,23 +68,21 @@ class Sweep:
     rows: tuple[SweepRow, ...]
 
 
-def outcomes(catalog: Catalog, evidence: Evidence) -> tuple[Outcome, ...]:
-    """What the evidence says of every choice whose sweep it holds, in the catalog's order."""
-    case = Case(catalog, evidence)
+def outcomes(case: Case) -> tuple[Outcome, ...]:
+    """Return what the evidence says of each choice whose sweep it holds, in catalog order."""
     return tuple(
         _outcome(case, choice)
-        for choice in catalog.tuning.choices
-        if (choice.target, choice.evidence.comparison) in evidence.benchmarks
+        for choice in case.catalog.tuning.choices
+        if (choice.target, choice.evidence.comparison) in case.evidence.benchmarks
     )
 
 
-def sweeps(catalog: Catalog, evidence: Evidence) -> tuple[Sweep, ...]:
-    """Every comparison that some choice rests on, on every target that the evidence has it of."""
-    case = Case(catalog, evidence)
-    named = {choice.evidence.comparison for choice in catalog.tuning.choices}
+def sweeps(case: Case) -> tuple[Sweep, ...]:
+    """Return every comparison that a choice rests on, on every target that has evidence of it."""
+    named = {choice.evidence.comparison for choice in case.catalog.tuning.choices}
     found = (
-        Sweep(target, name, catalog.comparisons[name].title, tuple(_rows(case, target, name)))
-        for target, name in evidence.benchmarks
+        Sweep(target, name, case.catalog.comparisons[name].title, tuple(_rows(case, target, name)))
+        for target, name in case.evidence.benchmarks
         if name in named
     )
     return tuple(sweep for sweep in found if sweep.rows)

@@ -1,6 +1,5 @@
 """What every part of the judge shares: the case, measured quantities, failures, verdicts."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +11,7 @@ from assay.records.claims import NotRun, Relation, Unit
 from assay.records.plan import Answer, Provision
 from assay.records.verdicts import MeasuredOn, Nearest, Status, Verdict
 from assay.statistics import summaries as stats
+from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
 
 Artifact = Literal["original", "reimplemented", "arithmetic", "inspection"]
@@ -40,52 +40,31 @@ _SCALE: dict[Unit, tuple[Unit, float]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """Everything a judge may look at; the target is that of the answer being judged.
-
-    Many claims rest on the same samples: each arm and each pair of arms is summarised once.
-    """
+    """Everything a judge may look at; the target is that of the answer being judged."""
 
     catalog: Catalog
     evidence: Evidence
-    summaries: dict[tuple[str, ...], Summary | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    medians: dict[tuple[str, ...], float | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    summaries: SharedSummaries = field(default_factory=SharedSummaries, repr=False, compare=False)
+    """Many claims rest on the same samples: each arm and each pair of arms is summarised once."""
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
         """``stats.arm_time`` of a benchmark record that is among the evidence."""
-        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
-        return self._once((target, comparison, arm), lambda: stats.arm_time(record, arm, judging))
+        record = self.evidence.benchmarks[target, comparison]
+        return self.summaries.arm_time(record, arm, self.catalog.judging)
 
     def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
         """``stats.median_ms`` of a benchmark record that is among the evidence."""
-        key = (target, comparison, arm)
-        summary = self.summaries.get(key)
-        if summary is not None:
-            return summary.value()
-        if key not in self.medians:
-            self.medians[key] = stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
-        return self.medians[key]
+        return stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
 
     def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
         """``stats.time_ratio`` of a benchmark record that is among the evidence."""
-        record, judging = self.evidence.benchmarks[target, comparison], self.catalog.judging
-        return self._once(
-            (target, comparison, arm, over), lambda: stats.time_ratio(record, arm, over, judging)
-        )
+        record = self.evidence.benchmarks[target, comparison]
+        return self.summaries.time_ratio(record, arm, over, self.catalog.judging)
 
     def control(self, target: str, comparison: str) -> Summary | None:
         """The A/A control of a benchmark record that is among the evidence."""
         arm = self.catalog.comparisons[comparison].control
         return self.time_ratio(target, comparison, arm, stats.CONTROL)
-
-    def _once(self, key: tuple[str, ...], compute: Callable[[], Summary | None]) -> Summary | None:
-        if key not in self.summaries:
-            self.summaries[key] = compute()
-        return self.summaries[key]
 
     def own_statement(self, claim: str) -> bool:
         """Whether this project itself published the claim: then nothing was rebuilt."""

@@ -76,7 +76,7 @@ def measure_terms(
 ) -> tuple[TermFigure, ...]:
     """Every term on one target; the intervals are those of ``for_decision``."""
     rules = stricter(case.catalog.judging, len(evaluation.terms))
-    strict = Case(replace(case.catalog, judging=rules), case.evidence)
+    strict = replace(case, catalog=replace(case.catalog, judging=rules))
     lowest = lowest_is_worst(claim, evaluation)
 
     def measure(term: Term) -> TermFigure:

@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from assay.base.errors import AssayError
@@ -104,9 +105,7 @@ class Steps(MeasuringSteps):
         own = sign.public_key_path(Path(self.dag.request.signing_key))
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         request = self.dag.request
-        renderer = Renderer(
-            lambda folder: texts_of(self.root, folder), request.commit, request.clean_tree
-        )
+        renderer = Renderer(partial(texts_of, self.root), request.commit, request.clean_tree)
         result = verify_report(self.report_dir, keys, renderer=renderer)
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())

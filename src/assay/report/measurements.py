@@ -20,7 +20,8 @@ from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.shared.counting import counted
 from assay.statistics import roofline
-from assay.statistics import summaries as stats
+from assay.statistics.shared_summaries import SharedSummaries
+from assay.statistics.summaries import Summary
 
 PROCESS_GAP_S = 0.3
 """Drawn between the traces of two processes, so that they read as two."""
@@ -71,10 +72,12 @@ class Picture:
     caption: str
 
 
-def comparison_sections(catalog: Catalog, evidence: Evidence) -> tuple[ComparisonSection, ...]:
-    """Every comparison that was at least checked, per target, in the order of the plan."""
+def comparison_sections(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> tuple[ComparisonSection, ...]:
+    """Return every comparison that was at least checked, per target, in the order of the plan."""
     return tuple(
-        _comparison(catalog, evidence, plan.target, comparison)
+        _comparison(catalog, evidence, summaries, plan.target, comparison)
         for plan in evidence.plan.targets
         for comparison in plan.comparisons
         if (plan.target, comparison) in evidence.correctness
@@ -82,13 +85,16 @@ def comparison_sections(catalog: Catalog, evidence: Evidence) -> tuple[Compariso
     )
 
 
-def _comparison(catalog: Catalog, evidence: Evidence, target: str, name: str) -> ComparisonSection:
+def _comparison(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries, target: str, name: str
+) -> ComparisonSection:
     comparison = catalog.comparisons[name]
     gate = evidence.correctness.get((target, name))
     record = evidence.benchmarks.get((target, name))
     platform = evidence.platforms.get(target)
     limit = platform.device.gpu.power_limit_w if platform else None
-    noise = stats.noise_floor(record, comparison.control, catalog.judging) if record else None
+    rules = catalog.judging
+    noise = summaries.noise_floor(record, comparison.control, rules) if record else None
     paths = [(gate, correctness_path(target, name)), (record, benchmark_path(target, name))]
     checks = {arm.arm: arm for arm in gate.arms} if gate else {}
     conduct = conduct_of(record) if record else None
@@ -98,7 +104,7 @@ def _comparison(catalog: Catalog, evidence: Evidence, target: str, name: str) ->
         title=comparison.title,
         protocol=comparison.protocol,
         arms=tuple(
-            _arm(catalog, target, name, arm.id, checks.get(arm.id), record, conduct)
+            _arm(catalog, summaries, target, name, arm.id, checks.get(arm.id), record, conduct)
             for arm in comparison.arms
         ),
         noise=fmt.percent(noise),
@@ -135,6 +141,7 @@ def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
 
 def _arm(
     catalog: Catalog,
+    summaries: SharedSummaries,
     target: str,
     comparison: str,
     name: str,
@@ -144,7 +151,7 @@ def _arm(
 ) -> ArmRow:
     arm = next(a for a in catalog.comparisons[comparison].arms if a.id == name)
     facts = facts_of(record, name) if record else None
-    time = stats.arm_time(record, name, catalog.judging) if record and facts else None
+    time = summaries.arm_time(record, name, catalog.judging) if record and facts else None
     rate = bound = fmt.NOTHING
     if time and facts:
         rate = fmt.quantity(_rate(facts, time).value(), "tflop_per_s")
@@ -169,7 +176,7 @@ def _arm(
     )
 
 
-def _rate(facts: ArmFacts, time: stats.Summary) -> stats.Summary:
+def _rate(facts: ArmFacts, time: Summary) -> Summary:
     """TFLOP/s from ms: FLOP over (ms * 1e-3 s) over 1e12."""
     return time.inverse(facts.flop * 1e-9)
 
@@ -210,8 +217,10 @@ def traces(record: BenchmarkRecord, power_limit_w: float | None) -> figures.Trac
     )
 
 
-def rooflines(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
-    """One roofline a target and tensor peak, with the fastest arm of every variant."""
+def rooflines(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> tuple[Picture, ...]:
+    """Return one roofline a target and tensor peak, with the fastest arm of every variant."""
     pictures = []
     for plan in evidence.plan.targets:
         target = catalog.targets[plan.target]
@@ -222,7 +231,7 @@ def rooflines(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
                 assert record is not None
                 facts, time = facts_of(record, arm.id), None
                 if facts is not None:
-                    time = stats.arm_time(record, arm.id, catalog.judging)
+                    time = summaries.arm_time(record, arm.id, catalog.judging)
                 if facts is None or time is None or facts.bytes == 0:
                     continue
                 point = figures.RooflinePoint(
@@ -261,8 +270,10 @@ def _roofline_caption(target: Target, peak: float) -> str:
     )
 
 
-def bk_sweeps(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
-    """Rate against tile depth BK for every comparison whose arms differ in BK and little else."""
+def bk_sweeps(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> tuple[Picture, ...]:
+    """Return rate against tile depth BK for comparisons whose arms differ in little else."""
     pictures = []
     for (target, name), record in evidence.benchmarks.items():
         depths = _depths(catalog, name)
@@ -271,7 +282,7 @@ def bk_sweeps(catalog: Catalog, evidence: Evidence) -> tuple[Picture, ...]:
         measured = []
         for arm, bk in depths.items():
             facts = facts_of(record, arm)
-            time = stats.arm_time(record, arm, catalog.judging) if facts else None
+            time = summaries.arm_time(record, arm, catalog.judging) if facts else None
             if facts and time:
                 rate = _rate(facts, time)
                 measured.append(figures.SweepPoint(bk, rate.value(), *rate.interval()))

@@ -30,6 +30,7 @@ from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
+from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.manifest import ATTESTATION, MANIFEST
 from assay.verification.origin import origin_folder
 
@@ -68,15 +69,18 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
     write_bytes(report / "report.md", markdown.encode())
 
 
-def texts_of(root: Path, report: Path) -> tuple[str, str]:
-    """report.html and report.md of a report directory that holds evidence and verdicts.
+def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None) -> tuple[str, str]:
+    """Return report.html and report.md of a report directory that holds evidence and verdicts.
 
-    Raises BadInput for missing or malformed records.
+    ``summaries``: those that judging the same evidence made. Raises BadInput for
+    missing or malformed records.
     """
     evidence_dir = report / "evidence"
     pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
     verdicts = read_record(VerdictsFile, report / "verdicts.json")
-    view = build_view(load_catalog(evidence_dir), load_evidence(evidence_dir), verdicts, pipeline)
+    catalog, evidence = load_catalog(evidence_dir), load_evidence(evidence_dir)
+    known = SharedSummaries() if summaries is None else summaries
+    view = build_view(catalog, evidence, verdicts, pipeline, known)
     return render_texts(root / "reports" / "templates", view)
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings import tuning_outcomes as sweeps
+from assay.judging.case import Case
 from assay.records.tuning import Choice, ShapeClass
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
 from assay.report.measurements import Picture
 from assay.shared.counting import agreeing
+from assay.statistics.shared_summaries import SharedSummaries
 
 CAPTION = (
     "{target}: rates of stored blocks with their confidence intervals; axes do not start at zero. "
@@ -49,12 +51,15 @@ class TuningSection:
     pictures: tuple[Picture, ...]
 
 
-def tuning_section(catalog: Catalog, evidence: Evidence) -> TuningSection | None:
-    """The section, or None where no sweep is among the evidence."""
-    rows = tuple(_row(catalog, outcome) for outcome in sweeps.outcomes(catalog, evidence))
+def tuning_section(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> TuningSection | None:
+    """Return the section, or None where no sweep is among the evidence."""
+    case = Case(catalog, evidence, summaries)
+    rows = tuple(_row(catalog, outcome) for outcome in sweeps.outcomes(case))
     if not rows:
         return None
-    return TuningSection(rows=rows, pictures=_pictures(sweeps.sweeps(catalog, evidence)))
+    return TuningSection(rows=rows, pictures=_pictures(sweeps.sweeps(case)))
 
 
 def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:

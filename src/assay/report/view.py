@@ -33,6 +33,7 @@ from assay.report.stopwatches import AgreementSection, agreement_section
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
 from assay.shared.counting import agreeing, counted
+from assay.statistics.shared_summaries import SharedSummaries
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,13 @@ class ReportView:
 
 
 def build_view(
-    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, pipeline: PipelineRecord
+    catalog: Catalog,
+    evidence: Evidence,
+    verdicts: VerdictsFile,
+    pipeline: PipelineRecord,
+    summaries: SharedSummaries,
 ) -> ReportView:
-    """The view of one run."""
+    """Return the view of one run; ``summaries`` are taken up where judging made them."""
     summary = summarise(catalog, evidence, verdicts)
     return ReportView(
         run=verdicts.run,
@@ -98,11 +103,11 @@ def build_view(
         counts=count_table(evidence.plan.sources, summary),
         remarks=tuple(remarks(summary)),
         sources=source_sections(catalog, evidence.plan.sources, verdicts.verdicts),
-        rooflines=rooflines(catalog, evidence),
-        sweeps=bk_sweeps(catalog, evidence),
+        rooflines=rooflines(catalog, evidence, summaries),
+        sweeps=bk_sweeps(catalog, evidence, summaries),
         commands=command_rows(catalog, evidence),
-        comparisons=comparison_sections(catalog, evidence),
-        tuning=tuning_section(catalog, evidence),
+        comparisons=comparison_sections(catalog, evidence, summaries),
+        tuning=tuning_section(catalog, evidence, summaries),
         builds=build_rows(evidence, summary.binaries),
         profile_columns=tuple(title for _, title in COLUMNS),
         profiles=profile_rows(evidence),

@@ -152,7 +152,7 @@ class _Draws:
     """``ranks`` as flat positions in an arm's [processes, blocks, samples], without padding."""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _draws(
     resamples: int, seed: int, arms: int, processes: int, blocks: int, samples: int
 ) -> _Draws:

@@ -103,12 +103,12 @@ def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | N
 
     None where fewer than two processes have two usable blocks.
     """
-    return _summarise_record(record, (arm,), (1.0,), judging)
+    return _summarise_record(record, arm_cells(record, arm), judging)
 
 
 def median_ms(record: BenchmarkRecord, arm: str) -> float | None:
     """The estimate of ``arm_time`` on the linear scale, without its interval."""
-    cells = _record_cells(record, (arm,), (1.0,))
+    cells = arm_cells(record, arm)
     return None if cells is None else math.exp(float(np.median(cells.process_values)))
 
 
@@ -117,12 +117,7 @@ def time_ratio(record: BenchmarkRecord, arm: str, over: str, judging: Judging) -
 
     None where fewer than two processes have two usable blocks with both arms.
     """
-    return _summarise_record(record, (arm, over), (-1.0, 1.0), judging)
-
-
-def control_ratio(record: BenchmarkRecord, control: str, judging: Judging) -> Summary | None:
-    """ln of the same binary's times under its two names; its truth is 0."""
-    return time_ratio(record, control, CONTROL, judging)
+    return _summarise_record(record, ratio_cells(record, arm, over), judging)
 
 
 def floor_of(control: Summary | None) -> float | None:
@@ -134,7 +129,7 @@ def floor_of(control: Summary | None) -> float | None:
 
 def noise_floor(record: BenchmarkRecord, control: str, judging: Judging) -> float | None:
     """The noise floor of a record; None where it holds no usable pair of the control's names."""
-    return floor_of(control_ratio(record, control, judging))
+    return floor_of(time_ratio(record, control, CONTROL, judging))
 
 
 def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
@@ -221,10 +216,19 @@ def _cells(logs: Sequence[Sequence[Sequence[Sequence[float]]]], signs: tuple[flo
     return Cells(samples, blocks, counts, signs)
 
 
+def arm_cells(record: BenchmarkRecord, arm: str) -> Cells | None:
+    """Return the samples of one arm; None where fewer than two processes count."""
+    return _record_cells(record, (arm,), (1.0,))
+
+
+def ratio_cells(record: BenchmarkRecord, arm: str, over: str) -> Cells | None:
+    """Return the samples behind ``time_ratio``; None where fewer than two processes count."""
+    return _record_cells(record, (arm, over), (-1.0, 1.0))
+
+
 def _summarise_record(
-    record: BenchmarkRecord, arms: tuple[str, ...], signs: tuple[float, ...], judging: Judging
+    record: BenchmarkRecord, cells: Cells | None, judging: Judging
 ) -> Summary | None:
-    cells = _record_cells(record, arms, signs)
     if cells is None:
         return None
     return summarise_cells(cells, int(cells.counts.sum()), discarded_blocks(record), judging)

@@ -21,6 +21,7 @@ from assay.records.manifest import Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_file
+from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.attestation import (
     check_signatures,
     load_public_key,
@@ -47,8 +48,9 @@ LONGEST_VALUE = 60
 class Renderer:
     """This version's way of making the readable texts; handed in, for stages know no other."""
 
-    texts: Callable[[Path], tuple[str, str]]
-    """report.html and report.md, rendered from a report directory's evidence and verdicts."""
+    texts: Callable[[Path, SharedSummaries], tuple[str, str]]
+    """report.html and report.md, rendered from a report directory's evidence and verdicts; the
+    summaries are those that judging it again made."""
     commit: str | None
     """The commit this version is."""
     clean_tree: bool | None
@@ -121,10 +123,11 @@ def verify(
     if evidence is None or catalog is None:
         log.skip(("verdicts", "origins"), "the evidence cannot be read")
     else:
-        _check_verdicts(log, report_dir, manifest, catalog, evidence)
+        summaries = SharedSummaries()
+        _check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
         _check_origins(log, report_dir, manifest, evidence, origins)
         if renderer is not None and all(check.passed for check in log.checks):
-            notes += _check_texts(log, report_dir, renderer)
+            notes += _check_texts(log, report_dir, renderer, summaries)
         elif renderer is not None:
             log.skip(("texts",), "what they tell of does not hold")
     log.raise_if_failed(report_dir)
@@ -181,11 +184,16 @@ def _check_evidence(
 
 
 def _check_verdicts(
-    log: CheckLog, report_dir: Path, manifest: Manifest, catalog: Catalog, evidence: Evidence
+    log: CheckLog,
+    report_dir: Path,
+    manifest: Manifest,
+    catalog: Catalog,
+    evidence: Evidence,
+    summaries: SharedSummaries,
 ) -> None:
     with log.check("verdicts") as says:
         data = (report_dir / "verdicts.json").read_bytes()
-        again = judge(catalog, evidence)
+        again = judge(catalog, evidence, summaries)
         if dump_record(again) != data:
             given = parse_record(VerdictsFile, data, Path("verdicts.json"))
             raise CheckFailed(_difference(given, again))
@@ -230,7 +238,9 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
-def _check_texts(log: CheckLog, report_dir: Path, renderer: Renderer) -> list[str]:
+def _check_texts(
+    log: CheckLog, report_dir: Path, renderer: Renderer, summaries: SharedSummaries
+) -> list[str]:
     """The readable texts are what the evidence renders to; returns notes.
 
     Equal bytes are a passed check whichever version wrote them. Other bytes are a failed one only
@@ -241,7 +251,7 @@ def _check_texts(log: CheckLog, report_dir: Path, renderer: Renderer) -> list[st
     same_version = pipeline.commit is not None and (pipeline.commit, True, True) == (
         renderer.commit, pipeline.clean_tree, renderer.clean_tree,
     )  # fmt: skip
-    problem = _text_problem(report_dir, renderer)
+    problem = _text_problem(report_dir, renderer, summaries)
     if problem is None:
         again = "rendered again from the evidence, byte for byte the same"
         log.checks.append(NamedCheck("texts", True, f"{' and '.join(TEXTS)}: {again}"))
@@ -256,10 +266,10 @@ def _check_texts(log: CheckLog, report_dir: Path, renderer: Renderer) -> list[st
     return []
 
 
-def _text_problem(report_dir: Path, renderer: Renderer) -> str | None:
+def _text_problem(report_dir: Path, renderer: Renderer, summaries: SharedSummaries) -> str | None:
     """How the texts differ from what this version renders."""
     try:
-        texts = dict(zip(TEXTS, renderer.texts(report_dir), strict=True))
+        texts = dict(zip(TEXTS, renderer.texts(report_dir, summaries), strict=True))
     except Exception as error:
         # A template of today may ask for what an older record does not hold.
         return f"{' and '.join(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
