@@ -26,7 +26,8 @@ DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 """The same within ``device``."""
 
 BOOTSTRAP = {"assay.base.errors", "assay.base.launcher", "assay.base.pip_locks",
-             "assay.base.progress", "assay.shared.counting"}  # fmt: skip
+             "assay.base.progress", "assay.shared.counting", "assay.shared.exit_codes",
+             "assay.shared.files"}  # fmt: skip
 """Run before anything is installed."""
 WORLD = {
     "multiprocessing", "os", "pathlib", "random", "shutil", "signal", "socket",

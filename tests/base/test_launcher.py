@@ -23,6 +23,8 @@ MODULES = (
     "base/pip_locks",
     "base/progress",
     "shared/counting",
+    "shared/exit_codes",
+    "shared/files",
 )
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
 

@@ -3,26 +3,28 @@
 A claim that fails is data and never an exception; these are for a pipeline that cannot go on.
 """
 
+from assay.shared.exit_codes import ExitCode
+
 
 class AssayError(Exception):
     """Base of every error Assay raises on purpose; its text is one sentence for the user."""
 
-    exit_code = 1
+    exit_code = ExitCode.CHECK_FAILED
 
 
 class CheckFailed(AssayError):
     """A check ran and failed: a signature, a hash, a recomputed verdict."""
 
-    exit_code = 1
+    exit_code = ExitCode.CHECK_FAILED
 
 
 class BadInput(AssayError):
     """The command line, a config file or a record is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
 
 
 class MissingEnvironment(AssayError):
     """This machine lacks something; the sentence says what and how to get it."""
 
-    exit_code = 3
+    exit_code = ExitCode.MACHINE_LACKS

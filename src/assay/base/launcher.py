@@ -23,6 +23,8 @@ from assay.base.errors import AssayError, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import exclusive, say, watch
 from assay.shared.counting import counted
+from assay.shared.exit_codes import ExitCode
+from assay.shared.files import write_json
 
 OLDEST = (3, 11)
 STAMP = "assay.json"
@@ -32,7 +34,7 @@ TICK_S = 5.0
 def main(root: str, arguments: Sequence[str]) -> int:
     """Prepare the environment and replace this process by the command line.
 
-    Returns only when that is impossible: 3 with a sentence on stderr, 130 when interrupted.
+    Returns an exit code only when that is impossible, after a sentence on stderr.
     """
     try:
         python = prepare(Path(root), arguments, os.environ)
@@ -41,7 +43,7 @@ def main(root: str, arguments: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("assay: interrupted; the next start begins the install again", file=sys.stderr)
-        return 130
+        return ExitCode.INTERRUPTED
     return become(python, Path(root), arguments, os.environ)
 
 
@@ -170,9 +172,7 @@ def install(
             pip_install(venv / "bin" / "python", lock, environ),
             venv / f"install-{name}.log",
         )
-    partial = venv / f"{STAMP}.partial"
-    partial.write_text(json.dumps({**stamp, **locks}, indent=2, sort_keys=True) + "\n")
-    partial.replace(venv / STAMP)
+    write_json({**stamp, **locks}, venv / STAMP)
     say(f"the Python environment is ready ({steps.elapsed():.0f} s)")
 
 

@@ -1,7 +1,4 @@
-"""The command line.
-
-Exit codes: 0 done, 1 a check failed, 2 bad input, 3 the machine lacks something.
-"""
+"""The command line. Its exit codes are assay.shared.exit_codes."""
 
 import os
 import shlex
@@ -51,6 +48,7 @@ from assay.report.render import texts_of
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
 from assay.shared.counting import agreeing, counted
+from assay.shared.exit_codes import ExitCode
 from assay.verification.rebuild import check as check_rebuild
 from assay.verification.rebuild import check_selection
 from assay.verification.sign import public_key_path
@@ -486,11 +484,11 @@ def main() -> None:
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
-        _end(_usage_sentence(error), BadInput.exit_code)
+        _end(_usage_sentence(error), ExitCode.BAD_INPUT)
     except KeyboardInterrupt:
-        _end("interrupted", 130)
+        _end("interrupted", ExitCode.INTERRUPTED)
     else:
-        sys.exit((code or 0) if arguments else BadInput.exit_code)
+        sys.exit((code or ExitCode.DONE) if arguments else ExitCode.BAD_INPUT)
 
 
 def _usage_sentence(error: TyperException) -> str:

@@ -17,15 +17,11 @@ from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.records.base import Record
 from assay.runtimes.base import Bind, Outcome, Place, Task
+from assay.shared import gpu_locks
+from assay.shared.exit_codes import ExitCode
 
 R = TypeVar("R", bound=Record)
 
-DEVICE_MISSING = 3
-"""Exit code by which the device side says that it has no usable GPU of the asked kind."""
-ROW_FAILED = 1
-"""Exit code by which it says that a job failed; why lies beside the place of its record."""
-MALFORMED = 2
-"""Exit code by which it says that it understands a job of a row not at all, and began none."""
 PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
@@ -33,8 +29,6 @@ PASSED_ON = (
     "ASSAY_SHARED_GPU",
 )
 """Variables that say which GPUs are ours; a container gets these of the caller's, and no others."""
-LOCKS = Path("/tmp/assay-gpu-locks")  # noqa: S108 - all users of a machine must meet there
-"""One lock a GPU, for jobs on the host and in containers alike (ASSAY_LOCK_DIR names another)."""
 
 
 class DeviceJobFailed(CheckFailed):
@@ -59,7 +53,7 @@ def device_environment(place: Place) -> dict[str, str]:
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     return {
         **cache,
-        "ASSAY_LOCK_DIR": str(_locks()),
+        gpu_locks.VARIABLE: str(_locks()),
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "PYTHONUNBUFFERED": "1",
@@ -123,7 +117,7 @@ def run_device_row(
         results: dict[int, R | DeviceJobFailed] = {}
         while left := [file for file in row if file.number not in results]:
             ended = _start(place, scratch, left, under, writable, counters, echo)
-            if ended.outcome.exit_code == DEVICE_MISSING:
+            if ended.outcome.exit_code == ExitCode.MACHINE_LACKS:
                 words = ended.last_words or "the device side found no usable GPU"
                 raise MissingEnvironment(words)
             found = {file.number: _result(file, record) for file in left}
@@ -132,7 +126,7 @@ def run_device_row(
                 if ended.outcome.out_of_memory and len(row) == 1:
                     raise NoMemory(ended.sentence(silent[0]))
                 # The first without a word is the one that it died of.
-                again = not under and ended.outcome.exit_code != MALFORMED
+                again = not under and ended.outcome.exit_code != ExitCode.BAD_INPUT
                 lost = silent[:1] if again else silent
                 results |= {file.number: DeviceJobFailed(ended.sentence(file)) for file in lost}
         return [results[file.number] for file in row]
@@ -178,7 +172,7 @@ class _Ended:
         """What to say of a job that it left without a word."""
         if self.outcome.out_of_memory:
             return f"{file.label} needed more memory than its container may have"
-        if self.outcome.exit_code in (0, ROW_FAILED):
+        if self.outcome.exit_code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
             return f"{file.label} wrote no record"
         return f"{file.label} ended with code {self.outcome.exit_code}: {self.last_words}"
 
@@ -241,17 +235,12 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
 
 def _locks() -> Path:
     """The directory of the GPUs' locks, made so that every user of the machine can use it."""
-    folder = Path(os.environ.get("ASSAY_LOCK_DIR", LOCKS))
     try:
-        folder.mkdir(mode=0o1777)
-        folder.chmod(0o1777)  # mkdir's mode is cut by the umask
-    except FileExistsError:
-        pass
+        return gpu_locks.make_lock_folder()
     except OSError as error:
         raise MissingEnvironment(
-            f"{folder}: cannot be made for the GPUs' locks: {error.strerror}"
+            f"{gpu_locks.lock_folder()}: cannot be made for the GPUs' locks: {error.strerror}"
         ) from error
-    return folder
 
 
 def _artifact_folders(job: dict[str, Any]) -> set[Path]:

@@ -16,7 +16,9 @@ from assay.records.plan import Request
 
 GRACE_S = 60.0
 """Time that jobs have to remove their containers when the run is interrupted."""
-ERRORS: dict[int, type[AssayError]] = {1: CheckFailed, 2: BadInput, 3: MissingEnvironment}
+ERRORS: dict[int, type[AssayError]] = {
+    kind.exit_code: kind for kind in (CheckFailed, BadInput, MissingEnvironment)
+}
 
 
 def run_workflow(

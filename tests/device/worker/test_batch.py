@@ -15,6 +15,7 @@ from assay.device.tasks import profile
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
 from assay.device.worker.batch import failure_path, one_kind, run_row
+from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, NoDevice
 from assay.shared.job import Job, Target
 from tests.device.helpers import HostStopwatch
@@ -52,7 +53,7 @@ def machine(monkeypatch, tmp_path):
     """A GPU as far as this side looks, whose work the CPU does."""
     nvml = Nvml(["NVIDIA H100 80GB HBM3"])
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setenv(exclusive.LOCK_DIRECTORY_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(gpu_locks.VARIABLE, str(tmp_path))
     for name in (
         "CUDA_VISIBLE_DEVICES",
         "CUDA_DEVICE_ORDER",

@@ -10,16 +10,18 @@ from types import SimpleNamespace
 import pytest
 
 from assay.device.worker import locks as exclusive
-from assay.device.worker.locks import Use, Watch, hold_gpu, lock_path, require_alone
+from assay.device.worker.locks import Use, Watch, hold_gpu, require_alone
 from assay.device.worker.telemetry import Choice
+from assay.shared import gpu_locks
 from assay.shared.errors import NoDevice
+from assay.shared.gpu_locks import lock_path
 
 CHOICE = Choice(0, "GPU-1", "NVIDIA H100 80GB HBM3")
 
 
 @pytest.fixture(autouse=True)
 def locks(tmp_path, monkeypatch):
-    monkeypatch.setenv(exclusive.LOCK_DIRECTORY_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(gpu_locks.VARIABLE, str(tmp_path))
     monkeypatch.delenv(exclusive.SHARED_VARIABLE, raising=False)
     return tmp_path
 

@@ -17,11 +17,9 @@ from typing import Any
 from assay.device.worker.telemetry import Choice
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
+from assay.shared.gpu_locks import lock_path, make_lock_folder
 from assay.shared.job import Json
 
-LOCK_DIRECTORY_VARIABLE = "ASSAY_LOCK_DIR"
-"""Names the directory of locks; a container is told where its host's is bound."""
-LOCK_DIRECTORY = Path("/tmp")  # noqa: S108 - TMPDIR differs between jobs, and a lock must not
 SHARED_VARIABLE = "ASSAY_SHARED_GPU"
 """Set to "allow", a GPU that others use is measured all the same, and the record says so."""
 LOCK_WAIT_S = 1800.0
@@ -36,12 +34,6 @@ MEMORY_LIMIT_BYTES = 4 * 2**30
 def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-def lock_path(uuid: str) -> Path:
-    """Where the lock of a GPU lies."""
-    directory = Path(os.environ.get(LOCK_DIRECTORY_VARIABLE) or LOCK_DIRECTORY)
-    return directory / f"assay-gpu-{uuid}.lock"
 
 
 def _open_lock(path: Path) -> int:
@@ -78,6 +70,7 @@ def hold_gpu(
     """
     path = lock_path(uuid)
     try:
+        make_lock_folder()
         handle = _open_lock(path)
     except OSError as error:
         yield Lock(None, 0.0, f"no lock at {path.name}: {error.strerror}")
