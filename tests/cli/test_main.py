@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import main as cli
 from assay.cli.tune import Tuned
@@ -19,6 +20,8 @@ from assay.evidence.timings import write_timing
 from assay.findings.tuning_outcomes import outcomes
 from assay.judging.case import Case
 from assay.records.tuning import Choice
+from assay.records.verdicts import Status, VerdictsFile
+from assay.verification.trust import published_reports
 from tests.report_fixtures import (
     choice,
     make_request,
@@ -30,6 +33,7 @@ from tests.report_fixtures import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+NEWEST = published_reports(ROOT)[0]
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.app), "commands")  # noqa: B009
 
 
@@ -181,11 +185,64 @@ class TestClaims:
 
     def test_the_table_counts_both(self, assay: Any) -> None:
         catalog = load_catalog(ROOT)
-        head = assay("claims").out.splitlines()[0].strip()
-        assert (
-            head
-            == f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic"
+        answer = assay("claims")
+        assert answer.err.startswith(
+            f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic; "
         )
+        assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
+
+    def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
+        rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
+        for verdict in read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts:
+            told = {"target": verdict.target, "status": verdict.status.value,
+                    "reason": verdict.reason}  # fmt: skip
+            assert told in rows[verdict.claim]["verdicts"]
+
+    @pytest.mark.parametrize("status", ["not_run", "exceeded", "incorrect"])
+    def test_a_status_selects(self, assay: Any, status: str) -> None:
+        rows = json.loads(assay("claims", "--json", "--status", status).out)
+        standing = read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts
+        assert {row["claim"] for row in rows} == {
+            verdict.claim for verdict in standing if verdict.status == status
+        }
+
+    def test_statuses_add_up(self, assay: Any) -> None:
+        rows = json.loads(
+            assay("claims", "--json", "--status", "exceeded", "--status", "not_run").out
+        )
+        found = {verdict["status"] for row in rows for verdict in row["verdicts"]}
+        assert found == {"exceeded", "not_run"}
+
+    def test_a_status_that_there_is_none_of(self, assay: Any) -> None:
+        answer = assay("claims", "--status", "wrong")
+        assert answer.code == 2
+        known = ", ".join(status.value for status in Status)
+        assert answer.err == f"assay: there is no status 'wrong'; known: {known}\n"
+
+    @pytest.mark.parametrize(
+        ("text", "part"),
+        [
+            ("S003_GROUPED", "claim"),
+            ("ping-pong SCHEDULE", "statement"),
+            ("hybrid - use", "section"),
+            ("assay", "source"),
+        ],
+    )
+    def test_a_search_looks_at_ids_statements_sections_and_sources(
+        self, assay: Any, text: str, part: str
+    ) -> None:
+        every = json.loads(assay("claims", "--json").out)
+        rows = json.loads(assay("claims", "--json", "--search", text).out)
+        assert 0 < len(rows) < len(every)
+        assert any(text.lower() in row[part].lower() for row in rows)
+        parts = ("claim", "statement", "section", "source")
+        assert all(any(text.lower() in row[one].lower() for one in parts) for row in rows)
+
+    def test_what_matches_nothing_is_an_empty_list(self, assay: Any) -> None:
+        assert json.loads(assay("claims", "--json", "--search", "no such words").out) == []
+        answer = assay("claims", "--search", "no such words")
+        assert answer.code == 0
+        assert len(answer.out.splitlines()) == 1
 
 
 class TestCompareAndVerify:
@@ -271,7 +328,7 @@ class TestReproduce:
         rows = {
             cells[0]: cells[1:]
             for line in answer.out.splitlines()
-            if len(cells := [cell.strip() for cell in line.strip("│").split("│")]) == 5
+            if len(cells := line.split("\t")) == 5 and cells[0] != "stage"
         }
         assert rows == {
             "inspect": ["1", "2.0", "2.0", ""],
@@ -284,7 +341,7 @@ class TestReproduce:
         answer = assay("reproduce", "--run", "demo_run")
         assert answer.code == 0
         assert "where the time went" not in answer.out
-        assert "6 verdicts" in answer.out
+        assert "6 verdicts" in answer.err
 
     def test_a_dry_run_tells_the_plan_and_no_time(self, assay: Any, finished: Path) -> None:
         answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")

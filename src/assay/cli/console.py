@@ -3,14 +3,14 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from assay.base.check_log import NamedCheck
+from assay.cli.tables import Column, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import Outcome
 from assay.records.images import ImageRecord
@@ -61,28 +61,33 @@ def show_image(record: ImageRecord) -> None:
 
 def show_counts(counts: Mapping[Status, int]) -> None:
     """Verdicts by status."""
-    table = _table(counted(sum(counts.values()), "verdict"), "status", "count", numbers=("count",))
-    for status in Status:
-        if counts.get(status):
-            table.add_row(status.value, str(counts[status]))
-    out.print(table, markup=False)
+    columns = (Column("status"), Column("count", number=True))
+    rows = [(status.value, str(counts[status])) for status in Status if counts.get(status)]
+    show_table(out, err, counted(sum(counts.values()), "verdict"), columns, rows)
 
 
 def show_timings(
     totals: Sequence[StageTotal], elapsed_s: float, work: Mapping[str, GpuWork]
 ) -> None:
     """Where the time of a run went, stage by stage; ``work``: that of each target's benchmarks."""
-    numbers = ("steps", "seconds", "longest")
-    table = _table("where the time went", "stage", *numbers, "which", numbers=numbers)
-    for total in totals:
-        table.add_row(
+    columns = (
+        Column("stage"),
+        Column("steps", 1, number=True),
+        Column("seconds", number=True),
+        Column("longest", 2, number=True),
+        Column("which", 3),
+    )
+    rows = [
+        (
             total.stage.value,
             str(total.steps),
             f"{total.seconds:.1f}",
             f"{total.longest.seconds:.1f}",
             step_name(total.longest),
         )
-    out.print(table, markup=False)
+        for total in totals
+    ]
+    show_table(out, err, "where the time went", columns, rows)
     say(
         f"{counted(sum(total.steps for total in totals), 'step')}, "
         f"{fmt.duration(elapsed_s)} on the clock; "
@@ -107,52 +112,71 @@ def show_checks(checks: Iterable[NamedCheck], notes: Iterable[str]) -> None:
 
 def show_findings(rows: Iterable[tuple[str, bool, str, str]]) -> None:
     """Parts of the machine: name, whether it is there, what was found, what to do."""
-    table = _table(None, "part", "state", "found", "remedy")
-    for part, there, found, remedy in rows:
-        table.add_row(part, "ok" if there else "missing", found, remedy)
-    out.print(table, markup=False)
-
-
-def show_claims(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The rows of ``assay.cli.listing``."""
-    counts = Counter(row["kind"] for row in rows)
-    table = _table(
-        f"{counted(counts['claim'], 'claim')}, "
-        f"{counted(counts['audit'], 'audit')} of their arithmetic",
-        *("source:line", "claim", "claimed", "target", "answered by", "statement"),
+    columns = (
+        Column("part"),
+        Column("state"),
+        Column("found", prose=True),
+        Column("remedy", 1, prose=True),
     )
-    for row in rows:
-        claimed = "" if row["value"] is None else f"{row['value']:g} {row['unit'] or ''}".rstrip()
-        table.add_row(
-            f"{row['source']}:{row['line']}",
+    cells = [(part, "ok" if there else "missing", *words) for part, there, *words in rows]
+    show_table(out, err, "this machine", columns, cells)
+
+
+def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
+    """The rows of ``assay.cli.listing``; ``report`` is the one that their verdicts stand in."""
+    counts = Counter(row["kind"] for row in rows)
+    title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
+    where = f"; verdicts of {report}" if report else ""
+    columns = (
+        Column("claim"),
+        Column("verdict", 1),
+        Column("claimed", 2),
+        Column("source:line", 3),
+        Column("target", 4),
+        Column("statement", 5, prose=True),
+        Column("answered by", 6, prose=True),
+    )
+    cells = [
+        (
             row["claim"],
-            claimed,
+            ", ".join(verdict["status"] for verdict in row["verdicts"]) or "none",
+            "" if row["value"] is None else fmt.with_unit(f"{row['value']:g}", row["unit"]),
+            f"{row['source']}:{row['line']}",
             row["target"] or ("any" if row["kind"] == "claim" else "none"),
-            row["answered_by"] if row["kind"] == "claim" else "audit",
             row["statement"],
+            row["answered_by"] if row["kind"] == "claim" else "audit",
         )
-    out.print(table, markup=False)
+        for row in rows
+    ]
+    more = "a wider terminal, --json or a pipe shows all"
+    show_table(out, err, f"{title} of their arithmetic{where}", columns, cells, more=more)
 
 
 def show_tuning(outcomes: Sequence[Outcome]) -> None:
     """What the sweeps say of every choice."""
-    table = _table("tuning", "choice", "variant", "its sweep says", "in full")
-    for outcome in outcomes:
-        choice = outcome.choice
-        standing = fmt.words(outcome.standing.value)
-        table.add_row(choice.id, choice.variant, standing, outcome.sentence)
-    out.print(table, markup=False)
+    columns = (
+        Column("choice"),
+        Column("variant", 1),
+        Column("its sweep says", prose=True),
+        Column("in full", 2, prose=True),
+    )
+    rows = [
+        (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.sentence)
+        for one in outcomes
+    ]
+    show_table(out, err, "tuning", columns, rows)
 
 
 def show_side_by_side(names: Sequence[str], files: Sequence[VerdictsFile]) -> None:
     """The verdicts of several reports, one column each."""
     by_key = [{(v.claim, v.target): v for v in file.verdicts} for file in files]
-    table = _table("verdicts side by side", "claim", "target", *names)
+    columns = (Column("claim"), Column("target", 1), *(Column(name, prose=True) for name in names))
     keys = {key for verdicts in by_key for key in verdicts}
-    for claim, target in sorted(keys, key=lambda key: (key[0], key[1] or "")):
-        cells = (_cell(verdicts.get((claim, target))) for verdicts in by_key)
-        table.add_row(claim, target or "", *cells)
-    out.print(table, markup=False)
+    rows = [
+        (claim, target or "", *(_cell(verdicts.get((claim, target))) for verdicts in by_key))
+        for claim, target in sorted(keys, key=lambda key: (key[0], key[1] or ""))
+    ]
+    show_table(out, err, "verdicts side by side", columns, rows)
 
 
 def _cell(verdict: Verdict | None) -> str:
@@ -161,13 +185,3 @@ def _cell(verdict: Verdict | None) -> str:
     if verdict.measured is None:
         return f"{verdict.status.value} ({verdict.reason or 'no figure'})"
     return f"{verdict.status.value}: {verdict.measured} {verdict.unit or ''}"
-
-
-def _table(title: str | None, *headings: str, numbers: Collection[str] = ()) -> Table:
-    """An empty table; long cells are folded, never cut, and numbers stand to the right."""
-    table = Table(title=title, title_justify="left")
-    for heading in headings:
-        table.add_column(
-            heading, overflow="fold", justify="right" if heading in numbers else "left"
-        )
-    return table

@@ -1,19 +1,26 @@
 """What the catalog holds, as rows that people and programs read."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.records.claims import Audit, Claim, Formula, Unanswerable
+from assay.records.verdicts import Status, Verdict
 
 Row = dict[str, Any]
+SEARCHED = ("claim", "statement", "section", "source")
+"""Parts of a row that a search looks through."""
 
 
-def claim_rows(catalog: Catalog, sources: Collection[str] = ()) -> list[Row]:
+def claim_rows(
+    catalog: Catalog, verdicts: Iterable[Verdict] = (), sources: Collection[str] = ()
+) -> list[Row]:
     """Claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
     A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
     between figures that the source does not print; both get a verdict under the id in ``claim``.
+    ``verdicts`` are told of the claims that they are about, one for each target.
     """
     rows = []
     for source, file in catalog.sources.items():
@@ -21,7 +28,35 @@ def claim_rows(catalog: Catalog, sources: Collection[str] = ()) -> list[Row]:
             continue
         rows += [_claim(claim, source) for claim in file.claims]
         rows += [_audit(catalog, audit, source) for audit in file.audits]
-    return rows
+    told: dict[str, list[Row]] = {}
+    for verdict in verdicts:
+        told.setdefault(verdict.claim, []).append(
+            {"target": verdict.target, "status": verdict.status.value, "reason": verdict.reason}
+        )
+    return [{**row, "verdicts": told.get(row["claim"], [])} for row in rows]
+
+
+def statuses(names: Iterable[str]) -> set[str]:
+    """``names`` as statuses of verdicts. Raises BadInput that names the known ones."""
+    known = [status.value for status in Status]
+    for name in names:
+        if name not in known:
+            raise BadInput(f"there is no status '{name}'; known: {', '.join(known)}")
+    return set(names)
+
+
+def matching(rows: Iterable[Row], wanted: Collection[str], text: str) -> list[Row]:
+    """Rows with a verdict among ``wanted`` (any, where it is empty) that hold ``text`` somewhere.
+
+    Upper and lower case are the same.
+    """
+    sought = text.casefold()
+    return [
+        row
+        for row in rows
+        if (not wanted or any(verdict["status"] in wanted for verdict in row["verdicts"]))
+        and any(sought in str(row[part]).casefold() for part in SEARCHED)
+    ]
 
 
 def _claim(claim: Claim, source: str) -> Row:

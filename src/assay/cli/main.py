@@ -22,7 +22,7 @@ from assay.cli import console
 from assay.cli.console import say
 from assay.cli.doctor import diagnose
 from assay.cli.export_kernels import make_kernel_set
-from assay.cli.listing import claim_rows
+from assay.cli.listing import claim_rows, matching, statuses
 from assay.cli.make_bundle import BundlePlan, make_bundle
 from assay.cli.tune import better_choices, tune, write_choices
 from assay.evidence.load import load_evidence
@@ -52,7 +52,7 @@ from assay.shared.exit_codes import ExitCode
 from assay.verification.rebuild import check as check_rebuild
 from assay.verification.rebuild import check_selection
 from assay.verification.sign import public_key_path
-from assay.verification.trust import trusted_keys
+from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import Renderer
 from assay.verification.verify import verify as verify_report
 
@@ -432,15 +432,25 @@ def doctor() -> None:
 def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(help="Verdict in the newest published report, as not_run; repeatable."),
+    ] = None,
+    search: Annotated[
+        str, typer.Option(help="Text in the id, statement, section or source.", show_default=False)
+    ] = "",
 ) -> None:
     """Every claim and audit: where it stands, how it is answered."""
+    wanted = statuses(status or ())
     catalog = load_catalog(ROOT)
     catalog.check_selection(source or (), ())
-    rows = claim_rows(catalog, source or ())
+    report = next(iter(published_reports(ROOT)), None)
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts if report else ()
+    rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
     if as_json:
         console.show_json(rows)
     else:
-        console.show_claims(rows)
+        console.show_claims(rows, report.name if report else None)
 
 
 @app.command()
