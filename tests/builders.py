@@ -23,7 +23,6 @@ from assay.records.claims import (
     Relation,
     Source,
     Unanswerable,
-    Unit,
 )
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.records.measurements import (
@@ -43,6 +42,7 @@ from assay.records.measurements import (
 from assay.records.plan import Answer, Plan, ProgramJob, Provision, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
 from assay.records.targets import Peaks, Target
+from assay.records.units import Unit
 from assay.records.workloads import (
     Arm,
     Comparison,

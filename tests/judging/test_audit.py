@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judging.audit import Interval, audit, evaluate, resolve
-from assay.records.claims import Formula, Operand, Relation, Unit
+from assay.records.claims import Formula, Operand, Relation
+from assay.records.units import Unit
 from tests import builders as b
 
 

@@ -12,7 +12,7 @@ from assay.judging.cutlass_output import (
     schedule,
     slug,
 )
-from assay.records.claims import Unit
+from assay.records.units import Unit
 from assay.shared import flops
 from tests import builders as b
 

@@ -35,9 +35,9 @@ from assay.records.claims import (
     Support,
     Term,
     Unanswerable,
-    Unit,
 )
 from assay.records.plan import Answer
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.statistics.summaries import Summary
 from tests import builders as b

@@ -7,8 +7,9 @@ import pytest
 
 from assay.judging import worst
 from assay.judging.judge import judge
-from assay.records.claims import Benchmark, Claim, Metric, Relation, Term, Unit
+from assay.records.claims import Benchmark, Claim, Metric, Relation, Term
 from assay.records.measurements import BenchmarkRecord
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.records.workloads import Arm, Comparison, Judging
 from assay.statistics.summaries import Summary

@@ -9,9 +9,9 @@ from scipy.special import stdtr
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.records.claims import Unit
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.records.workloads import Judging
 from assay.statistics.intervals import half_width

@@ -10,14 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records.claims import Claim, Formula, Operand, Relation, Unit
-
-TO_BASE: dict[Unit, tuple[float, Unit]] = {
-    Unit.GFLOP_PER_S: (1e-3, Unit.TFLOP_PER_S),
-    Unit.TB_PER_S: (1e3, Unit.GB_PER_S),
-    Unit.US: (1e-3, Unit.MS),
-}
-"""Factor and unit that a printed unit is turned into before anything is computed with it."""
+from assay.records.claims import Claim, Formula, Operand, Relation
 
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""
@@ -87,7 +80,7 @@ def resolve(operand: Operand, claims: Mapping[str, Claim]) -> Interval:
     if operand.claim is not None:
         claim = claims[operand.claim]
         value, resolution = claim.value, claim.resolution
-        factor = TO_BASE[claim.unit][0] if claim.unit in TO_BASE else 1.0
+        factor = claim.unit.facts.factor if claim.unit else 1.0
     if value is None or resolution is None:
         raise ValueError(f"operand {operand.claim or operand.what} carries no value")
     half = resolution / 2

@@ -7,11 +7,12 @@ from assay.evidence.stages import benchmark_path, build_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
 from assay.judging.formulas import AS_IS, Conversion, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
-from assay.records.claims import FlopFormula, Metric, NotRun, Term, Unit
+from assay.records.claims import FlopFormula, Metric, NotRun, Term
 from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
 )
+from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Workload
 from assay.shared.counting import agreeing, counted

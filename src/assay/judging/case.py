@@ -7,35 +7,15 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
-from assay.records.claims import NotRun, Relation, Unit
+from assay.records.claims import NotRun, Relation
 from assay.records.plan import Answer, Provision
+from assay.records.units import Unit
 from assay.records.verdicts import MeasuredOn, Nearest, Status, Verdict
 from assay.statistics import summaries as stats
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
 
 Artifact = Literal["original", "reimplemented", "arithmetic", "inspection"]
-
-UNIT_TEXT: dict[Unit, str] = {
-    Unit.TFLOP_PER_S: "TFLOP/s",
-    Unit.GFLOP_PER_S: "GFLOP/s",
-    Unit.GB_PER_S: "GB/s",
-    Unit.TB_PER_S: "TB/s",
-    Unit.MS: "ms",
-    Unit.US: "us",
-    Unit.RATIO: "x",
-    Unit.PERCENT: "%",
-}
-
-_SCALE: dict[Unit, tuple[Unit, float]] = {
-    Unit.TFLOP_PER_S: (Unit.TFLOP_PER_S, 1.0),
-    Unit.GFLOP_PER_S: (Unit.TFLOP_PER_S, 1e-3),
-    Unit.GB_PER_S: (Unit.GB_PER_S, 1.0),
-    Unit.TB_PER_S: (Unit.GB_PER_S, 1e3),
-    Unit.MS: (Unit.MS, 1.0),
-    Unit.US: (Unit.MS, 1e-3),
-    Unit.RATIO: (Unit.RATIO, 1.0),
-}
 
 
 @dataclass(frozen=True)
@@ -138,15 +118,14 @@ def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
     """
     if unit is Unit.PERCENT:
         return 1 + value / 100, Unit.RATIO
-    if unit not in _SCALE:
+    if unit.facts.base is None:
         raise BadInput(f"a figure in {unit.value} cannot be judged as a measured rate or ratio")
-    base, factor = _SCALE[unit]
-    return value * factor, base
+    return value * unit.facts.factor, unit.base
 
 
 def from_base(value: float, unit: Unit) -> float:
     """The inverse of ``to_base``: a value of the base unit in the claim's own unit."""
-    return (value - 1) * 100 if unit is Unit.PERCENT else value / _SCALE[unit][1]
+    return (value - 1) * 100 if unit is Unit.PERCENT else value / unit.facts.factor
 
 
 def significant(value: float, digits: int = 6) -> float:
@@ -172,8 +151,7 @@ def show_percent(fraction: float) -> str:
 
 def with_unit(value: float, unit: Unit) -> str:
     """A figure with its unit."""
-    joint = "" if unit is Unit.RATIO else " "
-    return f"{show(value)}{joint}{UNIT_TEXT.get(unit, unit.value)}"
+    return f"{show(value)}{unit.facts.joint}{unit.facts.words or unit.value}"
 
 
 def reported(paths: tuple[str, ...]) -> tuple[str, ...]:

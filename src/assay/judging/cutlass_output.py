@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.records.claims import Unit
+from assay.records.units import Unit
 from assay.shared import flops
 from assay.shared.counting import counted
 

@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 
 from assay.judging import remedy
 from assay.judging.case import Measured, show_percent
-from assay.records.claims import Relation, Unit
+from assay.records.claims import Relation
+from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted

@@ -28,8 +28,8 @@ from assay.records.claims import (
     Support,
     Term,
     Unanswerable,
-    Unit,
 )
+from assay.records.units import Unit
 from assay.records.verdicts import Nearest
 from assay.statistics.summaries import Summary
 

@@ -19,9 +19,10 @@ from assay.judging.cutlass_output import (
 )
 from assay.judging.formulas import for_program
 from assay.judging.gates import last_words
-from assay.records.claims import FlopFormula, NotRun, Program, Unit
+from assay.records.claims import FlopFormula, NotRun, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
+from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.statistics import roofline
 from assay.statistics import summaries as stats

@@ -16,8 +16,9 @@ from assay.judging.worst import (
     stricter,
     worst_of,
 )
-from assay.records.claims import Benchmark, Claim, Unit
+from assay.records.claims import Benchmark, Claim
 from assay.records.plan import Answer
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.shared.counting import counted
 

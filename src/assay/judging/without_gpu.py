@@ -17,9 +17,9 @@ from assay.records.claims import (
     Operand,
     Relation,
     Support,
-    Unit,
 )
 from assay.records.plan import Answer
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 
 
@@ -83,8 +83,7 @@ def _in_unit(result: AuditResult, unit: Unit | None) -> float | None:
     """The recomputed value in the claim's own unit (the audit computes in base units)."""
     if result.recomputed is None or result.claimed is None:
         return None
-    scale = {Unit.GFLOP_PER_S: 1e3, Unit.TB_PER_S: 1e-3, Unit.US: 1e3}
-    return result.recomputed.value * (scale.get(unit, 1.0) if unit else 1.0)
+    return result.recomputed.value * (1 / unit.facts.factor if unit else 1.0)
 
 
 def judge_support(

@@ -11,22 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
-
-
-class Unit(StrEnum):
-    """Units a figure may carry. Rates are decimal (1 TFLOP/s = 1e12 FLOP/s, 1 GB/s = 1e9 B/s)."""
-
-    TFLOP_PER_S = "tflop_per_s"
-    GFLOP_PER_S = "gflop_per_s"
-    GB_PER_S = "gb_per_s"
-    TB_PER_S = "tb_per_s"
-    MS = "ms"
-    US = "us"
-    RATIO = "ratio"
-    PERCENT = "percent"
-    COUNT = "count"
-    LINES = "lines"
-    MAX_ABS_ERROR = "max_abs_error"
+from assay.records.units import Unit
 
 
 class ClaimKind(StrEnum):
@@ -245,8 +230,6 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.TIME_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
 }
 
-EXACT_UNITS = frozenset({Unit.COUNT, Unit.LINES})
-"""What is counted has no last digit to be rounded."""
 NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
 """Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
 
@@ -292,11 +275,8 @@ class Claim(Record):
                 f"value 0 cannot be a figure in {self.unit.value}: nothing measured can be held "
                 "against it"
             )
-        if (
-            self.resolution == 0
-            and self.relation is Relation.EQUALS
-            and self.unit not in EXACT_UNITS
-        ):
+        printed = self.unit is not None and not self.unit.facts.exact
+        if self.resolution == 0 and self.relation is Relation.EQUALS and printed:
             raise ValueError(
                 "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
                 "has a last digit"

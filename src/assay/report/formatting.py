@@ -5,19 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-UNITS = {
-    "tflop_per_s": "TFLOP/s",
-    "gflop_per_s": "GFLOP/s",
-    "gb_per_s": "GB/s",
-    "tb_per_s": "TB/s",
-    "ms": "ms",
-    "us": "µs",
-    "ratio": "\N{MULTIPLICATION SIGN}",
-    "percent": "%",
-    "count": "",
-    "lines": "lines",
-    "max_abs_error": "",
-}
+from assay.records.units import SYMBOLS
+
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
 
@@ -61,7 +50,7 @@ def printed(value: float, resolution: float | None) -> str:
 
 def with_unit(text: str, unit: str | None) -> str:
     """A number and its unit; a space between them is one that does not break."""
-    symbol = UNITS.get(unit, unit) if unit else ""
+    symbol = SYMBOLS.get(unit, unit) if unit else ""
     return f"{text}\N{NO-BREAK SPACE}{symbol}" if symbol else text
 
 
