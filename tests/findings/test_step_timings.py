@@ -10,8 +10,8 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import target_paths
-from assay.evidence.timings import collect_timings, planned_steps, timing_path, write_timing
+from assay.evidence.stages import planned_steps, target_paths
+from assay.evidence.timings import collect_timings, timing_path, write_timing
 from assay.findings.step_timings import (
     GpuWork,
     benchmarks_of,
@@ -53,12 +53,12 @@ def keep_timings(run_dir: Path) -> list[StepTiming]:
     """
     plan = read_record(Plan, run_dir / "plan.json")
     order = list(Stage)
-    planned = sorted(planned_steps(plan), key=lambda s: (order.index(s[0]), sorted(s[1])))
+    planned = sorted(planned_steps(plan), key=lambda s: (order.index(s[0]), sorted(s[1].items())))
     before = [stage for stage, _ in planned if order.index(stage) < order.index(Stage.BENCHMARK)]
     at = ZERO - timedelta(seconds=sum(SECONDS.get(stage, 2.0) + 1 for stage in before))
     for stage, arguments in planned:
         seconds = SECONDS.get(stage, 2.0)
-        write_timing(run_dir, stage.value, dict(sorted(arguments)), at, seconds)
+        write_timing(run_dir, stage.value, arguments, at, seconds)
         at += timedelta(seconds=seconds + 1)
     return list(collect_timings(run_dir, plan).steps)
 
@@ -124,7 +124,7 @@ class TestThePlansSteps:
         assert {stage for stage, _ in steps} >= {Stage.BUILD, Stage.PROFILE, Stage.PROGRAM}
         for stage, arguments in steps:
             outputs = RULES[stage.value].split("output:")[1].split("log:")[0]
-            for name, _ in arguments:
+            for name in arguments:
                 assert f"{{{{{name}}}}}" in outputs, (stage, name)
 
     def test_the_workflow_never_asks_for_timings(self) -> None:

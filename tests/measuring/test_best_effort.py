@@ -10,12 +10,14 @@ import pytest
 from assay.base.deadline import OutOfTime, deadline
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
-from assay.measuring.best_effort import (
+from assay.evidence.outcomes import (
     failed_cheats,
     failed_operators,
     failed_profile,
     failed_sanitizer,
     failed_stopwatch,
+)
+from assay.measuring.best_effort import (
     told,
     told_of_all,
 )
@@ -138,15 +140,16 @@ def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
 
 
 def test_records_of_failure_are_valid_and_name_what_they_miss() -> None:
-    stopwatch = failed_stopwatch(JOB, "GPU-1", "it hung")
+    when = "2026-01-02T03:04:05Z"
+    stopwatch = failed_stopwatch(JOB, "GPU-1", when, "it hung")
     assert [(arm.arm, arm.status, arm.detail) for arm in stopwatch.arms] == [
         ("second", "failed", "it hung")
     ]
     assert stopwatch.arms[0].binary_sha256 == "ab" * 32
-    profile = failed_profile(JOB, "GPU-1", "it hung")
+    profile = failed_profile(JOB, "GPU-1", when, "it hung")
     assert (profile.arm, profile.status, profile.metrics) == ("second", "failed", {})
     for make in (failed_cheats, failed_sanitizer, failed_operators):
-        record = make(JOB, "GPU-1", "it hung")
+        record = make(JOB, "GPU-1", when, "it hung")
         assert (record.status, record.detail, record.gpu_uuid) == ("failed", "it hung", "GPU-1")
         assert record.model_validate_json(record.model_dump_json(by_alias=True)) == record
     assert isinstance(profile, ProfileRecord)

@@ -12,6 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
+from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
 from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
 from assay.findings.block_quality import conduct_of
 from assay.findings.stopwatch_agreement import (
@@ -22,7 +23,6 @@ from assay.findings.stopwatch_agreement import (
     nsight_clock_mhz,
     nsight_ms,
 )
-from assay.measuring.best_effort import failed_cheats, failed_operators, failed_sanitizer
 from assay.records.measurements import (
     BenchmarkRecord,
     CheatOutcome,
@@ -36,7 +36,7 @@ from assay.report.operators import operator_sections
 from assay.report.render import render
 from assay.report.sanitizer import sanitizer_sections
 from assay.report.stopwatches import agreement_section
-from tests.report_fixtures import cheats, sanitizer, stopwatch, write_repository, write_run
+from tests.report_fixtures import WHEN, cheats, sanitizer, stopwatch, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
 
@@ -390,7 +390,7 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
     run: tuple[Path, Path], tmp_path: Path
 ) -> None:
     job = {"target": {"id": "h100"}}
-    told = [make(job, "GPU-1", "it hung") for make in (failed_cheats, failed_sanitizer)]
+    told = [make(job, "GPU-1", WHEN, "it hung") for make in (failed_cheats, failed_sanitizer)]
     copy = tmp_path / "results" / "copy"
     shutil.copytree(run[1], copy)
     write_record(told[0], copy / "h100" / "cheats.json")
@@ -404,7 +404,7 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
         assert "None was tried to its end: it hung." in text
         assert "are caught on this GPU" not in text
         assert "are clean under every tool" not in text
-    operators = failed_operators(job, "GPU-1", "it hung")
+    operators = failed_operators(job, "GPU-1", WHEN, "it hung")
     (section,) = operator_sections(
         load_catalog(run[0]), replace(evidence, operators={"h100": operators})
     )

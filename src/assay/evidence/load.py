@@ -7,29 +7,14 @@ from typing import TypeVar
 from assay.base.io import read_record
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    BENCHMARKS,
-    CHEATS,
-    CORRECTNESS,
-    OPERATORS,
-    PLATFORMS,
-    PROFILES,
-    PROGRAMS,
-    RUNNER_IMAGES,
-    SANITIZERS,
-    STOPWATCHES,
-    Kind,
-    build_path,
-    inspections_path,
+    BUILDS,
+    INSPECTIONS,
+    TARGET_STAGES,
+    TOOLCHAIN_IMAGES,
     plan_path,
     timings_path,
-    toolchain_image_path,
 )
 from assay.records.base import Record
-from assay.records.builds import BuildRecord
-from assay.records.images import ImageRecord
-from assay.records.measurements import (
-    InspectionsRecord,
-)
 from assay.records.plan import Plan
 from assay.records.timings import TimingsRecord
 
@@ -44,35 +29,19 @@ def load_evidence(directory: Path) -> Evidence:
     and that is not there stays absent: the judge turns that into ``not_run``.
     """
     plan = read_record(Plan, directory / plan_path())
-    inspections = _read(InspectionsRecord, directory / inspections_path())
+    inspections = _load(INSPECTIONS.record, directory, INSPECTIONS.paths(plan)).values()
+    of_targets = {
+        entry.collection: _load(entry.record, directory, entry.paths(*plan.targets))
+        for entry in TARGET_STAGES
+    }
     return Evidence(
         plan=plan,
-        builds=_load(
-            BuildRecord,
-            directory,
-            {(job.id, job.arch): build_path(job.id, job.arch) for job in plan.builds},
-        ),
-        platforms=_of_kind(PLATFORMS, directory, plan),
-        correctness=_of_kind(CORRECTNESS, directory, plan),
-        benchmarks=_of_kind(BENCHMARKS, directory, plan),
-        programs=_of_kind(PROGRAMS, directory, plan),
-        profiles=_of_kind(PROFILES, directory, plan),
-        inspections={e.claim: e for e in inspections.inspections} if inspections else {},
-        toolchain_images=_load(
-            ImageRecord, directory, {name: toolchain_image_path(name) for name in plan.toolchains}
-        ),
-        runner_images=_of_kind(RUNNER_IMAGES, directory, plan),
-        operators=_of_kind(OPERATORS, directory, plan),
-        stopwatches=_of_kind(STOPWATCHES, directory, plan),
-        cheats=_of_kind(CHEATS, directory, plan),
-        sanitizers=_of_kind(SANITIZERS, directory, plan),
+        builds=_load(BUILDS.record, directory, BUILDS.paths(plan)),
+        inspections={e.claim: e for record in inspections for e in record.inspections},
+        toolchain_images=_load(TOOLCHAIN_IMAGES.record, directory, TOOLCHAIN_IMAGES.paths(plan)),
         timings=_read(TimingsRecord, directory / timings_path()),
+        **of_targets,
     )
-
-
-def _of_kind(kind: Kind[K, R], directory: Path, plan: Plan) -> dict[K, R]:
-    """The records of all targets, as far as they are there."""
-    return _load(kind.record, directory, kind.paths(*plan.targets))
 
 
 def _load(record: type[R], directory: Path, paths: Mapping[K, str]) -> dict[K, R]:

@@ -1,9 +1,23 @@
-"""What a record beside the figures came to."""
+"""What a record beside the figures came to, and its form when it came to nothing. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 from assay.records.base import Record
-from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchRecord
+from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchArm, StopwatchRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.sanitizer import SanitizerRecord
+
+Job = Mapping[str, Any]
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+class FailedForm(Protocol[R_co]):
+    """Makes the record of a measurement of which there is nothing but the sentence why."""
+
+    def __call__(self, job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> R_co:
+        """``job``: what the device side was told; ``recorded_at``: ISO 8601."""
+        ...
 
 
 def came_to_nothing(record: Record) -> bool:
@@ -11,9 +25,89 @@ def came_to_nothing(record: Record) -> bool:
 
     What other records say of a single kernel that crashed is a finding, and stands.
     """
-    match record:
-        case StopwatchRecord():
-            return any(arm.status == "failed" for arm in record.arms)
-        case ProfileRecord() | CheatsRecord() | SanitizerRecord() | OperatorsRecord():
-            return record.status == "failed"
-    return False
+    if isinstance(record, StopwatchRecord):
+        return any(arm.status == "failed" for arm in record.arms)
+    return getattr(record, "status", None) == "failed"
+
+
+def failed_stopwatch(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> StopwatchRecord:
+    """No time of any arm that was to be timed."""
+    timed = [arm for arm in job["comparison"]["arms"] if arm["id"] in job["timed"]]
+    return StopwatchRecord(
+        **_head("stopwatch", job, gpu_uuid, recorded_at),
+        comparison=job["comparison"]["id"],
+        nvbench=None,
+        arms=tuple(
+            StopwatchArm(
+                arm=arm["id"],
+                variant=arm["variant"],
+                workload=arm["workload"],
+                binary_sha256=job["artifacts"].get(arm["variant"], {}).get("sha256"),
+                status="failed",
+                detail=sentence,
+                events_median_ms=None,
+                nvbench_cold_ms=None,
+                nvbench_statistic=None,
+                nvbench_samples=None,
+            )
+            for arm in timed
+        ),
+    )
+
+
+def failed_profile(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
+    """No metrics of an arm. The record has no room for ``recorded_at``."""
+    return ProfileRecord(
+        schema="assay/profile/1",
+        comparison=job["comparison"]["id"],
+        arm=job["arm"],
+        target=job["target"]["id"],
+        gpu_uuid=gpu_uuid,
+        status="failed",
+        detail=sentence,
+        kernel=None,
+        metrics={},
+        units={},
+        raw_page=None,
+    )
+
+
+def failed_cheats(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> CheatsRecord:
+    """No cheat was tried to its end."""
+    head = _head("cheats", job, gpu_uuid, recorded_at)
+    return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
+
+
+def failed_sanitizer(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> SanitizerRecord:
+    """No tool came to its end."""
+    return SanitizerRecord(
+        **_head("sanitizer", job, gpu_uuid, recorded_at),
+        status="failed",
+        detail=sentence,
+        version=None,
+        controls=(),
+        runs=(),
+        seconds=0.0,
+    )
+
+
+def failed_operators(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> OperatorsRecord:
+    """No operator was tried to its end."""
+    return OperatorsRecord(
+        **_head("operators", job, gpu_uuid, recorded_at),
+        status="failed",
+        detail=sentence,
+        torch=None,
+        operators=(),
+        seconds=0.0,
+    )
+
+
+def _head(name: str, job: Job, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
+    """What all of these records but a profile's begin with."""
+    return {
+        "schema": f"assay/{name}/1",
+        "target": job["target"]["id"],
+        "gpu_uuid": gpu_uuid,
+        "recorded_at": recorded_at,
+    }

@@ -1,30 +1,41 @@
-"""Which records there are, and where they lie. Pure.
+"""The table of stages: what each leaves where, for which part of a plan, and what it needs. Pure.
+
+Whatever asks which stages there are reads it here: loading evidence, planning, taking over, trying
+again, timings, the report and the workflow's rules. To add a stage that measures: its name in
+``records.timings.Stage``, its record, a line below, its task on the device side, its step in
+``pipeline.gpu_steps``, its rule in ``workflow/rules``.
 
 The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; paths are relative to
 the directory, so that a verdict can name its evidence.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Collection
+from typing import Any
 
-from assay.records.base import Record
+from assay.evidence.entries import Purpose, RunStage, TargetStage
+from assay.evidence.outcomes import (
+    failed_cheats,
+    failed_operators,
+    failed_profile,
+    failed_sanitizer,
+    failed_stopwatch,
+)
+from assay.records.builds import BuildRecord
 from assay.records.images import ImageRecord
 from assay.records.measurements import (
     BenchmarkRecord,
     CheatsRecord,
     CorrectnessRecord,
+    InspectionsRecord,
     ProfileRecord,
     ProgramRecord,
     StopwatchRecord,
 )
 from assay.records.operators import OperatorsRecord
-from assay.records.plan import TargetPlan
+from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.sanitizer import SanitizerRecord
-
-K = TypeVar("K", bound=str | tuple[str, ...])
-R = TypeVar("R", bound=Record)
+from assay.records.timings import Stage
 
 
 def plan_path() -> str:
@@ -112,72 +123,116 @@ def operators_path(target: str) -> str:
     return f"{target}/operators.json"
 
 
-@dataclass(frozen=True)
-class Kind(Generic[K, R]):
-    """One kind of record that targets have."""
-
-    record: type[R]
-    path: Callable[..., str]
-    """From the parts of a key."""
-    keys: Callable[[TargetPlan], Iterable[K]]
-    """What a target's plan calls for: the target itself, or it with a comparison, job or arm."""
-
-    def paths(self, *plans: TargetPlan) -> dict[K, str]:
-        """Where the records lie that the plans of targets call for."""
-        keys = [key for plan in plans for key in self.keys(plan)]
-        return {key: self.path(*([key] if isinstance(key, str) else key)) for key in keys}
+def _name(entry: str) -> tuple[str, ...]:
+    return (entry,)
 
 
-def _each(
-    of: Callable[[TargetPlan], Iterable[str]],
-) -> Callable[[TargetPlan], list[tuple[str, str]]]:
-    return lambda plan: [(plan.target, name) for name in of(plan)]
-
-
-def _one(wanted: Callable[[TargetPlan], object]) -> Callable[[TargetPlan], list[str]]:
-    return lambda plan: [plan.target] if wanted(plan) else []
-
-
-PLATFORMS = Kind(PlatformRecord, platform_path, _one(lambda plan: True))
-RUNNER_IMAGES = Kind(ImageRecord, runner_image_path, _one(lambda plan: plan.runner))
-CORRECTNESS = Kind(CorrectnessRecord, correctness_path, _each(lambda plan: plan.comparisons))
-BENCHMARKS = Kind(BenchmarkRecord, benchmark_path, _each(lambda plan: plan.comparisons))
-PROGRAMS = Kind(ProgramRecord, program_path, _each(lambda plan: [job.id for job in plan.programs]))
-PROFILES = Kind(
-    ProfileRecord, profile_path, lambda plan: [(plan.target, *pair) for pair in plan.profiles]
+TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
+    Stage.TOOLCHAIN_IMAGE, ImageRecord, toolchain_image_path,
+    keys=lambda plan: plan.toolchains, wildcards=("target",), beside=sbom_path,
+)  # fmt: skip
+INSPECTIONS: RunStage[tuple[str, ...], InspectionsRecord] = RunStage(
+    Stage.INSPECT, InspectionsRecord, inspections_path, keys=lambda plan: [()], wildcards=()
 )
-STOPWATCHES = Kind(StopwatchRecord, stopwatch_path, _each(lambda plan: plan.stopwatches))
-CHEATS = Kind(CheatsRecord, cheats_path, _one(lambda plan: plan.cheats))
-SANITIZERS = Kind(SanitizerRecord, sanitizer_path, _one(lambda plan: plan.sanitized))
-OPERATORS = Kind(OperatorsRecord, operators_path, _one(lambda plan: plan.operators))
+BUILDS: RunStage[tuple[str, str], BuildRecord] = RunStage(
+    Stage.BUILD, BuildRecord, build_path,
+    keys=lambda plan: [(job.id, job.arch) for job in plan.builds], wildcards=("artifact", "arch"),
+)  # fmt: skip
 
-BESIDE_FIGURES: tuple[Kind[Any, Any], ...] = (
-    PROFILES, STOPWATCHES, CHEATS, SANITIZERS, OPERATORS,
+RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
+    Stage.RUNNER_IMAGE, ImageRecord, runner_image_path, "runner_images", Purpose.MACHINE,
+    field="runner", holds_gpu=False, beside=sbom_path,
 )  # fmt: skip
-"""What no verdict rests on."""
-KINDS: tuple[Kind[Any, Any], ...] = (
-    PLATFORMS, RUNNER_IMAGES, CORRECTNESS, BENCHMARKS, PROGRAMS, *BESIDE_FIGURES,
+PLATFORMS: TargetStage[str, PlatformRecord] = TargetStage(
+    Stage.PLATFORM, PlatformRecord, platform_path, "platforms", Purpose.MACHINE
+)
+CORRECTNESS: TargetStage[tuple[str, str], CorrectnessRecord] = TargetStage(
+    Stage.CORRECTNESS, CorrectnessRecord, correctness_path, "correctness", Purpose.GATE,
+    field="comparisons", each=_name, of_comparison=True,
 )  # fmt: skip
-"""Everything that a target's plan calls for."""
+BENCHMARKS: TargetStage[tuple[str, str], BenchmarkRecord] = TargetStage(
+    Stage.BENCHMARK, BenchmarkRecord, benchmark_path, "benchmarks", Purpose.FIGURES,
+    field="comparisons", each=_name, of_comparison=True,
+)  # fmt: skip
+PROGRAMS: TargetStage[tuple[str, str], ProgramRecord] = TargetStage(
+    Stage.PROGRAM, ProgramRecord, program_path, "programs", Purpose.FIGURES,
+    field="programs", each=lambda job: (job.id,),
+)  # fmt: skip
+PROFILES: TargetStage[tuple[str, str, str], ProfileRecord] = TargetStage(
+    Stage.PROFILE, ProfileRecord, profile_path, "profiles", Purpose.BESIDE,
+    field="profiles", each=lambda pair: pair, of_comparison=True, failed=failed_profile,
+)  # fmt: skip
+STOPWATCHES: TargetStage[tuple[str, str], StopwatchRecord] = TargetStage(
+    Stage.STOPWATCH, StopwatchRecord, stopwatch_path, "stopwatches", Purpose.BESIDE,
+    field="stopwatches", each=_name, of_comparison=True, failed=failed_stopwatch,
+)  # fmt: skip
+CHEATS: TargetStage[str, CheatsRecord] = TargetStage(
+    Stage.CHEATS, CheatsRecord, cheats_path, "cheats", Purpose.BESIDE,
+    field="cheats", failed=failed_cheats,
+)  # fmt: skip
+SANITIZERS: TargetStage[str, SanitizerRecord] = TargetStage(
+    Stage.SANITIZER, SanitizerRecord, sanitizer_path, "sanitizers", Purpose.BESIDE,
+    field="sanitized", failed=failed_sanitizer,
+)  # fmt: skip
+OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
+    Stage.OPERATORS, OperatorsRecord, operators_path, "operators", Purpose.BESIDE,
+    field="operators", failed=failed_operators,
+)  # fmt: skip
+
+RUN_STAGES: tuple[RunStage[Any, Any], ...] = (TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS)
+"""Stages that leave evidence of the run as a whole."""
+TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
+    RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, PROFILES, STOPWATCHES, CHEATS,
+    SANITIZERS, OPERATORS,
+)  # fmt: skip
+"""Stages that leave evidence of each target."""
+FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
+"""Stages that come after the evidence: no report can say how long its own making took."""
+
+
+def target_stage(name: str) -> TargetStage[Any, Any]:
+    """The entry of a stage that leaves evidence of each target, by the name of its rule."""
+    return next(entry for entry in TARGET_STAGES if entry.stage == name)
+
+
+def of_purpose(*purposes: Purpose) -> list[TargetStage[Any, Any]]:
+    """The stages whose records are for one of ``purposes``."""
+    return [entry for entry in TARGET_STAGES if entry.purpose in purposes]
+
+
+def run_paths(plan: Plan) -> list[str]:
+    """Every record of the run as a whole that a plan calls for, beside the plan itself."""
+    return [path for entry in RUN_STAGES for path in entry.paths(plan).values()]
+
+
+def run_files(plan: Plan) -> list[str]:
+    """As run_paths, with the bills of materials of the images."""
+    return [path for entry in RUN_STAGES for path in entry.files(plan)]
 
 
 def target_paths(plan: TargetPlan) -> list[str]:
     """Every record path that the plan of one target calls for, and an image's bill of materials."""
-    paths = [path for kind in KINDS for path in kind.paths(plan).values()]
-    return paths + [sbom_path(image) for image in RUNNER_IMAGES.paths(plan).values()]
-
-
-BATCHES = ("correctness", "benchmark", "program", "profile", "stopwatch")
-"""Stages of which one step of the workflow measures all records of a target: a folder each."""
+    return [path for entry in TARGET_STAGES for path in entry.files(plan)]
 
 
 def target_outputs(plan: TargetPlan) -> list[str]:
     """As target_paths, by what the workflow's steps write."""
-    outputs = [step_output(plan.target, path) for path in target_paths(plan)]
-    return list(dict.fromkeys(outputs))
+    return [path for entry in TARGET_STAGES if entry.keys(plan) for path in entry.outputs(plan)]
 
 
-def step_output(target: str, path: str) -> str:
-    """What the step writes that writes the record ``path``: for a batch's file its folder."""
-    folders = [f"{target}/{stage}" for stage in BATCHES]
-    return next((folder for folder in folders if path.startswith(f"{folder}/")), path)
+def as_held(plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
+    """The plan of one target, calling for those records only that ``paths`` holds."""
+    for entry in TARGET_STAGES:
+        plan = entry.held(plan, paths)
+    return plan
+
+
+def planned_steps(plan: Plan) -> list[tuple[Stage, dict[str, str]]]:
+    """Every step that a plan calls for, up to the verdicts, with its arguments."""
+    steps: list[tuple[Stage, dict[str, str]]] = [(Stage.PLAN, {}), (Stage.JUDGE, {})]
+    steps += [(of_run.stage, given) for of_run in RUN_STAGES for given in of_run.steps(plan)]
+    for planned in plan.targets:
+        if planned.provision.kind != "none":
+            wanted = [entry.stage for entry in TARGET_STAGES if entry.keys(planned)]
+            steps += [(stage, {"target": planned.target}) for stage in wanted]
+    return steps

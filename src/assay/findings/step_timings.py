@@ -6,23 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.evidence.model import Evidence
+from assay.evidence.stages import TARGET_STAGES
 from assay.records.measurements import BenchmarkRecord
 from assay.records.plan import Plan
 from assay.records.timings import Stage, StepTiming
 
-ON_GPU = frozenset(
-    {
-        Stage.PLATFORM,
-        Stage.CORRECTNESS,
-        Stage.BENCHMARK,
-        Stage.PROGRAM,
-        Stage.PROFILE,
-        Stage.STOPWATCH,
-        Stage.CHEATS,
-        Stage.SANITIZER,
-        Stage.OPERATORS,
-    }
-)
+ON_GPU = frozenset(entry.stage for entry in TARGET_STAGES if entry.holds_gpu)
 """Stages whose steps hold a GPU where the target is measured in this run."""
 LONGEST_PAUSE_S = 60.0
 """A time without any step that is longer than this lies between two starts of the workflow."""
@@ -220,8 +209,3 @@ def _free_lane(spans: Iterable[Span], start: float) -> int:
     """The first lane whose steps have all ended; a millisecond is rounding, not overlap."""
     busy = {span.lane for span in spans if span.end > start + 1e-3}
     return next(lane for lane in range(len(busy) + 1) if lane not in busy)
-
-
-def startedstarted_at(step: StepTiming) -> float:
-    """Seconds since the epoch."""
-    return datetime.fromisoformat(step.started).timestamp()

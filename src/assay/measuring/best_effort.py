@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.base.deadline import deadline
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
@@ -19,9 +19,6 @@ from assay.base.progress import say
 from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Job, Measure, Results
 from assay.records.base import Record
-from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchArm, StopwatchRecord
-from assay.records.operators import OperatorsRecord
-from assay.records.sanitizer import SanitizerRecord
 
 R = TypeVar("R", bound=Record)
 
@@ -106,84 +103,6 @@ def _sentence(error: Exception, measured: bool) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def failed_stopwatch(job: Job, gpu_uuid: str, sentence: str) -> StopwatchRecord:
-    """No time of any arm that was to be timed."""
-    timed = [arm for arm in job["comparison"]["arms"] if arm["id"] in job["timed"]]
-    return StopwatchRecord(
-        **_head("stopwatch", job, gpu_uuid),
-        comparison=job["comparison"]["id"],
-        nvbench=None,
-        arms=tuple(
-            StopwatchArm(
-                arm=arm["id"],
-                variant=arm["variant"],
-                workload=arm["workload"],
-                binary_sha256=job["artifacts"].get(arm["variant"], {}).get("sha256"),
-                status="failed",
-                detail=sentence,
-                events_median_ms=None,
-                nvbench_cold_ms=None,
-                nvbench_statistic=None,
-                nvbench_samples=None,
-            )
-            for arm in timed
-        ),
-    )
-
-
-def failed_profile(job: Job, gpu_uuid: str, sentence: str) -> ProfileRecord:
-    """No metrics of an arm."""
-    return ProfileRecord(
-        schema="assay/profile/1",
-        comparison=job["comparison"]["id"],
-        arm=job["arm"],
-        target=job["target"]["id"],
-        gpu_uuid=gpu_uuid,
-        status="failed",
-        detail=sentence,
-        kernel=None,
-        metrics={},
-        units={},
-        raw_page=None,
-    )
-
-
-def failed_cheats(job: Job, gpu_uuid: str, sentence: str) -> CheatsRecord:
-    """No cheat was tried to its end."""
-    head = _head("cheats", job, gpu_uuid)
-    return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
-
-
-def failed_sanitizer(job: Job, gpu_uuid: str, sentence: str) -> SanitizerRecord:
-    """No tool came to its end."""
-    return SanitizerRecord(
-        **_head("sanitizer", job, gpu_uuid),
-        status="failed",
-        detail=sentence,
-        version=None,
-        controls=(),
-        runs=(),
-        seconds=0.0,
-    )
-
-
-def failed_operators(job: Job, gpu_uuid: str, sentence: str) -> OperatorsRecord:
-    """No operator was tried to its end."""
-    return OperatorsRecord(
-        **_head("operators", job, gpu_uuid),
-        status="failed",
-        detail=sentence,
-        torch=None,
-        operators=(),
-        seconds=0.0,
-    )
-
-
-def _head(name: str, job: Job, gpu_uuid: str) -> dict[str, Any]:
-    """What all of these records begin with."""
-    return {
-        "schema": f"assay/{name}/1",
-        "target": job["target"]["id"],
-        "gpu_uuid": gpu_uuid,
-        "recorded_at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+def now() -> str:
+    """The time that a record of a failure bears."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

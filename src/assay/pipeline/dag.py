@@ -4,6 +4,7 @@ The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job 
 only when its target's figures are measured in this run, or when a scheduler is to place it.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from assay.pipeline.definitions import Definitions
 from assay.pipeline.plan import make_plan
 from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
 from assay.records.targets import Target
+from assay.records.timings import Stage
 
 CLUSTER_CORES = 4
 """Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
@@ -53,10 +55,6 @@ class Dag:
         """A record of this run by its evidence path."""
         return f"{self.run_dir}/{relative}"
 
-    def builds(self) -> list[str]:
-        """Every build record."""
-        return [self.path(evidence.build_path(job.id, job.arch)) for job in self.plan.builds]
-
     def target_plan(self, target: str) -> TargetPlan:
         """All jobs of one target."""
         return next(plan for plan in self.plan.targets if plan.target == target)
@@ -78,15 +76,14 @@ class Dag:
         if not self.is_measured_here(target):
             return []
         comparisons = self.target_plan(target).comparisons
-        jobs = [job for name in comparisons for job in self.kernel_builds(target, name)]
-        paths = [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
-        return list(dict.fromkeys(paths))
+        return self._records(
+            job for name in comparisons for job in self.kernel_builds(target, name)
+        )
 
     def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
         """The compilations whose outcome a comparison's arms run on this target."""
-        arch = self.target(target).arch
-        variants = {arm.variant for arm in self.catalog.comparisons[comparison].arms}
-        return [job for job in self.plan.builds if job.id in variants and job.arch == arch]
+        arms = self.catalog.comparisons[comparison].arms
+        return self.builds_of(target, {arm.variant for arm in arms})
 
     def toolchain_target(self, arch: str) -> str | None:
         """The target whose toolchain image compiles for ``arch``; None when the host does."""
@@ -108,9 +105,8 @@ class Dag:
         """Build records of a target's original programs; none when taken over."""
         if not self.is_measured_here(target):
             return []
-        arch = self.target(target).arch
-        programs = dict.fromkeys(job.program for job in self.target_plan(target).programs)
-        return [self.path(evidence.build_path(program, arch)) for program in programs]
+        programs = {job.program for job in self.target_plan(target).programs}
+        return self._records(self.builds_of(target, programs))
 
     def measurements(self) -> list[str]:
         """What the steps of every target write that has a device or a recorded report."""
@@ -123,26 +119,16 @@ class Dag:
 
     def timed_files(self) -> list[str]:
         """The plan and what the benchmarks of every target write: a sweep needs no more."""
-        timed = [path for path in self.measurements() if Path(path).name == "benchmark"]
+        timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
         return [self.path(evidence.plan_path()), *timed]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
-        return [
-            self.path(evidence.plan_path()),
-            self.path(evidence.inspections_path()),
-            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
-            *self.builds(),
-            *self.measurements(),
-        ]
+        return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
 
     def portable_files(self) -> list[str]:
         """What a machine without a compiler takes over: builds, counts, the compilers' images."""
-        return [
-            self.path(evidence.inspections_path()),
-            *(self.path(evidence.toolchain_image_path(name)) for name in self.plan.toolchains),
-            *self.builds(),
-        ]
+        return [self.path(path) for path in evidence.run_paths(self.plan)]
 
     def build_kind(self, artifact: str, arch: str) -> Kind:
         """variant, program or probe."""
@@ -156,20 +142,19 @@ class Dag:
         """Digest of what a stage's records of a target rest on."""
         return self.definitions(target).stage(stage)
 
-    def sanitizer_builds(self, target: str) -> list[BuildJob]:
-        """The compilations whose kernels compute-sanitizer watches on this target."""
-        arch, names = self.target(target).arch, self.target_plan(target).sanitized
-        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
-
-    def operator_builds(self, target: str) -> list[BuildJob]:
-        """The compilations behind PyTorch's operators on this target."""
-        arch, names = self.target(target).arch, self.target_plan(target).operators
-        return [job for job in self.plan.builds if job.id in names and job.arch == arch]
+    def builds_of(self, target: str, artifacts: Collection[str]) -> list[BuildJob]:
+        """The compilations of ``artifacts`` for the architecture of a target."""
+        arch = self.target(target).arch
+        return [job for job in self.plan.builds if job.arch == arch and job.id in artifacts]
 
     def operator_binaries(self, target: str) -> list[str]:
         """Build records that the operators need; none when taken over."""
-        jobs = self.operator_builds(target) if self.is_measured_here(target) else []
-        return [self.path(evidence.build_path(job.id, job.arch)) for job in jobs]
+        wanted = self.target_plan(target).operators if self.is_measured_here(target) else ()
+        return self._records(self.builds_of(target, wanted))
+
+    def _records(self, jobs: Iterable[BuildJob]) -> list[str]:
+        paths = [self.path(evidence.BUILDS.path(job.id, job.arch)) for job in jobs]
+        return list(dict.fromkeys(paths))
 
     def threads(self, target: str, cores: int) -> int:
         """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.

@@ -1,47 +1,44 @@
 """What the steps that measure are made of: where they run, what they take over, how they fail.
 
-A step (see ``measuring_steps``) says what it measures and how that fails, by ``_take_over``,
-``_item`` and then ``_batch``, or ``_tell`` for a lone record beside the figures.
+A step (see ``gpu_steps``) says what it measures, by ``_took_over``, ``_item`` and then ``_batch``,
+or ``_tell`` for a lone record beside the figures; the rest is in the table of stages.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record, write_record
-from assay.evidence import stages as evidence
+from assay.building.artifacts import Builds
+from assay.evidence.entries import TargetStage
+from assay.evidence.stages import (
+    BENCHMARKS,
+    BUILDS,
+    CORRECTNESS,
+    PLATFORMS,
+    RUNNER_IMAGES,
+)
 from assay.images.stage import sif_path
-from assay.measuring.best_effort import PATIENCE_S, told, told_of_all
+from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
 from assay.measuring.device_process import run_device_job
 from assay.measuring.host_platform import assert_allocation, slurm_allocation
 from assay.measuring.resume import Item, Job, Measure, measure_batch, row_at
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
+from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
-from assay.records.images import ImageRecord
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CheatsRecord,
-    CorrectnessRecord,
-    ProfileRecord,
-    ProgramRecord,
-    StopwatchRecord,
-)
-from assay.records.operators import OperatorsRecord
+from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
-from assay.records.sanitizer import SanitizerRecord
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 
-M = TypeVar("M", CorrectnessRecord, BenchmarkRecord, ProfileRecord, ProgramRecord, StopwatchRecord)
-"""Records that are measured in batches; each names its GPU."""
-S = TypeVar("S", ProfileRecord, StopwatchRecord)
-T = TypeVar("T", CheatsRecord, SanitizerRecord, OperatorsRecord)
-"""Records beside the figures, in batches and alone."""
+G = TypeVar("G", bound=GpuRecord)
+Key = tuple[str, ...]
+"""A target, then what a record of a batch is of."""
 
 
 class MeasuringParts:
@@ -60,8 +57,7 @@ class MeasuringParts:
         cache.mkdir(parents=True, exist_ok=True)
         if not self.dag.target_plan(target).runner:
             return Place(HostRuntime(), python=python, cache=cache)
-        path = self.run_dir / evidence.runner_image_path(target)
-        image = read_record(ImageRecord, path)
+        image = read_record(RUNNER_IMAGES.record, self.run_dir / RUNNER_IMAGES.path(target))
         return Place(self._runtime(), image, python, cache)
 
     def _runtime(self) -> Runtime:
@@ -74,143 +70,135 @@ class MeasuringParts:
         assert recorded_in is not None
         return Path(self.dag.request.recorded_dirs[target])
 
-    def _take_over(self, target: str, path: str) -> bool:
-        """Copy a recorded file where the plan says so. A GPU job first asserts its allocation."""
-        name = path.removeprefix(f"{target}/").split(".json")[0].replace("/", ".")
-        return self._take_over_all(target, name, [path])
+    def _took_over(self, stage: TargetStage[Any, Any], target: str) -> bool:
+        """Copy a stage's recorded files where the plan says so, and say that this is done.
 
-    def _take_over_all(self, target: str, step: str, paths: Iterable[str]) -> bool:
-        """As _take_over, with all files of a step."""
+        A job of a GPU node first asserts its allocation. Raises CheckFailed for a wrong one.
+        """
         allocation = slurm_allocation(os.environ) if self.dag.needs_gpu(target) else None
         if allocation is None and self.dag.request.executor == "slurm":
-            raise CheckFailed(f"{target}, {step}: a job of the cluster runs outside any Slurm job")
+            raise CheckFailed(
+                f"{target}, {stage.stage}: a job of the cluster runs outside any Slurm job"
+            )
         assert_allocation(self.dag.target(target), allocation)
         if allocation is not None:
-            write_record(allocation, self.run_dir / "allocations" / target / f"{step}.json")
+            name = f"{stage.stage}.json"
+            write_record(allocation, self.run_dir / "allocations" / target / name)
         if self.dag.is_measured_here(target):
             return False
-        for path in paths:
+        for path in stage.files(self.dag.target_plan(target)):
             recorded.take(self._report_of(target), path, self.run_dir)
         return True
 
     def _comparisons(self, target: str) -> tuple[str, ...]:
         return self.dag.target_plan(target).comparisons
 
-    def _item(
-        self,
-        stage: str,
-        target: str,
-        comparison: str | None,
-        job: Job,
-        path: str,
-        *gate: str,
-        name: str = "",
+    def _item(self, stage: TargetStage[Any, Any], key: Key, job: Job, *gate: str) -> Item:
+        """One measurement of a batch. ``gate``: digests of what it depends on beside."""
+        target, *of = key
+        comparison = of[0] if stage.of_comparison else None
+        platform = sha256_file(self.run_dir / PLATFORMS.path(target))
+        definition = self.dag.definitions(target).measurement(stage.stage, comparison)
+        rests_on = (definition, platform, *gate)
+        return Item(".".join(of), job, self.run_dir / stage.path(*key), rests_on)
+
+    def _gated_item(
+        self, stage: TargetStage[Any, Any], key: Key, job_of: Callable[..., Job]
     ) -> Item:
-        """One measurement, of a comparison if it has one, by whose name it goes but for ``name``.
-
-        ``gate``: digests of what it depends on beside.
-        """
-        platform = sha256_file(self.run_dir / evidence.platform_path(target))
-        rests_on = (self.dag.definitions(target).measurement(stage, comparison), platform, *gate)
-        return Item(name or comparison or "", job, self.run_dir / path, rests_on)
-
-    def _batch(
-        self,
-        target: str,
-        stage: str,
-        items: Sequence[Item],
-        record: type[M],
-        measure: Measure[M] | None = None,
-    ) -> None:
-        """Measure ``items``, or take up what an earlier start of this run finished of them.
-
-        In one start of the device side, unless ``measure`` says how else.
-        """
-        measure_batch(
-            items,
-            record,
-            self.run_dir / "kept" / stage / target,
-            measure or row_at(self._runner(target), record),
-            lambda found: self._same_gpu(target, found.gpu_uuid),
-        )
-        # Of a batch without a single item, too, the workflow expects the folder.
-        (self.run_dir / target / stage).mkdir(parents=True, exist_ok=True)
-
-    def _gated_items(
-        self, stage: str, target: str, paths: Mapping[str, str], job_of: Callable[..., Job]
-    ) -> list[Item]:
-        """An item for each comparison, of the arms that its gate lets through.
+        """One measurement of a comparison, of the arms that its gate lets through.
 
         ``job_of``: of catalog, target, comparison, binaries and the gate's record.
         """
-        catalog, items = self.dag.catalog, []
-        for comparison, path in paths.items():
-            gate_path = self.run_dir / evidence.correctness_path(target, comparison)
-            gate = read_record(CorrectnessRecord, gate_path)
-            self._same_gpu(target, gate.gpu_uuid)
-            binaries = self._binaries(target, comparison)
-            job = job_of(catalog, target, comparison, binaries, gate)
-            items.append(self._item(stage, target, comparison, job, path, sha256_file(gate_path)))
-        return items
+        target, comparison = key
+        gate_path = self.run_dir / CORRECTNESS.path(*key)
+        gate = read_record(CORRECTNESS.record, gate_path)
+        self._same_gpu(target, gate.gpu_uuid)
+        binaries = self._binaries(target, comparison)
+        job = job_of(self.dag.catalog, target, comparison, binaries, gate)
+        return self._item(stage, key, job, sha256_file(gate_path))
+
+    def _batch(
+        self,
+        stage: TargetStage[Any, G],
+        target: str,
+        items: Sequence[Item],
+        measure: Measure[G] | None = None,
+        patience_s: float | None = PATIENCE_S,
+    ) -> None:
+        """Measure ``items``, or take up what an earlier start of this run finished of them.
+
+        In one start of the device side, unless ``measure`` says how else. Of a stage beside the
+        figures nothing fails the step; ``patience_s`` is then the most that it may take.
+        """
+        measure = measure or row_at(self._runner(target), stage.record)
+        if stage.failed is not None:
+            measure = self._told_of_all(stage, target, measure, patience_s)
+        measure_batch(
+            items,
+            stage.record,
+            self.run_dir / "kept" / stage.stage / target,
+            measure,
+            lambda found: self._same_gpu(target, found.gpu_uuid),
+        )
+        # Of a batch without a single item, too, the workflow expects the folder.
+        (self.run_dir / stage.output(target)).mkdir(parents=True, exist_ok=True)
 
     def _told_of_all(
         self,
+        stage: TargetStage[Any, G],
         target: str,
-        measure: Measure[S],
-        record: type[S],
-        failed: Callable[[Job, str, str], S],
-        patience_s: float | None = PATIENCE_S,
-    ) -> Measure[S]:
-        """A batch of which nothing fails the step; ``failed``: of job, GPU and sentence."""
-        uuid = self._platform(target).device.gpu.uuid
+        measure: Measure[G],
+        patience_s: float | None,
+    ) -> Measure[G]:
         return told_of_all(
             measure,
-            record,
+            stage.record,
             lambda found: self._same_gpu(target, found.gpu_uuid),
-            lambda job, sentence: failed(job, uuid, sentence),
+            self._failed(stage, target),
             measured=self._is_measured(target),
             patience_s=patience_s,
         )
 
-    def _tell(
-        self,
-        target: str,
-        path: str,
-        job: Job,
-        record: type[T],
-        failed: Callable[[Job, str, str], T],
-    ) -> None:
-        """A lone measurement that does not fail the step; ``failed`` as for _told_of_all."""
-        uuid = self._platform(target).device.gpu.uuid
+    def _tell(self, stage: TargetStage[Any, G], target: str, job: Job) -> None:
+        """A lone measurement beside the figures, which does not fail the step."""
 
-        def attempt() -> T:
-            found = run_device_job(self._runner(target), job, record)
+        def attempt() -> G:
+            found = run_device_job(self._runner(target), job, stage.record)
             self._same_gpu(target, found.gpu_uuid)
             return found
 
+        failed = self._failed(stage, target)
         found = told(
             attempt,
-            lambda sentence: failed(job, uuid, sentence),
+            lambda sentence: failed(job, sentence),
             measured=self._is_measured(target),
         )
-        write_record(found, self.run_dir / path)
+        write_record(found, self.run_dir / stage.path(target))
+
+    def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[Job, str], G]:
+        """The form of a record of the target's GPU that came to nothing: of job and sentence."""
+        uuid, form = self._platform(target).device.gpu.uuid, stage.failed
+        assert form is not None
+        return lambda job, sentence: form(job, uuid, now(), sentence)
 
     def _is_measured(self, target: str) -> bool:
         """Whether the figures of a target are there."""
-        return (self.run_dir / target / "benchmark").is_dir()
+        return (self.run_dir / BENCHMARKS.output(target)).is_dir()
 
     def _binary(self, artifact: str, arch: str) -> tuple[BuildRecord, Path]:
-        record = read_record(BuildRecord, self.run_dir / evidence.build_path(artifact, arch))
+        record = read_record(BuildRecord, self.run_dir / BUILDS.path(artifact, arch))
         if record.artifact is None:
             return record, Path()
         return record, self.run_dir / "builds" / record.artifact.path
 
-    def _binaries(self, target: str, comparison: str) -> dict[str, tuple[BuildRecord, Path]]:
-        jobs = self.dag.kernel_builds(target, comparison)
+    def _binaries(self, target: str, comparison: str) -> Builds:
+        return self._built(self.dag.kernel_builds(target, comparison))
+
+    def _built(self, jobs: Iterable[BuildJob]) -> Builds:
         return {job.id: self._binary(job.id, job.arch) for job in jobs}
 
     def _platform(self, target: str) -> PlatformRecord:
-        return read_record(PlatformRecord, self.run_dir / evidence.platform_path(target))
+        return read_record(PLATFORMS.record, self.run_dir / PLATFORMS.path(target))
 
     def _same_gpu(self, target: str, uuid: str) -> None:
         expected = self._platform(target).device.gpu.uuid

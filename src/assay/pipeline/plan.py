@@ -7,17 +7,7 @@ and an answer that is ``not_run`` names its reason.
 from collections.abc import Iterable, Iterator
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import (
-    benchmark_path,
-    cheats_path,
-    correctness_path,
-    operators_path,
-    profile_path,
-    program_path,
-    runner_image_path,
-    sanitizer_path,
-    stopwatch_path,
-)
+from assay.evidence.stages import as_held, benchmark_path, program_path
 from assay.judging.cutlass_output import job_id
 from assay.measuring.operator_kernels import offered
 from assay.records.claims import (
@@ -60,7 +50,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
                 provision,
                 [c for c in comparisons if c in asked or c in swept[provision.target]],
                 programs,
-                _operators(catalog, request, provision, builds),
+                builds,
             )
             for provision in request.targets
         ),
@@ -136,12 +126,10 @@ def _is_of_this_project(catalog: Catalog, request: Request) -> bool:
 
 
 def _operators(
-    catalog: Catalog, request: Request, provision: Provision, builds: Iterable[BuildJob]
+    catalog: Catalog, request: Request, target: str, builds: Iterable[BuildJob]
 ) -> Iterator[str]:
     """Variants behind PyTorch's operators; as with sweeps, other sources do not pay for them."""
-    target = provision.target
-    held = provision.kind == "device" or operators_path(target) in provision.recorded_paths
-    if held and _is_of_this_project(catalog, request):
+    if _is_of_this_project(catalog, request):
         built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
         yield from (e.variant for e in offered(catalog, target) if e.variant in built)
 
@@ -193,47 +181,36 @@ def _target_plan(
     provision: Provision,
     comparisons: Iterable[str],
     programs: Iterable[ProgramJob],
-    operators: Iterable[str],
+    builds: Iterable[BuildJob],
 ) -> TargetPlan:
     """What is measured on, or taken over for, one target."""
-    name: str = provision.target
-    arch: str = catalog.targets[name].arch
-    if provision.kind == "none":
-        comparisons, programs = [], []
+    arch = catalog.targets[provision.target].arch
     runnable = [job for job in programs if arch in catalog.programs[job.program].archs]
-    kept = list(comparisons)
-    if provision.kind == "recorded":
-        held = set(provision.recorded_paths)
-        kept = [c for c in kept if {benchmark_path(name, c), correctness_path(name, c)} <= held]
-        runnable = [job for job in runnable if program_path(name, job.id) in held]
-    profiles = [(c, arm) for c in kept for arm in catalog.comparisons[c].profile]
-    runner = provision.kind == "device" and request.runtime != "host"
-    if provision.kind == "recorded":
-        profiles = [pair for pair in profiles if profile_path(name, *pair) in held]
-        runner = runner_image_path(name) in held
-    return TargetPlan(
-        target=name,
-        provision=provision,
-        comparisons=tuple(kept),
-        programs=tuple(runnable),
-        profiles=tuple(profiles),
-        operators=tuple(operators),
-        stopwatches=tuple(
-            c
-            for c in kept
-            if catalog.comparisons[c].profile and _had(provision, stopwatch_path(name, c))
-        ),
-        cheats=bool(kept) and _had(provision, cheats_path(name)),
-        sanitized=tuple(
-            _kernels(catalog, kept, arch) if _had(provision, sanitizer_path(name)) else ()
-        ),
-        runner=runner,
+    figures = _obtainable(
+        TargetPlan(
+            target=provision.target,
+            provision=provision,
+            comparisons=tuple(comparisons),
+            programs=tuple(runnable),
+            profiles=(),
+        )
     )
+    profiled = {name: catalog.comparisons[name].profile for name in figures.comparisons}
+    beside = {
+        "profiles": tuple((name, arm) for name, arms in profiled.items() for arm in arms),
+        "stopwatches": tuple(name for name, arms in profiled.items() if arms),
+        "cheats": bool(figures.comparisons),
+        "sanitized": tuple(_kernels(catalog, figures.comparisons, arch)),
+        "operators": tuple(_operators(catalog, request, provision.target, builds)),
+        "runner": provision.kind == "recorded" or request.runtime != "host",
+    }
+    return _obtainable(figures.model_copy(update=beside))
 
 
-def _had(provision: Provision, path: str) -> bool:
-    """Whether a record is made in this run, or there to be taken over."""
-    return provision.kind == "device" or path in provision.recorded_paths
+def _obtainable(plan: TargetPlan) -> TargetPlan:
+    """The plan without what is neither made in this run nor there to be taken over."""
+    provision = plan.provision
+    return plan if provision.kind == "device" else as_held(plan, provision.recorded_paths)
 
 
 def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a further start of a run tries again: evidence beside the figures that came to nothing.
 
-A record that says ``failed`` ends its run well (see side_evidence.py), yet a later start of the
+A record that says ``failed`` ends its run well (see best_effort.py), yet a later start of the
 same run may have more luck. What was judged stands, whatever it says, and so does a lack that a
 record names, such as ``not_installed``.
 """
@@ -9,13 +9,11 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.evidence import stages as evidence
+from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
+from assay.evidence.stages import of_purpose
 from assay.records.base import Record
 from assay.records.plan import Plan, TargetPlan
-
-FIGURES = ("benchmark", "program")
-"""Stages that verdicts rest on; the gate comes before them."""
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
@@ -24,21 +22,21 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     Of targets that this run measures, and only once all their figures are there: a start that goes
     on after an interruption does first what verdicts rest on.
     """
-    return list(
-        dict.fromkeys(
-            evidence.step_output(target.target, path)
-            for target in plan.targets
-            if target.provision.kind == "device" and _has_figures(run_dir, target)
-            for kind in evidence.BESIDE_FIGURES
-            for path in kind.paths(target).values()
-            if _is_worth_another_try(run_dir / path, kind.record)
+    return [
+        entry.output(target.target)
+        for target in plan.targets
+        if target.provision.kind == "device" and _has_figures(run_dir, target)
+        for entry in of_purpose(Purpose.BESIDE)
+        if any(
+            _is_worth_another_try(run_dir / path, entry.record)
+            for path in entry.paths(target).values()
         )
-    )
+    ]
 
 
 def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:
-    outputs = [run_dir / path for path in evidence.target_outputs(plan)]
-    return all(path.is_dir() for path in outputs if path.name in FIGURES)
+    figures = [entry for entry in of_purpose(Purpose.FIGURES) if entry.keys(plan)]
+    return all((run_dir / entry.output(plan.target)).is_dir() for entry in figures)
 
 
 def _is_worth_another_try(path: Path, record: type[Record]) -> bool:

@@ -7,25 +7,20 @@ definitions that the configuration still holds.
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.progress import say
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.entries import Purpose, TargetStage, with_beside
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    benchmark_path,
-    cheats_path,
-    correctness_path,
-    operators_path,
+    OPERATORS,
+    TARGET_STAGES,
+    of_purpose,
     platform_path,
-    profile_path,
-    program_path,
-    runner_image_path,
-    sanitizer_path,
-    sbom_path,
-    stopwatch_path,
 )
 from assay.records.plan import Provision
 from assay.shared.counting import agreeing, counted
@@ -103,8 +98,8 @@ def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Pa
 def require_figures(provision: Provision) -> None:
     """Raise BadInput where nothing that is taken over answers a claim."""
     target = provision.target
-    kinds = (f"{target}/benchmark/", f"{target}/program/")
-    if not any(path.startswith(kinds) for path in provision.recorded_paths):
+    folders = tuple(f"{stage.output(target)}/" for stage in of_purpose(Purpose.FIGURES))
+    if not any(path.startswith(folders) for path in provision.recorded_paths):
         raise BadInput(
             f"--recorded {provision.recorded_in}: holds no figure of {target} that the "
             f"configuration still measures in the same way"
@@ -121,27 +116,24 @@ def _relative(report: Path, root: Path) -> str:
 
 def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -> set[str]:
     """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold."""
-    paths = {platform_path(target)}
-    for comparison in (c for t, c in evidence.benchmarks if t == target):
-        if _changed(now, then, comparison) is None:
-            paths |= {benchmark_path(target, comparison), correctness_path(target, comparison)}
-            paths |= {
-                profile_path(target, c, arm)
-                for t, c, arm in evidence.profiles
-                if (t, c) == (target, comparison)
-            }
-            if (target, comparison) in evidence.stopwatches:
-                paths.add(stopwatch_path(target, comparison))
-    if target in evidence.cheats:
-        paths.add(cheats_path(target))
-    if target in evidence.sanitizers:
-        paths.add(sanitizer_path(target))
-    paths |= {program_path(target, job) for t, job in evidence.programs if t == target}
-    if target in evidence.operators and _same_operators(now, then):
-        paths.add(operators_path(target))
-    if target in evidence.runner_images:
-        paths |= {runner_image_path(target), sbom_path(runner_image_path(target))}
-    return paths
+    planned = next(plan for plan in evidence.plan.targets if plan.target == target)
+    usable: set[str] = set()
+    for stage in TARGET_STAGES:
+        records = getattr(evidence, stage.collection)
+        held = [
+            path
+            for key, path in stage.paths(planned).items()
+            if key in records and _fits(now, then, stage, key)
+        ]
+        usable.update(with_beside(stage, held))
+    return usable
+
+
+def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -> bool:
+    """Whether a record still means what the configuration says."""
+    if stage.of_comparison:
+        return _changed(now, then, key[1]) is None
+    return stage is not OPERATORS or _same_operators(now, then)
 
 
 def _changed(now: Catalog, then: Catalog, name: str) -> str | None:

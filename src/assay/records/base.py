@@ -27,3 +27,9 @@ class Record(BaseModel):
         protected_namespaces=(),
         use_attribute_docstrings=True,
     )
+
+
+class GpuRecord(Record):
+    """A record of what ran on a GPU, which it names."""
+
+    gpu_uuid: str

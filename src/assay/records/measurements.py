@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Record, Sha256
 
 
 class Check(Record):
@@ -33,13 +33,12 @@ class ArmCorrectness(Record):
     binary_sha256: Sha256 | None
 
 
-class CorrectnessRecord(Record):
+class CorrectnessRecord(GpuRecord):
     """The gate: only arms that are ``correct`` are timed."""
 
     schema_: Literal["assay/correctness/1"] = Field(alias="schema")
     comparison: Identifier
     target: Identifier
-    gpu_uuid: str
     arms: tuple[ArmCorrectness, ...]
     seconds: float
 
@@ -158,13 +157,12 @@ class Exclusivity(Record):
     """Why there was no lock, or that a shared GPU was measured on purpose."""
 
 
-class BenchmarkRecord(Record):
+class BenchmarkRecord(GpuRecord):
     """Raw samples of one comparison on one GPU."""
 
     schema_: Literal["assay/benchmark/1"] = Field(alias="schema")
     comparison: Identifier
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     protocol: Identifier
     not_timed: dict[str, str]
@@ -189,14 +187,13 @@ class ProgramRun(Record):
     stderr: str
 
 
-class ProgramRecord(Record):
+class ProgramRecord(GpuRecord):
     """All starts of an original program with one list of arguments."""
 
     schema_: Literal["assay/program/1"] = Field(alias="schema")
     program: Identifier
     arguments: tuple[str, ...]
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     binary_sha256: Sha256
     runs: tuple[ProgramRun, ...]
@@ -206,14 +203,13 @@ class ProgramRecord(Record):
 MetricStatus = Literal["collected", "permission_denied", "unsupported", "not_installed", "failed"]
 
 
-class ProfileRecord(Record):
+class ProfileRecord(GpuRecord):
     """Nsight Compute's metrics of one arm; never a judged timing."""
 
     schema_: Literal["assay/profile/1"] = Field(alias="schema")
     comparison: Identifier
     arm: Identifier
     target: Identifier
-    gpu_uuid: str
     status: MetricStatus
     detail: str
     kernel: str | None
@@ -252,13 +248,12 @@ class StopwatchArm(Record):
         return self
 
 
-class StopwatchRecord(Record):
+class StopwatchRecord(GpuRecord):
     """The second stopwatch, for an agreement table; never a judged timing."""
 
     schema_: Literal["assay/stopwatch/1"] = Field(alias="schema")
     comparison: Identifier
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     nvbench: str | None
     """Version of cuda-bench; None where it is not installed."""
@@ -285,12 +280,11 @@ class CheatOutcome(Record):
         return self
 
 
-class CheatsRecord(Record):
+class CheatsRecord(GpuRecord):
     """Every cheat on one GPU."""
 
     schema_: Literal["assay/cheats/1"] = Field(alias="schema")
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     cheats: tuple[CheatOutcome, ...]
     status: Literal["collected", "failed"] = "collected"

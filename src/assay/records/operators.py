@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
-from assay.records.base import Identifier, Measurable, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Measurable, Record, Sha256
 from assay.records.kernels import OperatorKernel
 from assay.records.tuning import Choice
 from assay.records.workloads import Operation
@@ -73,12 +73,11 @@ class OperatorOutcome(Record):
         return self
 
 
-class OperatorsRecord(Record):
+class OperatorsRecord(GpuRecord):
     """Every operator on one GPU, through every kernel that is offered to it there."""
 
     schema_: Literal["assay/operators/1"] = Field(alias="schema")
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     torch: str | None
     """Version of PyTorch; None where the record is ``failed``."""

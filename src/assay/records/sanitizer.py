@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import Identifier, Measurable, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Measurable, Record, Sha256
 
 Tool = Literal["memcheck", "racecheck", "synccheck"]
 
@@ -44,12 +44,11 @@ class Sanitized(Record):
         return self
 
 
-class SanitizerRecord(Record):
+class SanitizerRecord(GpuRecord):
     """Every tool over every compiled variant of a target."""
 
     schema_: Literal["assay/sanitizer/1"] = Field(alias="schema")
     target: Identifier
-    gpu_uuid: str
     recorded_at: str
     status: Literal["collected", "not_installed", "failed"]
     detail: str

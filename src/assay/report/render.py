@@ -14,14 +14,11 @@ from assay.base.io import dump_record, read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
-    build_path,
-    inspections_path,
     pipeline_path,
     plan_path,
-    sbom_path,
+    run_files,
     target_paths,
     timings_path,
-    toolchain_image_path,
 )
 from assay.evidence.timings import collect_timings
 from assay.records.attestation import PipelineRecord
@@ -106,9 +103,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     """Every record of the plan that exists, and what vouches for records taken over."""
     yield plan_path()
     yield pipeline_path()
-    paths = [inspections_path(), *(build_path(job.id, job.arch) for job in plan.builds)]
-    for target in plan.toolchains:
-        paths += [toolchain_image_path(target), sbom_path(toolchain_image_path(target))]
+    paths = run_files(plan)
     for target_plan in plan.targets:
         target = target_plan.target
         if target_plan.provision.kind == "none":

@@ -1,0 +1,132 @@
+"""What the table of stages says of a stage: its records, who calls for them, what its step needs.
+
+Pure. The table itself is in ``stages``.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from assay.evidence.outcomes import FailedForm
+from assay.records.base import Record
+from assay.records.plan import Plan, TargetPlan
+from assay.records.timings import Stage
+
+K = TypeVar("K", bound=str | tuple[str, ...])
+R = TypeVar("R", bound=Record)
+
+
+class Purpose(StrEnum):
+    """What the records of a stage are for."""
+
+    MACHINE = "machine"
+    """They say what was measured on."""
+    GATE = "gate"
+    """No figure without them."""
+    FIGURES = "figures"
+    """Verdicts rest on them."""
+    BESIDE = "beside"
+    """Told beside the figures: no verdict rests on them, and their failure is a record too."""
+
+
+@dataclass(frozen=True)
+class RunStage(Generic[K, R]):
+    """A stage whose records belong to the run: they need no GPU and name no target's figures."""
+
+    stage: Stage
+    record: type[R]
+    path: Callable[..., str]
+    """From the parts of a key."""
+    keys: Callable[[Plan], Iterable[K]]
+    """What a plan calls for; the empty key stands for the run itself."""
+    wildcards: tuple[str, ...]
+    """What the parts of a key are called in the stage's rule."""
+    beside: Callable[[str], str] | None = None
+    """The file that lies beside each record, from its path."""
+
+    def paths(self, plan: Plan) -> dict[K, str]:
+        """Where the records lie that a plan calls for."""
+        return {key: self.path(*_parts(key)) for key in self.keys(plan)}
+
+    def files(self, plan: Plan) -> list[str]:
+        """The records, and what lies beside them."""
+        return with_beside(self, self.paths(plan).values())
+
+    def steps(self, plan: Plan) -> Iterator[dict[str, str]]:
+        """The arguments of each of the stage's steps."""
+        for key in self.keys(plan):
+            yield dict(zip(self.wildcards, _parts(key), strict=True))
+
+
+@dataclass(frozen=True)
+class TargetStage(Generic[K, R]):
+    """A stage whose records belong to a target. One step makes all of a target's."""
+
+    stage: Stage
+    record: type[R]
+    path: Callable[..., str]
+    """From the parts of a key: the target, then what the record is of, if it is not the only one.
+    """
+    collection: str
+    """The field of ``Evidence`` that holds the records by their keys."""
+    purpose: Purpose
+    field: str | None = None
+    """The field of ``TargetPlan`` that calls for records; None where every target has one."""
+    each: Callable[[Any], tuple[str, ...]] | None = None
+    """Of a batch: the rest of a record's key, from an entry of the field. None: a lone record."""
+    of_comparison: bool = False
+    """Whether a record is of a comparison, whose id follows the target in its key."""
+    holds_gpu: bool = True
+    """Whether the step has a GPU to itself where the target is measured in this run."""
+    failed: FailedForm[R] | None = None
+    """The record of a measurement that came to nothing."""
+    beside: Callable[[str], str] | None = None
+    """The file that lies beside each record, from its path."""
+
+    def keys(self, plan: TargetPlan) -> list[K]:
+        """What the plan of one target calls for."""
+        wanted: Any = True if self.field is None else getattr(plan, self.field)
+        keys: list[Any] = [plan.target] if wanted else []
+        if self.each is not None:
+            keys = [(plan.target, *self.each(entry)) for entry in wanted]
+        return keys
+
+    def paths(self, *plans: TargetPlan) -> dict[K, str]:
+        """Where the records lie that the plans of targets call for."""
+        return {key: self.path(*_parts(key)) for plan in plans for key in self.keys(plan)}
+
+    def files(self, plan: TargetPlan) -> list[str]:
+        """The records, and what lies beside them."""
+        return with_beside(self, self.paths(plan).values())
+
+    def output(self, target: str) -> str:
+        """What the stage's step writes: a lone record, or the folder of a batch."""
+        return self.path(target) if self.each is None else f"{target}/{self.stage}"
+
+    def outputs(self, plan: TargetPlan) -> list[str]:
+        """All that the step writes for a plan that calls for it."""
+        return self.files(plan) if self.each is None else [self.output(plan.target)]
+
+    def held(self, plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
+        """The plan, calling for those records of the stage only that ``paths`` holds."""
+        if self.field is None:
+            return plan
+        wanted = getattr(plan, self.field)
+        if self.each is not None:
+            kept = tuple(e for e in wanted if self.path(plan.target, *self.each(e)) in paths)
+        else:
+            kept = wanted if self.path(plan.target) in paths else type(wanted)()
+        return plan.model_copy(update={self.field: kept})
+
+
+def _parts(key: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else key
+
+
+def with_beside(
+    stage: RunStage[Any, Any] | TargetStage[Any, Any], paths: Iterable[str]
+) -> list[str]:
+    """Paths of a stage's records, and of what lies beside each."""
+    records = list(paths)
+    return records + ([stage.beside(path) for path in records] if stage.beside else [])
