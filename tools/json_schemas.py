@@ -7,25 +7,16 @@ models.
 import json
 from pathlib import Path
 
+from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import PipelineRecord, Statement
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.claims import ClaimsFile
 from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CheatsRecord,
-    CorrectnessRecord,
-    InspectionsRecord,
-    ProfileRecord,
-    ProgramRecord,
-    StopwatchRecord,
-)
-from assay.records.operators import KernelSet, OperatorsRecord
+from assay.records.measurements import InspectionsRecord
+from assay.records.operators import KernelSet
 from assay.records.plan import Plan, Request, RunConfig
-from assay.records.platform import PlatformRecord
-from assay.records.sanitizer import SanitizerRecord
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
 from assay.records.tuning import TuningFile
@@ -34,29 +25,21 @@ from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, Wor
 from assay.shared.files import write_bytes
 
 DOCUMENTS: dict[str, type[Record]] = {
-    "benchmark": BenchmarkRecord,
+    **{entry.stage.value: entry.record for entry in TARGET_STAGES if entry.holds_gpu},
     "build": BuildRecord,
-    "cheats": CheatsRecord,
     "claims": ClaimsFile,
     "comparisons": ComparisonsFile,
-    "correctness": CorrectnessRecord,
     "inspections": InspectionsRecord,
     "judging": Judging,
     "kernel_set": KernelSet,
     "kernels": KernelManifest,
     "manifest": Manifest,
-    "operators": OperatorsRecord,
     "pipeline": PipelineRecord,
     "plan": Plan,
-    "platform": PlatformRecord,
-    "profile": ProfileRecord,
-    "program": ProgramRecord,
     "protocols": ProtocolsFile,
     "request": Request,
     "run": RunConfig,
-    "sanitizer": SanitizerRecord,
     "statement": Statement,
-    "stopwatch": StopwatchRecord,
     "target": Target,
     "timings": TimingsRecord,
     "tuning": TuningFile,

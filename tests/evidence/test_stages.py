@@ -1,0 +1,101 @@
+"""The table of stages against what reads it."""
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.evidence.entries import Purpose, TargetStage
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.evidence.stages import (
+    FINISHING,
+    RUN_STAGES,
+    TARGET_STAGES,
+    as_held,
+    of_purpose,
+    planned_steps,
+    target_outputs,
+    target_paths,
+)
+from assay.pipeline.steps import Steps
+from assay.records.plan import Plan, TargetPlan
+from assay.records.timings import Stage
+from tests.report_fixtures import write_repository, write_run
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """One target, measured: comparisons, programs, profiles, stopwatches, checks."""
+    return load_evidence(write_run(write_repository(tmp_path / "repo"))).plan
+
+
+def each_stage() -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("entry", TARGET_STAGES, ids=lambda entry: entry.stage.value)
+
+
+def test_every_stage_leaves_evidence_or_comes_before_or_after_it() -> None:
+    with_evidence = [entry.stage for entry in (*RUN_STAGES, *TARGET_STAGES)]
+    assert sorted([Stage.PLAN, *with_evidence, Stage.JUDGE, *FINISHING]) == sorted(Stage)
+
+
+@each_stage()
+def test_an_entry_names_what_there_is(entry: TargetStage[Any, Any]) -> None:
+    assert entry.collection in {field.name for field in fields(Evidence)}
+    assert entry.field is None or entry.field in TargetPlan.model_fields
+    assert list(inspect.signature(getattr(Steps, entry.stage)).parameters) == ["self", "target"]
+
+
+@each_stage()
+def test_what_fails_beside_the_figures_is_a_record_too(entry: TargetStage[Any, Any]) -> None:
+    assert (entry.failed is not None) == (entry.purpose is Purpose.BESIDE)
+
+
+@each_stage()
+def test_records_of_a_batch_lie_in_the_folder_that_its_step_writes(
+    entry: TargetStage[Any, Any], plan: Plan
+) -> None:
+    target = plan.targets[0]
+    output = entry.output(target.target)
+    for path in entry.paths(target).values():
+        assert path == output if entry.each is None else path.startswith(f"{output}/")
+
+
+class TestHeld:
+    """Of a recorded report a plan calls for what it holds."""
+
+    def test_all_of_it(self, plan: Plan) -> None:
+        (target,) = plan.targets
+        assert as_held(target, target_paths(target)) == target
+
+    def test_nothing_of_it(self, plan: Plan) -> None:
+        (target,) = plan.targets
+        assert target_paths(as_held(target, ())) == ["h100/platform.json"]
+
+    def test_a_comparison_needs_its_gate(self, plan: Plan) -> None:
+        (target,) = plan.targets
+        lost = f"h100/correctness/{target.comparisons[0]}.json"
+        kept = as_held(target, {path for path in target_paths(target) if path != lost})
+        assert kept.comparisons == target.comparisons[1:]
+        assert kept.programs == target.programs
+
+    def test_a_lone_record_goes_whole(self, plan: Plan) -> None:
+        (target,) = plan.targets
+        assert target.sanitized and target.cheats
+        gone = {"h100/sanitizer.json", "h100/cheats.json"}
+        kept = as_held(target, set(target_paths(target)) - gone)
+        assert (kept.sanitized, kept.cheats) == ((), False)
+        assert kept.profiles == target.profiles
+
+
+def test_a_step_is_planned_for_every_output(plan: Plan) -> None:
+    (target,) = plan.targets
+    steps = [stage for stage, arguments in planned_steps(plan) if arguments == {"target": "h100"}]
+    assert len(steps) == len(target_outputs(target)) > len(of_purpose(Purpose.BESIDE))
+    without = target.provision.model_copy(update={"kind": "none"})
+    plan = plan.model_copy(
+        update={"targets": (target.model_copy(update={"provision": without}),), "builds": ()}
+    )
+    assert {stage for stage, _ in planned_steps(plan)} == {Stage.PLAN, Stage.INSPECT, Stage.JUDGE}
