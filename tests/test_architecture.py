@@ -18,7 +18,8 @@ PACKAGE = ROOT / "src" / "assay"
 
 LAYERS = (
     "cli", "pipeline", "report", "findings", "verification", "measuring", "images", "judging",
-    "building", "evidence", "catalog", "runtimes", "device", "ops", "statistics", "base",
+    "building", "evidence", "catalog", "runtimes", "device", "ops", "statistics", "frames",
+    "base",
     "records", "shared",
 )  # fmt: skip
 """From the top: a package imports itself and packages further down."""
@@ -33,7 +34,7 @@ WORLD = {
     "multiprocessing", "os", "pathlib", "random", "shutil", "signal", "socket",
     "subprocess", "tempfile", "threading", "time",
 }  # fmt: skip
-PURE_LAYERS = {"findings", "judging", "statistics"}
+PURE_LAYERS = {"findings", "judging", "statistics", "frames"}
 """No files, no clock, no processes, no device."""
 PURE = {"assay.catalog.model", "assay.evidence.model", "assay.evidence.outcomes",
         "assay.evidence.stages", "assay.shared.flops",

@@ -14,7 +14,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
 from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
-from assay.findings.block_quality import conduct_of
+from assay.findings.block_quality import ArmKey, Clocks, clocks_of, conduct_of
 from assay.findings.stopwatch_agreement import (
     Coverage,
     Reading,
@@ -23,6 +23,7 @@ from assay.findings.stopwatch_agreement import (
     nsight_clock_mhz,
     nsight_ms,
 )
+from assay.frames import turns
 from assay.records.measurements import (
     BenchmarkRecord,
     CheatOutcome,
@@ -39,6 +40,10 @@ from assay.report.stopwatches import agreement_section
 from tests.report_fixtures import WHEN, cheats, sanitizer, stopwatch, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
+
+
+def clocks(evidence: Evidence) -> dict[ArmKey, Clocks]:
+    return clocks_of(turns(evidence.benchmarks.values()))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +85,7 @@ class TestAgreement:
     def test_deviations_are_from_the_judged_time_and_from_our_events_beside(
         self, evidence: Evidence
     ) -> None:
-        first, second = agreements(evidence)
+        first, second = agreements(evidence, clocks(evidence))
         assert first.judged.ms is not None
         assert first.from_judged.nvbench.time == pytest.approx(0.1717 / first.judged.ms - 1)
         assert first.from_events.nvbench.time == pytest.approx(0.01)
@@ -102,10 +107,10 @@ class TestAgreement:
         )  # fmt: skip
         lacking = record.model_copy(update={"arms": (missing,), "nvbench": None})
         evidence.stopwatches["h100", "demo_sweep"] = lacking
-        (one,) = agreements(evidence)
+        (one,) = agreements(evidence, clocks(evidence))
         assert one.from_judged.nsight.time is not None
         assert not one.from_events.compared
-        section = agreement_section(catalog, evidence)
+        section = agreement_section(catalog, evidence, clocks(evidence))
         assert section is not None
         assert section.rows[0].standing.endswith(
             "NVBench: not installed (the device Python lacks cuda-bench)"
@@ -124,7 +129,7 @@ class TestAgreement:
     def test_the_table_counts_by_both_references_and_marks(
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
-        section = agreement_section(catalog, evidence)
+        section = agreement_section(catalog, evidence, clocks(evidence))
         assert section is not None
         note = " ".join(section.note)
         assert "Against the judged time: of 2 arms, 1 differ" in note
@@ -144,9 +149,9 @@ class TestAgreement:
         timed = len(evidence.benchmarks["h100", "demo_sweep"].processes[0].arms)
         alone = evidence.benchmarks["h100", "demo_sweep"]
         evidence.benchmarks["h100", "alone"] = alone
-        covered = coverage(evidence, agreements(evidence))
+        covered = coverage(evidence, agreements(evidence, clocks(evidence)))
         assert covered == Coverage(2 * timed, 2, (("h100", "alone"),))
-        section = agreement_section(catalog, evidence)
+        section = agreement_section(catalog, evidence, clocks(evidence))
         assert section is not None
         assert (
             f"Held against another stopwatch are 2 of {2 * timed} timed arms. No arm has a second "
@@ -156,7 +161,7 @@ class TestAgreement:
     def test_what_another_clock_explains_is_said_and_not_marked(
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
-        (first, *_) = agreements(evidence)
+        (first, *_) = agreements(evidence, clocks(evidence))
         assert first.judged.ms is not None and first.judged.mhz is not None
         ms, mhz = 0.9 * first.judged.ms, first.judged.mhz / 0.9
         record = evidence.stopwatches["h100", "demo_sweep"]
@@ -167,7 +172,7 @@ class TestAgreement:
         evidence.profiles[key] = evidence.profiles[key].model_copy(
             update={"metrics": {time: ms, clock: mhz * 1e6}, "units": {time: "ms", clock: "hz"}}
         )
-        section = agreement_section(catalog, evidence)
+        section = agreement_section(catalog, evidence, clocks(evidence))
         assert section is not None
         (row,) = section.rows
         assert row.standing == "each differs in time, agrees in cycles"
@@ -175,7 +180,7 @@ class TestAgreement:
         assert "of 1 arm, 1 differs" in section.note[1] and "1 of which agree" in section.note[1]
 
     def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
-        first, _ = agreements(evidence)
+        first, _ = agreements(evidence, clocks(evidence))
         judged = Reading(1.0, 1500.0)
         faster = replace(first, judged=judged, nvbench=judged, nsight=Reading(0.9, 1500 / 0.9))
         assert faster.from_judged.nsight.time == pytest.approx(-0.1)
@@ -205,8 +210,8 @@ class TestConduct:
         assert (conduct.blocks, conduct.discarded) == (15, 1)
         assert conduct.reasons == {"thermal slowdown": 1}
         assert conduct.regimes == {"software power cap": 10}
-        clocks = conduct.clocks["bk32"]
-        assert (clocks.low_mhz, clocks.high_mhz) == (1700.0, 1707.0)
+        own = clocks(evidence)["h100", "demo_sweep", "bk32"]
+        assert (own.low_mhz, own.high_mhz) == (1700.0, 1707.0)
 
     def test_turns_of_discarded_blocks_say_nothing_of_the_clock(
         self, run: tuple[Path, Path]
@@ -219,7 +224,7 @@ class TestConduct:
         ]
         process = record.processes[0].model_copy(update={"blocks": tuple(blocks)})
         voided = record.model_copy(update={"processes": (process,)})
-        assert conduct_of(voided).clocks == {}
+        assert clocks_of(turns([voided])) == {}
 
 
 class TestAlarms:

@@ -44,7 +44,6 @@ from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
-from assay.report.render import texts_of
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
 from assay.shared.counting import agreeing, counted
@@ -253,6 +252,8 @@ def verify(
     if (runtime or only) and not rebuild:
         raise BadInput("--runtime and --only belong to --rebuild")
     check_selection(report_dir, only or ())
+    from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
+
     renderer = Renderer(partial(texts_of, ROOT), *git_state(ROOT))
     ours = trusted_keys(ROOT)
     result = verify_report(

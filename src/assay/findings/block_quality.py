@@ -2,9 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from statistics import median
+
+import pandas as pd
 
 from assay.records.measurements import BenchmarkRecord
+
+ArmKey = tuple[str, str, str]
+"""(target, comparison, arm)."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,6 @@ class Conduct:
     """Why blocks were discarded: how many for each reason."""
     regimes: dict[str, int]
     """Clock-event reasons that void nothing: blocks of each, one block may have several."""
-    clocks: dict[str, Clocks]
-    """By arm; turns of discarded blocks are left out. An arm without cycles is not there."""
 
 
 def conduct_of(record: BenchmarkRecord) -> Conduct:
@@ -35,15 +37,19 @@ def conduct_of(record: BenchmarkRecord) -> Conduct:
     blocks = [block for process in record.processes for block in process.blocks]
     reasons = Counter(block.void for block in blocks if block.void is not None)
     regimes = Counter(regime for block in blocks for regime in set(block.regimes))
-    turns: dict[str, list[float]] = {}
-    for block in blocks:
-        for turn in block.turns if block.void is None else ():
-            if turn.clock_mhz is not None:
-                turns.setdefault(turn.arm, []).append(turn.clock_mhz)
     return Conduct(
         blocks=len(blocks),
         discarded=sum(reasons.values()),
         reasons=dict(sorted(reasons.items())),
         regimes=dict(sorted(regimes.items())),
-        clocks={arm: Clocks(median(mhz), min(mhz), max(mhz)) for arm, mhz in turns.items()},
     )
+
+
+def clocks_of(turns: pd.DataFrame) -> dict[ArmKey, Clocks]:
+    """Return the clocks of every arm in a frame of turns (``assay.frames.TURNS``).
+
+    Turns of discarded blocks are left out. An arm without cycles is not there.
+    """
+    counted = turns[~turns.discarded].dropna(subset="clock_mhz")
+    arms = counted.groupby(["target", "comparison", "arm"], observed=True).clock_mhz
+    return {key: Clocks(*mhz) for key, *mhz in arms.agg(["median", "min", "max"]).itertuples()}

@@ -5,12 +5,12 @@ the SM clocks are known, cycles are held against each other too: they tell a sto
 from a GPU that ran at another clock.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ
-from assay.findings.block_quality import conduct_of
+from assay.findings.block_quality import ArmKey, Clocks
 from assay.records.measurements import BenchmarkRecord, ProfileRecord, StopwatchArm
 from assay.statistics import summaries as stats
 
@@ -128,13 +128,17 @@ def _ratio(value: float | None, reference: float | None) -> float | None:
     return value / reference - 1 if value is not None and reference else None
 
 
-def agreements(evidence: Evidence) -> Iterator[Agreement]:
-    """Every arm of every stopwatch record, in the order of the evidence."""
+def agreements(evidence: Evidence, clocks: Mapping[ArmKey, Clocks]) -> Iterator[Agreement]:
+    """Yield every arm of every stopwatch record, in the order of the evidence.
+
+    ``clocks`` are those of the benchmarks' turns.
+    """
     for (target, comparison), record in evidence.stopwatches.items():
         benchmark = evidence.benchmarks.get((target, comparison))
         for arm in record.arms:
             profile = evidence.profiles.get((target, comparison, arm.arm))
-            yield _agreement(target, comparison, arm, benchmark, profile)
+            clock = clocks.get((target, comparison, arm.arm))
+            yield _agreement(target, comparison, arm, benchmark, clock, profile)
 
 
 def coverage(evidence: Evidence, found: Iterable[Agreement]) -> Coverage:
@@ -159,9 +163,9 @@ def _agreement(
     comparison: str,
     arm: StopwatchArm,
     benchmark: BenchmarkRecord | None,
+    clock: Clocks | None,
     profile: ProfileRecord | None,
 ) -> Agreement:
-    clock = conduct_of(benchmark).clocks.get(arm.arm) if benchmark else None
     return Agreement(
         target=target,
         comparison=comparison,

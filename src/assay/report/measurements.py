@@ -1,13 +1,13 @@
 """The measurements' part of the report: arms, pictures of runs, builds, profiles, platforms."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import benchmark_path, correctness_path
-from assay.findings.block_quality import Conduct, conduct_of
+from assay.findings.block_quality import ArmKey, Clocks, Conduct, conduct_of
 from assay.records.claims import Benchmark, Metric
 from assay.records.measurements import (
     ArmCorrectness,
@@ -73,11 +73,14 @@ class Picture:
 
 
 def comparison_sections(
-    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+    catalog: Catalog,
+    evidence: Evidence,
+    summaries: SharedSummaries,
+    clocks: Mapping[ArmKey, Clocks],
 ) -> tuple[ComparisonSection, ...]:
     """Return every comparison that was at least checked, per target, in the order of the plan."""
     return tuple(
-        _comparison(catalog, evidence, summaries, plan.target, comparison)
+        _comparison(catalog, evidence, summaries, clocks, plan.target, comparison)
         for plan in evidence.plan.targets
         for comparison in plan.comparisons
         if (plan.target, comparison) in evidence.correctness
@@ -86,7 +89,12 @@ def comparison_sections(
 
 
 def _comparison(
-    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries, target: str, name: str
+    catalog: Catalog,
+    evidence: Evidence,
+    summaries: SharedSummaries,
+    clocks: Mapping[ArmKey, Clocks],
+    target: str,
+    name: str,
 ) -> ComparisonSection:
     comparison = catalog.comparisons[name]
     gate = evidence.correctness.get((target, name))
@@ -104,7 +112,16 @@ def _comparison(
         title=comparison.title,
         protocol=comparison.protocol,
         arms=tuple(
-            _arm(catalog, summaries, target, name, arm.id, checks.get(arm.id), record, conduct)
+            _arm(
+                catalog,
+                summaries,
+                target,
+                name,
+                arm.id,
+                checks.get(arm.id),
+                record,
+                clocks.get((target, name, arm.id)),
+            )
             for arm in comparison.arms
         ),
         noise=fmt.percent(noise),
@@ -125,8 +142,7 @@ def _regimes(conduct: Conduct) -> str | None:
     return f"{', '.join(seen)} of {counted(conduct.blocks, 'block')}" if conduct.regimes else None
 
 
-def _clock(conduct: Conduct | None, arm: str) -> str:
-    clocks = conduct.clocks.get(arm) if conduct else None
+def _clock(clocks: Clocks | None) -> str:
     if clocks is None:
         return fmt.NOTHING
     low, high = (f"{mhz:.0f}" for mhz in (clocks.low_mhz, clocks.high_mhz))
@@ -147,7 +163,7 @@ def _arm(
     name: str,
     check: ArmCorrectness | None,
     record: BenchmarkRecord | None,
-    conduct: Conduct | None,
+    clocks: Clocks | None,
 ) -> ArmRow:
     arm = next(a for a in catalog.comparisons[comparison].arms if a.id == name)
     facts = facts_of(record, name) if record else None
@@ -169,7 +185,7 @@ def _arm(
         error=f"{max(errors):.2g}" if errors else fmt.NOTHING,
         time=fmt.quantity(time.value(), "ms") if time else fmt.NOTHING,
         interval=fmt.interval(time.interval()) if time else None,
-        clock=_clock(conduct, name),
+        clock=_clock(clocks),
         rate=rate,
         bound=bound,
         binary=(check.binary_sha256 if check else None) or "",

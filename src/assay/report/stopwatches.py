@@ -1,11 +1,12 @@
 """The report's table of three stopwatches, and how many of them agree."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import stopwatch_path
+from assay.findings.block_quality import ArmKey, Clocks
 from assay.findings.stopwatch_agreement import (
     Agreement,
     Coverage,
@@ -64,9 +65,11 @@ class AgreementSection:
     rows: tuple[AgreementRow, ...]
 
 
-def agreement_section(catalog: Catalog, evidence: Evidence) -> AgreementSection | None:
-    """The table of stopwatches; None where no other stopwatch was asked."""
-    found = list(agreements(evidence))
+def agreement_section(
+    catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, Clocks]
+) -> AgreementSection | None:
+    """Return the table of stopwatches; None where no other stopwatch was asked."""
+    found = list(agreements(evidence, clocks))
     if not found:
         return None
     limit = catalog.judging.stopwatch_agreement

@@ -7,8 +7,10 @@ from the pure functions of ``statistics.summaries``; the templates hold no arith
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay import frames
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.block_quality import clocks_of
 from assay.findings.run_summary import Chance, Summary, summarise
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
@@ -95,6 +97,7 @@ def build_view(
 ) -> ReportView:
     """Return the view of one run; ``summaries`` are taken up where judging made them."""
     summary = summarise(catalog, evidence, verdicts)
+    clocks = clocks_of(frames.turns(evidence.benchmarks.values()))
     return ReportView(
         run=verdicts.run,
         commit=_commit(pipeline.commit, pipeline.clean_tree),
@@ -106,12 +109,12 @@ def build_view(
         rooflines=rooflines(catalog, evidence, summaries),
         sweeps=bk_sweeps(catalog, evidence, summaries),
         commands=command_rows(catalog, evidence),
-        comparisons=comparison_sections(catalog, evidence, summaries),
+        comparisons=comparison_sections(catalog, evidence, summaries, clocks),
         tuning=tuning_section(catalog, evidence, summaries),
         builds=build_rows(evidence, summary.binaries),
         profile_columns=tuple(title for _, title in COLUMNS),
         profiles=profile_rows(evidence),
-        agreement=agreement_section(catalog, evidence),
+        agreement=agreement_section(catalog, evidence, clocks),
         cheats=cheats_sections(evidence),
         sanitizers=sanitizer_sections(catalog, evidence),
         operators=operator_sections(catalog, evidence),
