@@ -13,6 +13,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report.formatting import interval, quantity
 from assay.shared.files import write_bytes
@@ -80,7 +81,7 @@ def newest_tables(root: Path) -> str:
     if not reports:
         raise BadInput("reports/published holds no report")
     report = reports[0]
-    verdicts = read_record(VerdictsFile, report / "verdicts.json")
+    verdicts = read_record(VerdictsFile, report / VERDICTS)
     name = report.relative_to(root).as_posix()
     return result_tables(load_catalog(report / "evidence"), verdicts, name)
 

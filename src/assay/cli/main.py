@@ -4,7 +4,6 @@ import os
 import shlex
 import sys
 from collections import Counter
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -41,7 +40,9 @@ from assay.pipeline.request import (
 )
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.snakemake_run import only_run, run_workflow
-from assay.records.plan import Plan, Request, RunConfig
+from assay.records.images import Role, RuntimeWish
+from assay.records.manifest import PAGE, VERDICTS
+from assay.records.plan import Executor, Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
@@ -70,30 +71,6 @@ app = typer.Typer(
 )
 
 
-class Runtime(StrEnum):
-    """Where compilers and GPU jobs run."""
-
-    AUTO = "auto"
-    DOCKER = "docker"
-    PODMAN = "podman"
-    APPTAINER = "apptainer"
-    HOST = "host"
-
-
-class ImageRole(StrEnum):
-    """What an image is for."""
-
-    TOOLCHAIN = "toolchain"
-    RUNNER = "runner"
-
-
-class Executor(StrEnum):
-    """Who places the jobs."""
-
-    LOCAL = "local"
-    SLURM = "slurm"
-
-
 @app.command()
 def reproduce(
     source: Annotated[
@@ -102,7 +79,7 @@ def reproduce(
     target: Annotated[
         list[str] | None, typer.Option(help="Target from config/targets; repeatable.")
     ] = None,
-    runtime: Annotated[Runtime | None, typer.Option(help="Container runtime, or host.")] = None,
+    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
     executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
     run: Annotated[
         str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
@@ -160,8 +137,8 @@ def reproduce(
         run=run,
         sources=tuple(source or defaults.sources),
         targets=tuple(target or defaults.targets),
-        runtime=runtime.value if runtime else defaults.runtime,
-        executor=executor.value if executor else defaults.executor,
+        runtime=runtime or defaults.runtime,
+        executor=executor or defaults.executor,
         device_python=device_python,
         prebuilt=prebuilt,
         recorded=tuple(recorded or ()),
@@ -199,12 +176,12 @@ def _tell_timings(run_dir: Path) -> None:
 def _finish(request: Request, strict: bool) -> None:
     """Say where the report is and what it says."""
     report = ROOT / "reports" / request.run
-    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     counts = Counter(verdict.status for verdict in verdicts)
     console.show_counts(counts)
     for provision in request.targets:
         say(f"{provision.target}: {provision.detail}")
-    say(f"report: {report / 'report.html'}")
+    say(f"report: {report / PAGE}")
     say(f"verify: {shlex.join(_verify_command(request))}")
     failed = sum(counts[status] for status in Status if status.facts.strict)
     if strict and failed:
@@ -238,7 +215,8 @@ def verify(
         typer.Option("--rebuild", help="Compile the sources; compare with what was measured."),
     ] = False,
     runtime: Annotated[
-        Runtime | None, typer.Option(help="Where --rebuild compiles: a container runtime, or host.")
+        RuntimeWish | None,
+        typer.Option(help="Where --rebuild compiles: a container runtime, or host."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
@@ -261,7 +239,7 @@ def verify(
     )
     console.show_checks(result.checks, result.notes)
     if rebuild:
-        wish = runtime.value if runtime else _defaults().runtime
+        wish = runtime or _defaults().runtime
         toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
         check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))
         console.show_checks((check,), notes)
@@ -290,7 +268,7 @@ def bundle(
         ),
     ] = None,
     runtime: Annotated[
-        Runtime | None, typer.Option(help="Where to compile; host leaves out the images.")
+        RuntimeWish | None, typer.Option(help="Where to compile; host leaves out the images.")
     ] = None,
     python: Annotated[
         list[str] | None,
@@ -309,7 +287,7 @@ def bundle(
     plan = BundlePlan(
         target=target,
         output=output or Path(f"assay-{target}.tar"),
-        runtime=runtime.value if runtime else defaults.runtime,
+        runtime=runtime or defaults.runtime,
         pythons=tuple(python or ()),
         sources=tuple(source or defaults.sources),
         runner=runner,
@@ -323,7 +301,7 @@ def bundle(
 @app.command(name="tune")
 def tune_target(
     target: Annotated[str, typer.Option(help="Target from config/targets.")],
-    runtime: Annotated[Runtime | None, typer.Option(help="Container runtime, or host.")] = None,
+    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
     executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
     run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
     device_python: Annotated[
@@ -344,8 +322,8 @@ def tune_target(
         run=run,
         sources=(),
         targets=(target,),
-        runtime=runtime.value if runtime else defaults.runtime,
-        executor=executor.value if executor else defaults.executor,
+        runtime=runtime or defaults.runtime,
+        executor=executor or defaults.executor,
         device_python=device_python,
         prebuilt=None,
         recorded=(),
@@ -376,12 +354,12 @@ def kernels(
         Path | None, typer.Option(help="Folder.", show_default="results/kernels/TARGET")
     ] = None,
     runtime: Annotated[
-        Runtime | None, typer.Option(help="Where to compile: a container runtime, or host.")
+        RuntimeWish | None, typer.Option(help="Where to compile: a container runtime, or host.")
     ] = None,
 ) -> None:
     """Compile the kernels that PyTorch calls."""
     folder = output or Path("results", "kernels", target)
-    wish = runtime.value if runtime else _defaults().runtime
+    wish = runtime or _defaults().runtime
     index = make_kernel_set(ROOT, target, folder, wish)
     say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
     say(f'in Python: import assay.ops; assay.ops.load("{folder}")')
@@ -390,20 +368,19 @@ def kernels(
 @app.command()
 def image(
     target: Annotated[str, typer.Option(help="Target from config/targets.")],
-    role: Annotated[
-        ImageRole, typer.Option(help="toolchain compiles, runner measures.")
-    ] = ImageRole.TOOLCHAIN,
+    role: Annotated[Role, typer.Option(help="toolchain compiles, runner measures.")] = "toolchain",
     runtime: Annotated[
-        Runtime, typer.Option(help="docker or podman; apptainer converts what one of them made.")
-    ] = Runtime.DOCKER,
+        RuntimeWish,
+        typer.Option(help="docker or podman; apptainer converts what one of them made."),
+    ] = "docker",
 ) -> None:
     """Make a target's image and load it, as reproduce would."""
     catalog = load_catalog(ROOT)
     catalog.check_selection((), [target])
-    if runtime in (Runtime.AUTO, Runtime.HOST):
-        raise BadInput(f"--runtime {runtime.value}: name docker, podman or apptainer")
-    name = known(runtime.value)
-    record, _ = make_image(ROOT, name, role.value, catalog.targets[target])
+    if runtime in ("auto", "host"):
+        raise BadInput(f"--runtime {runtime}: name docker, podman or apptainer")
+    name = known(runtime)
+    record, _ = make_image(ROOT, name, role, catalog.targets[target])
     console.show_image(record)
 
 
@@ -446,7 +423,7 @@ def claims(
     catalog = load_catalog(ROOT)
     catalog.check_selection(source or (), ())
     report = next(iter(published_reports(ROOT)), None)
-    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts if report else ()
+    verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts if report else ()
     rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
     if as_json:
         console.show_json(rows)
@@ -467,7 +444,7 @@ def compare(
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
     for folder in folders:
         _check_report_dir(folder)
-    files = [read_record(VerdictsFile, folder / "verdicts.json") for folder in folders]
+    files = [read_record(VerdictsFile, folder / VERDICTS) for folder in folders]
     console.show_side_by_side([folder.name for folder in folders], files)
 
 

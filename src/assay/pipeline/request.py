@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, write_record, write_record_if_changed
@@ -18,7 +19,7 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.measuring.device_jobs import probe_device
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
-from assay.records.images import RuntimeName
+from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.base import Place
 from assay.runtimes.choose import choose
@@ -33,6 +34,10 @@ DEVICE_PYTHON = "python3"
 def default_signing_key() -> Path:
     """The private key of whoever runs this; made on first use."""
     return Path.home() / ".config" / "assay" / "signing_key.pem"
+
+
+REQUEST = "request.json"
+"""Its name in the folder of a run."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     )
     for name, reason in runtime.reasons:
         say(f"runtime {name}: {reason}")
-    if options.host_image and runtime.name not in ("docker", "podman"):
+    if options.host_image and runtime.name not in get_args(EngineName):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root)]
@@ -257,7 +262,7 @@ def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[
 
     For a dry run that is the run's own where it says the same, else one that goes away again.
     """
-    path = root / "results" / request.run / "request.json"
+    path = root / "results" / request.run / REQUEST
     if not scratch:
         write_record_if_changed(request, path)
         yield path
@@ -265,6 +270,6 @@ def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[
         yield path
     else:
         with tempfile.TemporaryDirectory(prefix="assay-dry-") as folder:
-            draft = Path(folder) / "request.json"
+            draft = Path(folder) / REQUEST
             write_record(request, draft)
             yield draft

@@ -22,10 +22,10 @@ from assay.evidence.stages import (
     of_purpose,
     platform_path,
 )
+from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.records.plan import Provision
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
-from assay.verification.manifest import MANIFEST
 from assay.verification.verify import verify
 
 
@@ -191,5 +191,5 @@ def take_origin(report: Path, target: str, run_dir: Path) -> None:
     """Copy the report's manifest and attestation beside the records that they vouch for."""
     origin = run_dir / target / "origin"
     origin.mkdir(parents=True, exist_ok=True)
-    for name in ("manifest.json", "attestation.json"):
+    for name in (MANIFEST, ATTESTATION):
         shutil.copyfile(report / name, origin / name)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.progress import exclusive, say
+from assay.pipeline.request import REQUEST
 from assay.records.plan import Request
 
 GRACE_S = 60.0
@@ -76,7 +77,7 @@ def _request_settings(root: Path, run_dir: Path, request_path: Path) -> list[str
     A draft, which a dry run has, goes by another name: the place of the request is a parameter of
     every step, and another place would make the whole run look as if it had to be made anew.
     """
-    kept = run_dir / "request.json"
+    kept = run_dir / REQUEST
     settings = [f"request={kept.relative_to(root)}"]
     return settings if request_path == kept else [*settings, f"draft={request_path}"]
 

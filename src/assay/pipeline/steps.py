@@ -25,6 +25,7 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.records.attestation import PipelineRecord
 from assay.records.images import ImageRecord, Role
+from assay.records.manifest import VERDICTS
 from assay.report.render import render, texts_of
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
@@ -90,7 +91,7 @@ class Steps(MeasuringSteps):
     def judge(self) -> None:
         """Verdicts from the records alone."""
         verdicts = judge_evidence(self.dag.catalog, load_evidence(self.run_dir))
-        write_record(verdicts, self.run_dir / "verdicts.json")
+        write_record(verdicts, self.run_dir / VERDICTS)
 
     def report(self) -> None:
         """Render the report directory; unsigned until ``sign``."""

@@ -8,7 +8,11 @@ from assay.records.base import Identifier, Record, Sha256
 
 Role = Literal["toolchain", "runner"]
 """``toolchain`` compiles: nvcc, CUTLASS, g++. ``runner`` measures: PyTorch and what it needs."""
-RuntimeName = Literal["docker", "podman", "apptainer", "host"]
+EngineName = Literal["docker", "podman"]
+"""Runtimes that answer by the Docker Engine API."""
+RuntimeName = Literal[EngineName, "apptainer", "host"]
+RuntimeWish = Literal["auto", RuntimeName]
+"""``auto``: the first that works, in that order."""
 ImageDigest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 

@@ -1,11 +1,18 @@
-"""The list of files a signature covers."""
+"""The files of a report directory: their names, and the list of them that a signature covers."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from assay.records.base import Record
 from assay.records.builds import FileDigest
+
+MANIFEST: Final = "manifest.json"
+ATTESTATION: Final = "attestation.json"
+SIGNER: Final = "signer.pub"
+VERDICTS: Final = "verdicts.json"
+PAGE: Final = "report.html"
+TEXT: Final = "report.md"
 
 
 class Manifest(Record):

@@ -6,7 +6,10 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Record
 from assay.records.claims import NotRun
-from assay.records.images import RuntimeName
+from assay.records.images import RuntimeName, RuntimeWish
+
+Executor = Literal["local", "slurm"]
+"""Who places the jobs."""
 
 
 class Provision(Record):
@@ -29,8 +32,8 @@ class RunConfig(Record):
     schema_: Literal["assay/run/1"] = Field(alias="schema")
     sources: tuple[Identifier, ...]
     targets: tuple[Identifier, ...]
-    runtime: Literal["auto", "docker", "podman", "apptainer", "host"]
-    executor: Literal["local", "slurm"]
+    runtime: RuntimeWish
+    executor: Executor
 
 
 class Request(Record):
@@ -44,7 +47,7 @@ class Request(Record):
     """What ``auto`` came to."""
     host_image: bool = False
     """Whether the runner image is made from this machine's own file system."""
-    executor: Literal["local", "slurm"]
+    executor: Executor
     device_python: str
     prebuilt: str | None
     """Directory of build records and artifacts made elsewhere."""

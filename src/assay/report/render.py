@@ -22,13 +22,13 @@ from assay.evidence.stages import (
 )
 from assay.evidence.timings import collect_timings
 from assay.records.attestation import PipelineRecord
+from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.manifest import ATTESTATION, MANIFEST
 from assay.verification.origin import origin_folder
 
 
@@ -59,11 +59,11 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
     timings = collect_timings(run_dir, plan)
     if timings.steps:
         write_record(timings, evidence_dir / timings_path())
-    verdicts = read_record(VerdictsFile, run_dir / "verdicts.json")
-    write_bytes(report / "verdicts.json", dump_record(verdicts))
+    verdicts = read_record(VerdictsFile, run_dir / VERDICTS)
+    write_bytes(report / VERDICTS, dump_record(verdicts))
     html, markdown = texts_of(root, report)
-    write_bytes(report / "report.html", html.encode())
-    write_bytes(report / "report.md", markdown.encode())
+    write_bytes(report / PAGE, html.encode())
+    write_bytes(report / TEXT, markdown.encode())
 
 
 def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None)
     """
     evidence_dir = report / "evidence"
     pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
-    verdicts = read_record(VerdictsFile, report / "verdicts.json")
+    verdicts = read_record(VerdictsFile, report / VERDICTS)
     catalog, evidence = load_catalog(evidence_dir), load_evidence(evidence_dir)
     known = SharedSummaries() if summaries is None else summaries
     view = build_view(catalog, evidence, verdicts, pipeline, known)

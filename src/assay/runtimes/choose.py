@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.records.images import ImageRecord, RuntimeName
+from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import Runtime
-from assay.runtimes.connection import EngineName
 from assay.runtimes.engine import EngineRuntime, connect
 from assay.runtimes.host import HostRuntime
 

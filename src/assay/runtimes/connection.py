@@ -4,15 +4,13 @@ import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import docker
 import docker.errors
 import requests.exceptions
 
 from assay.base.errors import BadInput, MissingEnvironment
-
-EngineName = Literal["docker", "podman"]
 
 ASK_S = 60
 """Seconds an engine may take over one answer; waiting for a container's end has no limit."""

@@ -13,10 +13,10 @@ import urllib3.exceptions
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
-from assay.records.images import ImageRecord, RuntimeName
+from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes import gpus, owners
 from assay.runtimes.base import Outcome, Task
-from assay.runtimes.connection import EngineName, connect, is_podman, product, reason
+from assay.runtimes.connection import connect, is_podman, product, reason
 from assay.runtimes.lines import lines
 from assay.runtimes.settings import NO_MEMORY, NOT_FOUND, settings_of
 

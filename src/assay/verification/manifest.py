@@ -6,13 +6,10 @@ from pathlib import Path, PurePosixPath
 
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
-from assay.records.manifest import Manifest
+from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.shared.counting import counted
 from assay.shared.files import sha256_file
 
-MANIFEST = "manifest.json"
-ATTESTATION = "attestation.json"
-SIGNER = "signer.pub"
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
 

@@ -8,11 +8,10 @@ from securesystemslib.signer import SSlibKey
 from assay.base.errors import AssayError
 from assay.base.io import read_record
 from assay.evidence.stages import target_paths
-from assay.records.manifest import Manifest
+from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
 from assay.shared.files import sha256_file
 from assay.verification.attestation import check_signatures, parse_envelope, parse_statement
-from assay.verification.manifest import ATTESTATION, MANIFEST
 
 
 def origin_folder(target: str) -> str:

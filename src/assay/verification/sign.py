@@ -19,11 +19,12 @@ from assay.records.attestation import (
     Statement,
     Subject,
 )
+from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.records.workloads import Judging
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import load_signer, public_pem, seal
-from assay.verification.manifest import ATTESTATION, MANIFEST, SIGNER, build_manifest
+from assay.verification.manifest import build_manifest
 
 
 def sign(report_dir: Path, key_path: Path) -> str:
@@ -34,7 +35,7 @@ def sign(report_dir: Path, key_path: Path) -> str:
     or an unfinished report, CheckFailed for links and special files.
     """
     signer = load_or_create_signer(key_path)
-    verdicts = read_record(VerdictsFile, report_dir / "verdicts.json")
+    verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
     statement = _statement(report_dir, verdicts, sha256_bytes(manifest))
     write_bytes(report_dir / MANIFEST, manifest)
@@ -78,7 +79,7 @@ def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -
         verdicts=dict(sorted(counts.items())),
         created=_created(),
     )
-    subject = Subject(name="manifest.json", digest=DigestSet(sha256=manifest_sha256))
+    subject = Subject(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))
     return Statement.model_validate(
         {
             "_type": STATEMENT_TYPE,

@@ -4,11 +4,13 @@ import base64
 import json
 from pathlib import Path
 
+from assay.records.manifest import ATTESTATION, MANIFEST
+
 
 def published_reports(root: Path) -> list[Path]:
     """Report directories that belong to the repository, the one signed last first."""
     folder = root / "reports" / "published"
-    found = sorted((path.parent for path in folder.glob("*/manifest.json")), reverse=True)
+    found = sorted((path.parent for path in folder.glob(f"*/{MANIFEST}")), reverse=True)
     return sorted(found, key=_signed_at, reverse=True)
 
 
@@ -18,7 +20,7 @@ def _signed_at(report: Path) -> str:
     Empty where the attestation cannot be read: whoever verifies the report will say why.
     """
     try:
-        envelope = json.loads((report / "attestation.json").read_bytes())
+        envelope = json.loads((report / ATTESTATION).read_bytes())
         created = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["created"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""

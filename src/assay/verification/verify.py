@@ -17,7 +17,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
 from assay.judging.judge import judge
 from assay.records.attestation import PipelineRecord, Statement
-from assay.records.manifest import Manifest
+from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, SIGNER, TEXT, VERDICTS, Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_file
@@ -29,17 +29,10 @@ from assay.verification.attestation import (
     parse_statement,
     public_pem,
 )
-from assay.verification.manifest import (
-    ATTESTATION,
-    MANIFEST,
-    SIGNER,
-    content_problems,
-    shape_problems,
-    walk,
-)
+from assay.verification.manifest import content_problems, shape_problems, walk
 from assay.verification.origin import origin_problems
 
-TEXTS = ("report.html", "report.md")
+TEXTS = (PAGE, TEXT)
 LONGEST_VALUE = 60
 """Characters of a differing value that a sentence quotes."""
 
@@ -167,7 +160,7 @@ def _check_evidence(
     with log.check("statement") as says:
         if statement.subject[0].digest.sha256 != sha256_file(report_dir / MANIFEST):
             raise CheckFailed("the signature is about another manifest.json")
-        verdicts = read_record(VerdictsFile, report_dir / "verdicts.json")
+        verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
         counts = Counter(verdict.status for verdict in verdicts.verdicts)
         predicate = statement.predicate
         if not predicate.run == manifest.run == verdicts.run:
@@ -192,10 +185,10 @@ def _check_verdicts(
     summaries: SharedSummaries,
 ) -> None:
     with log.check("verdicts") as says:
-        data = (report_dir / "verdicts.json").read_bytes()
+        data = (report_dir / VERDICTS).read_bytes()
         again = judge(catalog, evidence, summaries)
         if dump_record(again) != data:
-            given = parse_record(VerdictsFile, data, Path("verdicts.json"))
+            given = parse_record(VerdictsFile, data, Path(VERDICTS))
             raise CheckFailed(_difference(given, again))
         listed = {entry.path for entry in manifest.files}
         named = {path for verdict in again.verdicts for path in verdict.evidence}
