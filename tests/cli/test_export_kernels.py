@@ -164,11 +164,10 @@ class TestKernelSets:
     ) -> None:
         builds = built(catalog, tmp_path, without="bsr_gemm_wgmma_bf16")
         job = operators_job(catalog, "h100", builds)
-        names = [kernel["variant"] for kernel in job["kernels"]]
+        names = [kernel.variant for kernel in job.kernels]
         assert "bsr_gemm_wgmma" in names
         assert "bsr_gemm_wgmma_bf16" not in names
-        assert set(job["artifacts"]) == set(names)
-        assert all(Path(kernel["path"]).is_absolute() for kernel in job["kernels"])
+        assert all(Path(artifact.path).is_absolute() for artifact in job.artifacts())
         builds["bsr_gemm_wgmma"][1].write_bytes(b"changed")
         with pytest.raises(CheckFailed, match=r"bsr_gemm_wgmma\.so: is not the file"):
             kernel_entries(catalog, "h100", builds)

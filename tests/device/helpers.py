@@ -2,8 +2,8 @@
 
 import time
 
-from assay.device.worker.telemetry import Reading
-from assay.shared.job import ArmSpec, Pattern, Protocol, Variant, Workload
+from assay.device.worker.telemetry import Choice, Reading
+from assay.shared.job import ArmSpec, PatternSpec, ProtocolSpec, VariantSpec, WorkloadSpec
 
 
 def bsr_workload(**changes):
@@ -17,16 +17,16 @@ def bsr_workload(**changes):
         "m": 64,
         "n": 32,
         "k": 96,
-        "pattern": Pattern("random", 16, 32, 2),
+        "pattern": PatternSpec("random", 16, 32, 2),
     }
-    return Workload(**{**values, **changes})
+    return WorkloadSpec(**{**values, **changes})
 
 
 def bsr_bsr_workload(**changes):
     return bsr_workload(
         id="tiny_bsr_bsr",
         operation="bsr_bsr_gemm",
-        pattern_b=Pattern("random", 32, 16, 1),
+        pattern_b=PatternSpec("random", 32, 16, 1),
         **changes,
     )
 
@@ -59,20 +59,20 @@ def attention_workload(**changes):
         "seq_kv": 64,
         "head_dim": 16,
     }
-    return Workload(**{**values, **changes})
+    return WorkloadSpec(**{**values, **changes})
 
 
 def sparse_attention_workload(**changes):
     return attention_workload(
         id="tiny_sparse_attention",
         operation="block_sparse_attention",
-        **{"pattern": Pattern("random", 16, 16, 2), **changes},
+        **{"pattern": PatternSpec("random", 16, 16, 2), **changes},
     )
 
 
 def make_arm(name, workload, kind="library"):
     abi = workload.operation if kind == "kernel" else None
-    variant = Variant(name, workload.operation, kind, symbol="launch", abi=abi, entry=name)
+    variant = VariantSpec(name, workload.operation, kind, symbol="launch", abi=abi, entry=name)
     return ArmSpec(name, variant, workload, None)
 
 
@@ -89,7 +89,7 @@ def protocol(**changes):
         "telemetry_interval_ms": 5.0,
         "checked_turns": 0.25,
     }
-    return Protocol(**{**values, **changes})
+    return ProtocolSpec(**{**values, **changes})
 
 
 def load_workload(**changes):
@@ -111,6 +111,26 @@ class SteadySensor:
 
     def read(self):
         return Reading(1980, 2619, 350.5, 55, self.reasons)
+
+
+class SteadyGpu:
+    """As an OpenGpu, without one."""
+
+    ready_s = 0.0
+    nvml = None
+
+    def __init__(self, uuid="GPU-0000-0"):
+        self.choice = Choice(0, uuid, "NVIDIA H100 80GB HBM3")
+
+    def sensor(self):
+        return SteadySensor()
+
+    def watch(self):
+        return None
+
+    def exclusivity(self):
+        return {"lock": None, "waited_s": 0.0, "other_processes": None,
+                "memory_in_use_bytes": None, "remark": ""}  # fmt: skip
 
 
 class HostStopwatch:

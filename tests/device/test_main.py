@@ -8,32 +8,42 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared.test_job import job_document
+from assay.shared.job import PlatformJob
+from tests.jobs import TARGET, benchmark, document
 
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-def run(tmp_path, document, *arguments):
+def run(tmp_path, whole, *arguments):
     path = tmp_path / "job.json"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(whole))
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "assay.device", str(path), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_no_device_is_3_with_one_sentence(tmp_path):
-    document = {**job_document(), "task": "device", "output": str(tmp_path / "out.json")}
-    result = run(tmp_path, document)
+    result = run(tmp_path, document(PlatformJob(TARGET), str(tmp_path / "out.json")))
     assert result.returncode == 3
     assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "out.json").exists()
 
 
-@pytest.mark.parametrize("changes", [{"task": "dance"}, {"workloads": {}}])
-def test_a_bad_job_is_2_even_without_a_gpu(tmp_path, changes):
-    result = run(tmp_path, job_document(**changes))
+@pytest.mark.parametrize(
+    ("edit", "place"),
+    [
+        (lambda whole: whole.update(task="dance"), "unknown task 'dance'"),
+        (lambda whole: whole["job"]["protocol"].update(samples="ten"), "job: protocol.samples: "),
+        (lambda whole: whole["job"].update(sampels=1), "job: has no 'sampels'"),
+    ],
+)
+def test_a_bad_job_is_2_even_without_a_gpu(tmp_path, edit, place):
+    whole = document(benchmark())
+    edit(whole)
+    result = run(tmp_path, whole)
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
+    assert place in result.stderr
 
 
 def test_usage(tmp_path):
@@ -44,8 +54,8 @@ def test_usage(tmp_path):
     assert "usage" in result.stderr
 
 
-def test_a_bad_job_in_a_row_stops_the_row_before_anything_is_measured(tmp_path):
-    assert run(tmp_path, {**job_document(), "task": "device"}, "missing.json").returncode == 2
+def test_a_bad_job_in_a_batch_stops_it_before_anything_is_measured(tmp_path):
+    assert run(tmp_path, document(PlatformJob(TARGET)), "missing.json").returncode == 2
 
 
 def test_imports_nothing_of_the_host(tmp_path):

@@ -1,6 +1,7 @@
 """The tasks end to end on a CPU: only CUDA's first touch and its stopwatch are replaced."""
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,13 +9,10 @@ import torch
 
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness, profile
-from assay.device.worker.telemetry import Choice
-from assay.shared.errors import BadJob, DeviceError, NoDevice
-from assay.shared.job import Job, Target, make_comparison, make_protocol
-from tests.device.helpers import HostStopwatch, SteadySensor
-from tests.shared.test_job import job_document
-
-CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+from assay.shared.errors import DeviceError, NoContext, NoDevice
+from assay.shared.job import ArmSpec, BenchmarkJob, CorrectnessJob, ProfileJob
+from tests.device.helpers import HostStopwatch, SteadyGpu
+from tests.jobs import DENSE, KERNEL, PRODUCT, QUICK, SPARSE, TARGET, comparison
 
 
 @pytest.fixture(autouse=True)
@@ -27,51 +25,23 @@ def on_the_cpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
 
 
-@pytest.fixture
-def job(tmp_path):
-    """Two library arms that work on a CPU, and a kernel whose library was not built."""
-    document = job_document()
-    workload = document["workloads"]["w"]
-    document["workloads"]["dense"] = {
-        **workload,
-        "id": "dense",
-        "operation": "dense_gemm",
-        "pattern": None,
-    }
-    document["variants"]["mm"] = {
-        "id": "mm",
-        "operation": "dense_gemm",
-        "kind": "library",
-        "entry": "cublas_dense",
-    }
-    document["comparison"]["arms"] = [
-        {"id": "ours", "variant": "k", "workload": "w"},
-        {"id": "first", "variant": "mm", "workload": "dense"},
-        {"id": "second", "variant": "mm", "workload": "dense"},
-    ]
-    document["comparison"]["control"] = "first"
-    document["artifacts"] = {}
-    document["protocol"] = {
-        "id": "quick",
-        "processes": 5,
-        "blocks": 2,
-        "samples": 2,
-        "l2": "cold",
-        "timer": "events",
-        "warmup_min_ms": 0.1,
-        "warmup_max_ms": 5.0,
-        "warmup_stable_fraction": 0.5,
-        "telemetry_interval_ms": 5.0,
-        "checked_turns": 0.25,
-    }
-    document["timed"] = ["first", "second"]
-    document["not_timed"] = {"ours": "failed: no library"}
-    target = Target("h100", "NVIDIA H100.*")
-    return Job("benchmark", target, tmp_path / "out.json", document)
+COMPARED = replace(
+    comparison(
+        ArmSpec("ours", KERNEL, SPARSE, None),
+        ArmSpec("first", PRODUCT, DENSE, None),
+        ArmSpec("second", PRODUCT, DENSE, None),
+    ),
+    control="first",
+)
+"""A kernel whose library was not built, and two library arms that work on a CPU."""
 
 
-def test_correctness_record(job, validated):
-    record = correctness.run_correctness(job, make_comparison(job), [1, 2], CHOICE)
+def gate_job(*seeds):
+    return CorrectnessJob(TARGET, COMPARED, seeds)
+
+
+def test_correctness_record(validated):
+    record = correctness.run_correctness(gate_job(1, 2), SteadyGpu())
     result = validated("CorrectnessRecord", record)
     assert [arm.status for arm in result.arms] == ["failed", "correct", "correct"]
     assert "no compiled library" in result.arms[0].detail
@@ -90,7 +60,7 @@ class TestSideBySide:
             time.sleep(0.002)
 
     @pytest.fixture
-    def gate(self, job, monkeypatch):
+    def gate(self, monkeypatch):
         """Run the gate with ``check(arm name)`` in place of an arm's checks."""
         monkeypatch.setattr(correctness.neighbours, "width", lambda: 3)
 
@@ -100,7 +70,7 @@ class TestSideBySide:
                 return {"status": "correct", "checks": [], "detail": arm.id}
 
             monkeypatch.setattr(correctness, "check_arm", check_arm)
-            return correctness.run_correctness(job, make_comparison(job), [1], CHOICE)
+            return correctness.run_correctness(gate_job(1), SteadyGpu())
 
         return run
 
@@ -164,7 +134,7 @@ class TestSideBySide:
             if (tmp_path / "opened").exists():
                 return
             (tmp_path / "opened").touch()
-            raise NoDevice(f"PyTorch cannot use {choice.product}: CUDA error: out of memory")
+            raise NoContext(f"PyTorch cannot use {choice.product}: CUDA error: out of memory")
 
         monkeypatch.setattr(correctness, "open_cuda", open_cuda)
         record = gate(lambda name: None)
@@ -179,9 +149,11 @@ class TestSideBySide:
             gate(lambda name: None)
 
 
-def test_benchmark_record(job, validated, capfd):
-    comparison, rules = make_comparison(job), make_protocol(job)
-    record = benchmark_run.run_benchmark(job, comparison, rules, CHOICE, SteadySensor())
+def test_benchmark_record(validated, capfd):
+    job = BenchmarkJob(
+        TARGET, COMPARED, QUICK, timed=("first", "second"), not_timed={"ours": "failed: no library"}
+    )
+    record = benchmark_run.run_benchmark(job, SteadyGpu())
     result = validated("BenchmarkRecord", record)
     assert len(result.processes) == 5
     assert result.not_timed == {"ours": "failed: no library"}
@@ -201,12 +173,12 @@ class TestProfile:
         monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
         return calls
 
-    def test_brackets_a_launch(self, job, calls):
-        done = profile.run_profile(make_comparison(job), "first", CHOICE)
+    def test_brackets_a_launch(self, calls):
+        done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
         assert done == {"ok": True, "detail": ""}
         assert calls == ["start", "mark", "stop"]
 
-    def test_a_launch_that_fails_behind_its_mark_is_told_with_it(self, job, calls, monkeypatch):
+    def test_a_launch_that_fails_behind_its_mark_is_told_with_it(self, calls, monkeypatch):
         def prepare(arm, inputs):
             def launch():
                 if "mark" in calls:
@@ -215,15 +187,11 @@ class TestProfile:
             return SimpleNamespace(launch=launch)
 
         monkeypatch.setattr(profile, "prepare_arm", prepare)
-        done = profile.run_profile(make_comparison(job), "first", CHOICE)
+        done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
         assert done == {"ok": False, "detail": "arm 'first' cannot be profiled: illegal address"}
         assert calls == ["start", "mark", "stop"]
 
-    def test_unknown_arm(self, job, calls):
-        with pytest.raises(BadJob, match="no arm 'third'"):
-            profile.run_profile(make_comparison(job), "third", CHOICE)
-
-    def test_arm_that_cannot_run(self, job, calls):
+    def test_arm_that_cannot_run(self, calls):
         with pytest.raises(DeviceError, match="cannot be profiled"):
-            profile.run_profile(make_comparison(job), "ours", CHOICE)
+            profile.run_profile(ProfileJob(TARGET, COMPARED, "ours"), SteadyGpu())
         assert calls == []

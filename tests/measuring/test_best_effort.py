@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +23,26 @@ from assay.measuring.best_effort import (
     told_of_all,
 )
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import Job, Results
+from assay.measuring.resume import Results
 from assay.records.base import Record
 from assay.records.measurements import ProfileRecord
+from assay.shared.job import (
+    ArmSpec,
+    ArtifactSpec,
+    CheatsJob,
+    ComparisonJob,
+    DeviceJob,
+    ProfileJob,
+    StopwatchJob,
+)
+from tests.jobs import KERNEL, SPARSE, TARGET, benchmark, comparison
 
-JOB: dict[str, Any] = {
-    "target": {"id": "h100"},
-    "arm": "second",
-    "comparison": {
-        "id": "duel",
-        "arms": [
-            {"id": "first", "variant": "one", "workload": "w"},
-            {"id": "second", "variant": "two", "workload": "w"},
-        ],
-    },
-    "timed": ["second"],
-    "artifacts": {"two": {"path": "/x", "sha256": "ab" * 32}},
-}
+ARMS = (
+    ArmSpec("first", KERNEL, SPARSE, None),
+    ArmSpec("second", replace(KERNEL, id="two"), SPARSE, ArtifactSpec("/x", "ab" * 32)),
+)
+STOPWATCH = StopwatchJob(TARGET, comparison(*ARMS, name="duel"), ("second",))
+PROFILE = ProfileJob(TARGET, comparison(*ARMS, name="duel"), "second")
 
 
 class Found(Record):
@@ -94,6 +98,11 @@ def test_an_interruption_is_passed_on() -> None:
         told(interrupted, _failed, measured=True)
 
 
+def _name(job: DeviceJob) -> str:
+    assert isinstance(job, ComparisonJob)
+    return job.comparison.id
+
+
 def _batch(folder: Path, measure: Any, patience_s: float = 60.0) -> list[str]:
     def accept(found: Found) -> None:
         if found.words == "elsewhere":
@@ -103,18 +112,18 @@ def _batch(folder: Path, measure: Any, patience_s: float = 60.0) -> list[str]:
         measure,
         Found,
         accept,
-        lambda job, sentence: Found(words=f"{job['name']} failed: {sentence}"),
+        lambda job, sentence: Found(words=f"{_name(job)} failed: {sentence}"),
         measured=True,
         patience_s=patience_s,
     )
     into = [folder / f"{name}.json" for name in "abc"]
-    results = whole([{"name": name} for name in "abc"], into)
+    results = whole([benchmark(name=name) for name in "abc"], into)
     assert all(isinstance(result, Found) for result in results)
     return [result.words for result in results if isinstance(result, Found)]
 
 
 def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
-    def measure(jobs: Sequence[Job], into: Sequence[Path]) -> Results[Found]:
+    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Found]:
         write_record(Found(words="fine"), into[0])
         into[1].write_text('{"words": "cut of')
         time.sleep(30)
@@ -129,7 +138,7 @@ def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
 
 
 def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
-    def measure(jobs: Sequence[Job], into: Sequence[Path]) -> Results[Found]:
+    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Found]:
         return [Found(words="fine"), CheckFailed("died of SIGSEGV"), Found(words="elsewhere")]
 
     assert _batch(tmp_path, measure) == [
@@ -141,15 +150,15 @@ def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
 
 def test_records_of_failure_are_valid_and_name_what_they_miss() -> None:
     when = "2026-01-02T03:04:05Z"
-    stopwatch = failed_stopwatch(JOB, "GPU-1", when, "it hung")
+    stopwatch = failed_stopwatch(STOPWATCH, "GPU-1", when, "it hung")
     assert [(arm.arm, arm.status, arm.detail) for arm in stopwatch.arms] == [
         ("second", "failed", "it hung")
     ]
     assert stopwatch.arms[0].binary_sha256 == "ab" * 32
-    profile = failed_profile(JOB, "GPU-1", when, "it hung")
+    profile = failed_profile(PROFILE, "GPU-1", when, "it hung")
     assert (profile.arm, profile.status, profile.metrics) == ("second", "failed", {})
     for make in (failed_cheats, failed_sanitizer, failed_operators):
-        record = make(JOB, "GPU-1", when, "it hung")
+        record = make(CheatsJob(TARGET), "GPU-1", when, "it hung")
         assert (record.status, record.detail, record.gpu_uuid) == ("failed", "it hung", "GPU-1")
         assert record.model_validate_json(record.model_dump_json(by_alias=True)) == record
     assert isinstance(profile, ProfileRecord)

@@ -43,12 +43,11 @@ def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(
     catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
 ) -> None:
     job = sanitizer_job(catalog, "h100", ["demo_sweep"], builds)
-    arms = job["comparison"]["arms"]
-    assert [(arm["variant"], arm["workload"]) for arm in arms] == [
+    assert [(arm.variant.id, arm.workload.id) for arm in job.arms] == [
         ("demo_bk32", "demo_bsr"),
         ("demo_bk96", "demo_bsr"),
     ]
-    assert set(job["artifacts"]) == {"demo_bk32", "demo_bk96"}
+    assert [Path(artifact.path).name for artifact in job.artifacts()] == ["bk32.so", "bk96.so"]
 
 
 def test_a_binary_that_is_not_its_builds_is_refused(
@@ -65,10 +64,10 @@ def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
     evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
     gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
     job = stopwatch_job(catalog, "h100", "demo_sweep", builds, gate)
-    assert job["timed"] == ["bk32", "bk96"]
+    assert job.timed == ("bk32", "bk96")
     wrong = gate.arms[0].model_copy(update={"status": "incorrect"})
     failed = gate.model_copy(update={"arms": (wrong, *gate.arms[1:])})
-    assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed)["timed"] == ["bk96"]
+    assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed).timed == ("bk96",)
 
 
 def test_a_target_is_not_done_before_its_checks_are(tmp_path: Path) -> None:

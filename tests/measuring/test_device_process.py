@@ -1,38 +1,47 @@
-"""A row of jobs through a stand-in for the device's Python, in real processes on this machine."""
+"""A batch of jobs through a stand-in for the device's Python, in real processes on this machine."""
 
 import json
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.measuring.device_process import DeviceJobFailed, run_device_job, run_device_row
+from assay.measuring.device_process import DeviceJobFailed, run_device_batch, run_device_job
 from assay.records.base import Record
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from assay.shared.errors import FailureKind
+from assay.shared.job import BenchmarkJob
+from tests.jobs import benchmark
 
 STAND_IN = """#!{python}
 import json, os, sys
 from pathlib import Path
 
 assert sys.argv[1:3] == ["-m", "assay.device"], sys.argv
+def names(path):
+    return json.loads(path.read_text())["job"]["comparison"]["id"].split("_", 1)
+
+
 paths = [Path(argument) for argument in sys.argv[3:]]
 with open({starts!r}, "a") as log:
-    log.write(" ".join(json.loads(path.read_text())["name"] for path in paths) + "\\n")
+    log.write(" ".join(names(path)[0] for path in paths) + "\\n")
 code = 0
 for path in paths:
     job = json.loads(path.read_text())
     output = Path(job["output"])
-    does = job["does"]
+    name, does = names(path)
     if does == "work":
-        output.write_text(json.dumps({{"name": job["name"]}}))
+        output.write_text(json.dumps({{"name": name}}))
     elif does == "nonsense":
         output.write_text("[]")
     elif does == "fail":
         failure = output.with_name(output.name + ".failure.json")
-        failure.write_text(json.dumps({{"message": "the arm is bad"}}))
+        failure.write_text(json.dumps(
+            {{"schema": "assay/job_failure/2", "kind": "no_room", "message": "the arm is bad"}}
+        ))
         code = 1
     elif does == "die":
         print("about to die", flush=True)
@@ -79,11 +88,8 @@ Deed = Literal[
 ]  # fmt: skip
 
 
-def row(*deeds: Deed) -> list[dict[str, Any]]:
-    return [
-        {"task": "benchmark", "does": deed, "name": name}
-        for name, deed in zip("abcdefg", deeds, strict=False)
-    ]
+def batch(*deeds: Deed) -> list[BenchmarkJob]:
+    return [benchmark(name=f"{name}_{deed}") for name, deed in zip("abcdefg", deeds, strict=False)]
 
 
 def told(results: list[Done | DeviceJobFailed]) -> list[str]:
@@ -91,43 +97,46 @@ def told(results: list[Done | DeviceJobFailed]) -> list[str]:
 
 
 def test_all_jobs_share_one_start(place: Place, starts: Path):
-    assert told(run_device_row(place, row("work", "work", "work"), Done)) == ["a", "b", "c"]
+    assert told(run_device_batch(place, batch("work", "work", "work"), Done)) == ["a", "b", "c"]
     assert starts.read_text() == "a b c\n"
 
 
 def test_a_job_that_fails_takes_none_along(place: Place, starts: Path):
-    results = run_device_row(place, row("work", "fail", "work", "nonsense"), Done)
+    results = run_device_batch(place, batch("work", "fail", "work", "nonsense"), Done)
     assert told(results)[:3] == ["a", "device job 'benchmark' failed: the arm is bad", "c"]
+    assert next(r.kind for r in results if isinstance(r, DeviceJobFailed)) is FailureKind.NO_ROOM
     assert "wrote no valid record" in told(results)[3]
     assert starts.read_text() == "a b c d\n"
 
 
 def test_those_behind_one_that_ended_the_device_side_get_another_start(place: Place, starts: Path):
-    results = run_device_row(place, row("work", "die", "work", "fail"), Done)
+    results = run_device_batch(place, batch("work", "die", "work", "fail"), Done)
     assert told(results) == [
         "a",
         "device job 'benchmark' ended with code 139: about to die",
         "c",
         "device job 'benchmark' failed: the arm is bad",
     ]
+    assert isinstance(results[1], DeviceJobFailed)
+    assert results[1].kind is FailureKind.CRASHED
     assert starts.read_text() == "a b c d\nc d\n"
 
 
 def test_no_record_is_a_failure_whatever_the_exit_code(place: Place, starts: Path):
-    results = run_device_row(place, row("forget", "work", "fail"), Done)
+    results = run_device_batch(place, batch("forget", "work", "fail"), Done)
     assert told(results)[:2] == ["device job 'benchmark' wrote no record", "b"]
     assert starts.read_text() == "a b c\n"
 
 
 def test_a_profiler_is_started_once(place: Place, starts: Path, tmp_path: Path):
-    jobs = row("work", "die", "work")
-    results = run_device_row(place, jobs, Done, under=["env"])
+    jobs = batch("work", "die", "work")
+    results = run_device_batch(place, jobs, Done, under=["env"])
     assert [isinstance(result, Done) for result in results] == [True, False, False]
     assert starts.read_text() == "a b c\n"
 
 
-def test_a_row_that_is_not_understood_is_not_tried_job_by_job(place: Place, starts: Path):
-    results = run_device_row(place, row("not understand", "work"), Done)
+def test_a_batch_that_is_not_understood_is_not_tried_job_by_job(place: Place, starts: Path):
+    results = run_device_batch(place, batch("not understand", "work"), Done)
     assert told(results) == ["device job 'benchmark' ended with code 2: job: unknown task"] * 2
     assert starts.read_text() == "a b\n"
 
@@ -135,7 +144,7 @@ def test_a_row_that_is_not_understood_is_not_tried_job_by_job(place: Place, star
 def test_what_was_finished_before_the_gpu_was_lost_stays(place: Place, tmp_path: Path):
     into = [tmp_path / f"{name}.json" for name in "abc"]
     with pytest.raises(MissingEnvironment, match="in use: 1 other process"):
-        run_device_row(place, row("work", "lose the gpu", "work"), Done, into=into)
+        run_device_batch(place, batch("work", "lose the gpu", "work"), Done, into=into)
     assert json.loads(into[0].read_text()) == {"name": "a"}
     assert not into[1].exists()
 
@@ -144,12 +153,12 @@ def test_a_record_of_an_earlier_start_is_not_this_ones(place: Place, tmp_path: P
     into = [tmp_path / "a.json"]
     into[0].write_text('{"name": "old"}')
     (tmp_path / "a.json.failure.json").write_text('{"message": "old"}')
-    results = run_device_row(place, row("forget"), Done, into=into)
+    results = run_device_batch(place, batch("forget"), Done, into=into)
     assert told(results) == ["device job 'benchmark' wrote no record"]
     assert not into[0].exists()
 
 
 def test_a_single_job_raises_its_error(place: Place):
-    assert run_device_job(place, row("work")[0], Done).name == "a"
+    assert run_device_job(place, batch("work")[0], Done).name == "a"
     with pytest.raises(DeviceJobFailed, match="the arm is bad"):
-        run_device_job(place, row("fail")[0], Done)
+        run_device_job(place, batch("fail")[0], Done)

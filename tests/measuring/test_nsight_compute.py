@@ -2,15 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.measuring.nsight_compute import METRICS, profile_arms
+from assay.measuring.nsight_compute import METRICS, profile_arms, says_refused
 from assay.records.measurements import ProfileRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from assay.shared.job import ArmSpec, ProfileJob
+from tests.jobs import KERNEL, SPARSE, TARGET, comparison
 
 DURATION = METRICS[0]
 DEVICE = """#!{python}
@@ -21,9 +22,10 @@ code = 0
 rows = Path({folder!r}, "rows")
 for argument in sys.argv[3:]:
     job = json.loads(Path(argument).read_text())
-    output, arm = Path(job["output"]), job["arm"]
+    output, arm = Path(job["output"]), job["job"]["arm"]
     if arm == "unsupported":
-        output.with_name(output.name + ".failure.json").write_text('{{"message": "no such shape"}}')
+        failure = {{"schema": "assay/job_failure/2", "kind": "failed", "message": "no such shape"}}
+        output.with_name(output.name + ".failure.json").write_text(json.dumps(failure))
         code = 1
         continue
     if arm == "hangs":
@@ -78,8 +80,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(HostRuntime(), python=str(tmp_path / "bin" / "python"))
 
 
-def job(arm: str) -> dict[str, Any]:
-    return {"task": "profile", "arm": arm, "comparison": {"id": "c"}, "target": {"id": "h100"}}
+def job(arm: str) -> ProfileJob:
+    return ProfileJob(TARGET, comparison(ArmSpec(arm, KERNEL, SPARSE, None)), arm)
 
 
 def profiled(place: Place, *arms: str) -> list[ProfileRecord]:
@@ -161,3 +163,11 @@ def test_when_the_time_of_all_is_up_no_arm_is_begun(
 def test_without_a_profiler(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert {record.status for record in profiled(place, "first", "second")} == {"not_installed"}
+
+
+def test_the_words_of_a_driver_that_keeps_its_counters_to_itself():
+    assert says_refused(
+        "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
+        "Performance Counters on the target device 0."
+    )
+    assert not says_refused("==ERROR== The application returned an error code (11).")

@@ -1,14 +1,17 @@
 """Batches: what was finished is kept, what failed is named, what changed is measured again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
-from assay.measuring.resume import Item, Job, Results, measure_batch
+from assay.measuring.resume import Item, Results, measure_batch
 from assay.records.base import Record
+from assay.shared.job import BenchmarkJob, CorrectnessJob, DeviceJob
+from tests.jobs import QUICK, benchmark
 
 
 class Measured(Record):
@@ -28,8 +31,8 @@ class Bench:
         self.until: str | None = None
         self.refused: set[str] = set()
 
-    def measure(self, jobs: Sequence[Job], into: Sequence[Path]) -> Results[Measured]:
-        names = [job["name"] for job in jobs]
+    def measure(self, jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Measured]:
+        names = [job.comparison.id for job in jobs if isinstance(job, BenchmarkJob)]
         self.asked.append(names)
         results: list[Measured | CheckFailed] = []
         for name, path in zip(names, into, strict=True):
@@ -50,7 +53,7 @@ class Bench:
     def run(self, names: str = "abc", rests_on: str = "x") -> dict[str, int]:
         """Measure; name to the count of the batch in which it was measured."""
         items = [
-            Item(name, {"name": name}, self.folder / "out" / f"{name}.json", (rests_on,))
+            Item(name, benchmark(name=name), self.folder / "out" / f"{name}.json", (rests_on,))
             for name in names
         ]
         measure_batch(items, Measured, self.folder / "kept", self.measure, self.accept)
@@ -116,7 +119,22 @@ def test_a_kept_file_that_is_damaged_is_measured_again(bench: Bench):
 
 def test_a_record_that_measuring_did_not_write_is_kept_all_the_same(bench: Bench):
     kept = bench.folder / "kept"
-    item = Item("a", {"name": "a"}, bench.folder / "a.json", ())
+    item = Item("a", benchmark(name="a"), bench.folder / "a.json", ())
     record = Measured(name="a", count=7)
     measure_batch([item], Measured, kept, lambda jobs, into: [record], bench.accept)
     assert read_record(Measured, item.kept(kept)) == record
+
+
+def test_every_word_of_a_job_counts(tmp_path: Path):
+    """A change of any field is another measurement; the place of its output is none."""
+    first = benchmark(name="a")
+    others = [
+        benchmark(name="b"),
+        benchmark(name="a", timed=("ours",)),
+        replace(first, protocol=replace(QUICK, settle_ms=1.0)),
+        CorrectnessJob(first.target, first.comparison, ()),
+    ]
+    kept = [Item("a", job, tmp_path / "x", ("d",)).kept(tmp_path) for job in (first, *others)]
+    assert len(set(kept)) == len(kept)
+    again = Item("a", benchmark(name="a"), tmp_path / "elsewhere", ("d",)).kept(tmp_path)
+    assert again == kept[0]

@@ -33,7 +33,7 @@ from pathlib import Path
 if sys.argv[1:] == ["--version"]:
     sys.exit(0)
 folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
-names = [job["comparison"]["id"] if "comparison" in job else "" for job in jobs]
+names = [job["job"].get("comparison", {{}}).get("id", "") for job in jobs]
 with (folder / "starts").open("a") as log:
     log.write(" ".join([jobs[0]["task"], *names]).strip() + "\\n")
 bad = (folder / "bad").read_text().split() if (folder / "bad").exists() else []
@@ -43,7 +43,9 @@ for job, name in zip(jobs, names):
     if job["task"] == "device":
         shutil.copyfile(folder / "device.json", output)
     elif f"{{job['task']}}.{{name}}" in bad:
-        output.with_name(output.name + ".failure.json").write_text('{{"message": "it is bad"}}')
+        output.with_name(output.name + ".failure.json").write_text(json.dumps(
+            {{"schema": "assay/job_failure/2", "kind": "failed", "message": "it is bad"}}
+        ))
         code = 1
     else:
         found = list((folder / "records" / job["task"]).glob(f"{{name or job['task']}}.json*"))

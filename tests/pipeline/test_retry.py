@@ -17,9 +17,13 @@ from assay.evidence.stages import profile_path, sanitizer_path
 from assay.pipeline.retry import outputs_to_retry
 from assay.records.base import Record
 from assay.records.plan import Plan
+from assay.shared.job import ArmSpec, CheatsJob, ProfileJob
+from tests.jobs import KERNEL, SPARSE, TARGET, comparison
 from tests.report_fixtures import UUID, WHEN, cheats, sanitizer, write_repository, write_run
 
-JOB = {"target": {"id": "h100"}, "comparison": {"id": "demo_sweep"}, "arm": "bk32"}
+ARM = ArmSpec("bk32", KERNEL, SPARSE, None)
+PROFILE = ProfileJob(TARGET, comparison(ARM, name="demo_sweep"), "bk32")
+ALONE = CheatsJob(TARGET)
 LOST = "the driver hung"
 
 
@@ -39,10 +43,10 @@ def test_a_run_without_failures_tries_nothing_again(run_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "record", "output"),
     [
-        (sanitizer_path("h100"), failed_sanitizer(JOB, UUID, WHEN, LOST), sanitizer_path("h100")),
+        (sanitizer_path("h100"), failed_sanitizer(ALONE, UUID, WHEN, LOST), sanitizer_path("h100")),
         (
             profile_path("h100", "demo_sweep", "bk32"),
-            failed_profile(JOB, UUID, WHEN, LOST),
+            failed_profile(PROFILE, UUID, WHEN, LOST),
             "h100/profile",
         ),
     ],
@@ -61,7 +65,7 @@ def test_a_record_that_cannot_be_read_is_made_anew(run_dir: Path) -> None:
 
 
 def test_figures_come_first_and_taken_over_records_stay(run_dir: Path) -> None:
-    write_record(failed_sanitizer(JOB, UUID, WHEN, LOST), run_dir / sanitizer_path("h100"))
+    write_record(failed_sanitizer(ALONE, UUID, WHEN, LOST), run_dir / sanitizer_path("h100"))
     plan = _plan(run_dir)
     taken = tuple(
         one.model_copy(update={"provision": one.provision.model_copy(update={"kind": "recorded"})})
@@ -75,12 +79,12 @@ def test_figures_come_first_and_taken_over_records_stay(run_dir: Path) -> None:
 
 def test_findings_and_lacks_are_no_failures() -> None:
     watched = sanitizer("h100", "sm_90a", ["demo_bk32"], racy="demo_bk32")
-    lacking = failed_sanitizer(JOB, UUID, WHEN, "none").model_copy(
+    lacking = failed_sanitizer(ALONE, UUID, WHEN, "none").model_copy(
         update={"status": "not_installed"}
     )
-    untold = failed_profile(JOB, UUID, WHEN, "none").model_copy(
+    untold = failed_profile(PROFILE, UUID, WHEN, "none").model_copy(
         update={"status": "permission_denied"}
     )
     assert not any(map(came_to_nothing, (watched, lacking, untold, cheats("h100", caught=False))))
-    failures = (failed_cheats(JOB, UUID, WHEN, LOST), failed_operators(JOB, UUID, WHEN, LOST))
+    failures = (failed_cheats(ALONE, UUID, WHEN, LOST), failed_operators(ALONE, UUID, WHEN, LOST))
     assert all(map(came_to_nothing, failures))

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from assay.base.errors import CheckFailed
 from assay.records.builds import BuildRecord, FileDigest
 from assay.shared.files import sha256_file
+from assay.shared.job import ArtifactSpec
 
 Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 """Variant to its build record and its library (any path, where it did not compile)."""
@@ -22,6 +23,6 @@ def as_recorded(build: BuildRecord, path: Path) -> FileDigest:
     return build.artifact
 
 
-def told_to_device(build: BuildRecord, path: Path) -> dict[str, str]:
-    """The ``path`` and ``sha256`` of a job; raises as ``as_recorded``."""
-    return {"path": str(path.resolve()), "sha256": as_recorded(build, path).sha256}
+def told_to_device(build: BuildRecord, path: Path) -> ArtifactSpec:
+    """Return the artifact as a job names it; raises as ``as_recorded``."""
+    return ArtifactSpec(str(path.resolve()), as_recorded(build, path).sha256)

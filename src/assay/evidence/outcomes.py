@@ -1,21 +1,20 @@
 """What a record beside the figures came to, and its form when it came to nothing. Pure."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 from assay.records.base import Record
 from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchArm, StopwatchRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
-Job = Mapping[str, Any]
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 
 class FailedForm(Protocol[R_co]):
     """Makes the record of a measurement of which there is nothing but the sentence why."""
 
-    def __call__(self, job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> R_co:
+    def __call__(self, job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> R_co:
         """``job``: what the device side was told; ``recorded_at``: ISO 8601."""
         ...
 
@@ -30,19 +29,22 @@ def came_to_nothing(record: Record) -> bool:
     return getattr(record, "status", None) == "failed"
 
 
-def failed_stopwatch(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> StopwatchRecord:
+def failed_stopwatch(
+    job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
+) -> StopwatchRecord:
     """No time of any arm that was to be timed."""
-    timed = [arm for arm in job["comparison"]["arms"] if arm["id"] in job["timed"]]
+    assert isinstance(job, StopwatchJob)
+    timed = [arm for arm in job.comparison.arms if arm.id in job.timed]
     return StopwatchRecord(
         **_head("stopwatch", job, gpu_uuid, recorded_at),
-        comparison=job["comparison"]["id"],
+        comparison=job.comparison.id,
         nvbench=None,
         arms=tuple(
             StopwatchArm(
-                arm=arm["id"],
-                variant=arm["variant"],
-                workload=arm["workload"],
-                binary_sha256=job["artifacts"].get(arm["variant"], {}).get("sha256"),
+                arm=arm.id,
+                variant=arm.variant.id,
+                workload=arm.workload.id,
+                binary_sha256=arm.artifact.sha256 if arm.artifact else None,
                 status="failed",
                 detail=sentence,
                 events_median_ms=None,
@@ -55,13 +57,14 @@ def failed_stopwatch(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -
     )
 
 
-def failed_profile(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
+def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
     """No metrics of an arm. The record has no room for ``recorded_at``."""
+    assert isinstance(job, ProfileJob)
     return ProfileRecord(
         schema="assay/profile/1",
-        comparison=job["comparison"]["id"],
-        arm=job["arm"],
-        target=job["target"]["id"],
+        comparison=job.comparison.id,
+        arm=job.arm,
+        target=job.target.id,
         gpu_uuid=gpu_uuid,
         status="failed",
         detail=sentence,
@@ -72,13 +75,15 @@ def failed_profile(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> 
     )
 
 
-def failed_cheats(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> CheatsRecord:
+def failed_cheats(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> CheatsRecord:
     """No cheat was tried to its end."""
     head = _head("cheats", job, gpu_uuid, recorded_at)
     return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
 
 
-def failed_sanitizer(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> SanitizerRecord:
+def failed_sanitizer(
+    job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
+) -> SanitizerRecord:
     """No tool came to its end."""
     return SanitizerRecord(
         **_head("sanitizer", job, gpu_uuid, recorded_at),
@@ -91,7 +96,9 @@ def failed_sanitizer(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -
     )
 
 
-def failed_operators(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -> OperatorsRecord:
+def failed_operators(
+    job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
+) -> OperatorsRecord:
     """No operator was tried to its end."""
     return OperatorsRecord(
         **_head("operators", job, gpu_uuid, recorded_at),
@@ -103,11 +110,11 @@ def failed_operators(job: Job, gpu_uuid: str, recorded_at: str, sentence: str) -
     )
 
 
-def _head(name: str, job: Job, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
+def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
     """What all of these records but a profile's begin with."""
     return {
         "schema": f"assay/{name}/1",
-        "target": job["target"]["id"],
+        "target": job.target.id,
         "gpu_uuid": gpu_uuid,
         "recorded_at": recorded_at,
     }

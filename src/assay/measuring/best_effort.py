@@ -17,8 +17,9 @@ from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import say
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import Job, Measure, Results
+from assay.measuring.resume import Measure, Results
 from assay.records.base import Record
+from assay.shared.job import DeviceJob
 
 R = TypeVar("R", bound=Record)
 
@@ -51,7 +52,7 @@ def told_of_all(
     measure: Measure[R],
     record: type[R],
     accept: Callable[[R], None],
-    failed: Callable[[Job, str], R],
+    failed: Callable[[DeviceJob, str], R],
     *,
     measured: bool,
     patience_s: float | None = PATIENCE_S,
@@ -61,7 +62,7 @@ def told_of_all(
     ``patience_s``: None where ``measure`` keeps deadlines of its own.
     """
 
-    def accepted(result: R | CheckFailed | None, job: Job, path: Path, sentence: str) -> R:
+    def accepted(result: R | CheckFailed | None, job: DeviceJob, path: Path, sentence: str) -> R:
         try:
             if isinstance(result, CheckFailed):
                 raise result
@@ -74,7 +75,7 @@ def told_of_all(
             say(f"goes on without: {why}")
             return failed(job, why)
 
-    def measure_all(jobs: Sequence[Job], into: Sequence[Path]) -> Results[R]:
+    def measure_all(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[R]:
         results: Sequence[R | CheckFailed | None] = [None] * len(jobs)
         sentence = ""
         try:

@@ -4,21 +4,23 @@ The device side (``assay.device``) runs under another Python, which has PyTorch,
 a container; the host never imports it.
 """
 
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.records.base import Record
 from assay.runtimes.base import Bind, Outcome, Place, Task
 from assay.shared import gpu_locks
+from assay.shared.errors import FailureKind
 from assay.shared.exit_codes import ExitCode
+from assay.shared.job import DeviceJob
+from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 
 R = TypeVar("R", bound=Record)
 
@@ -34,9 +36,13 @@ PASSED_ON = (
 class DeviceJobFailed(CheckFailed):
     """The device side ended with an error; the message ends with its last words."""
 
+    def __init__(self, message: str, kind: FailureKind = FailureKind.FAILED) -> None:
+        super().__init__(message)
+        self.kind = kind
+
 
 class NoMemory(MissingEnvironment):
-    """A container's limit on memory ended the only job of a row."""
+    """A container's limit on memory ended the only job of a batch."""
 
 
 def source_root() -> Path:
@@ -63,7 +69,7 @@ def device_environment(place: Place) -> dict[str, str]:
 
 def run_device_job(
     place: Place,
-    job: dict[str, Any],
+    job: DeviceJob,
     record: type[R],
     *,
     under: Sequence[str] = (),
@@ -71,12 +77,12 @@ def run_device_job(
     counters: bool = False,
     echo: bool = True,
 ) -> R:
-    """Run one job at ``place`` and return its record; arguments as for ``run_device_row``.
+    """Run one job at ``place`` and return its record; arguments as for ``run_device_batch``.
 
     Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
     the job fails.
     """
-    results = run_device_row(
+    results = run_device_batch(
         place, [job], record, under=under, files=files, counters=counters, echo=echo
     )
     if isinstance(results[0], DeviceJobFailed):
@@ -84,9 +90,9 @@ def run_device_job(
     return results[0]
 
 
-def run_device_row(
+def run_device_batch(
     place: Place,
-    jobs: Sequence[dict[str, Any]],
+    jobs: Sequence[DeviceJob],
     record: type[R],
     *,
     into: Sequence[Path] | None = None,
@@ -99,7 +105,7 @@ def run_device_row(
 
     Each job gives its record or the error that it ended with. ``into`` names a file for each
     record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
-    that an interrupted row leaves what it finished; without it nothing is left. ``under`` is a
+    that an interrupted batch leaves what it finished; without it nothing is left. ``under`` is a
     command that starts the device's Python (a profiler, say); ``files`` are directories it writes
     to; ``counters`` when it reads performance counters. Every artifact that a job names is
     readable. Progress lines go to standard error when ``echo``.
@@ -112,10 +118,10 @@ def run_device_row(
         scratch = Path(name)
         outputs = into or [scratch / f"output.{number}.json" for number in range(len(jobs))]
         pairs = zip(jobs, outputs, strict=True)
-        row = [_JobFile(scratch, number, *pair) for number, pair in enumerate(pairs)]
+        batch = [_JobFile(scratch, number, *pair) for number, pair in enumerate(pairs)]
         writable = {*files, *(output.parent for output in outputs)}
         results: dict[int, R | DeviceJobFailed] = {}
-        while left := [file for file in row if file.number not in results]:
+        while left := [file for file in batch if file.number not in results]:
             ended = _start(place, scratch, left, under, writable, counters, echo)
             if ended.outcome.exit_code == ExitCode.MACHINE_LACKS:
                 words = ended.last_words or "the device side found no usable GPU"
@@ -123,13 +129,13 @@ def run_device_row(
             found = {file.number: _result(file, record) for file in left}
             results |= {number: result for number, result in found.items() if result is not None}
             if silent := [file for file in left if file.number not in results]:
-                if ended.outcome.out_of_memory and len(row) == 1:
+                if ended.outcome.out_of_memory and len(batch) == 1:
                     raise NoMemory(ended.sentence(silent[0]))
                 # The first without a word is the one that it died of.
                 again = not under and ended.outcome.exit_code != ExitCode.BAD_INPUT
                 lost = silent[:1] if again else silent
-                results |= {file.number: DeviceJobFailed(ended.sentence(file)) for file in lost}
-        return [results[file.number] for file in row]
+                results |= {file.number: ended.failure(file) for file in lost}
+        return [results[file.number] for file in batch]
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,7 @@ class _JobFile:
 
     scratch: Path
     number: int
-    job: dict[str, Any]
+    job: DeviceJob
     output: Path
 
     @property
@@ -147,18 +153,17 @@ class _JobFile:
 
     @property
     def failure(self) -> Path:
-        """As assay.device.worker.batch says."""
-        return self.output.with_name(f"{self.output.name}.failure.json")
+        """Where its word of failure will be."""
+        return failure_path(self.output)
 
     @property
     def label(self) -> str:
-        return f"device job '{self.job['task']}'"
+        return f"device job '{self.job.task}'"
 
     def write(self) -> None:
         self.output.unlink(missing_ok=True)
         self.failure.unlink(missing_ok=True)
-        document = {"schema": "assay/job/1", "output": str(self.output), **self.job}
-        self.path.write_text(json.dumps(document))
+        write_job(QueuedJob(self.job, self.output), self.path)
 
 
 @dataclass(frozen=True)
@@ -168,25 +173,35 @@ class _Ended:
     outcome: Outcome
     last_words: str
 
+    def failure(self, file: _JobFile) -> DeviceJobFailed:
+        """Return the error of a job that it left without a word."""
+        return DeviceJobFailed(self.sentence(file), self._kind())
+
     def sentence(self, file: _JobFile) -> str:
-        """What to say of a job that it left without a word."""
+        """Return what to say of a job that it left without a word."""
         if self.outcome.out_of_memory:
             return f"{file.label} needed more memory than its container may have"
         if self.outcome.exit_code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
             return f"{file.label} wrote no record"
         return f"{file.label} ended with code {self.outcome.exit_code}: {self.last_words}"
 
+    def _kind(self) -> FailureKind:
+        if self.outcome.out_of_memory:
+            return FailureKind.NO_ROOM
+        bad = self.outcome.exit_code == ExitCode.BAD_INPUT
+        return FailureKind.BAD_JOB if bad else FailureKind.CRASHED
+
 
 def _start(
     place: Place,
     scratch: Path,
-    row: Sequence[_JobFile],
+    batch: Sequence[_JobFile],
     under: Sequence[str],
     writable: Set[Path],
     counters: bool,
     echo: bool,
 ) -> _Ended:
-    """Start the device side once, on all jobs of ``row``."""
+    """Start the device side once, on all jobs of ``batch``."""
     last_words = ""
 
     def relay(line: str) -> None:
@@ -195,15 +210,16 @@ def _start(
         if echo:
             print(line, file=sys.stderr, flush=True)
 
-    for file in row:
+    for file in batch:
         file.write()
-    tasks = dict.fromkeys(file.job["task"] for file in row)
-    readable = {source_root(), *(folder for file in row for folder in _artifact_folders(file.job))}
+    tasks = dict.fromkeys(file.job.task for file in batch)
+    artifacts = (artifact for file in batch for artifact in file.job.artifacts())
+    readable = {source_root(), *(Path(artifact.path).parent for artifact in artifacts)}
     writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
     outcome = place.run(
         Task(
             command=(
-                *under, place.python, "-m", "assay.device", *(str(file.path) for file in row),
+                *under, place.python, "-m", "assay.device", *(str(file.path) for file in batch),
             ),
             directory=scratch,
             label=f"device job {', '.join(tasks)}",
@@ -225,11 +241,11 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
     """What a job left: its record, its word of failure, or None."""
     try:
         if file.failure.is_file():
-            words = json.loads(file.failure.read_text())["message"]
+            found = read_failure(file.failure)
             file.failure.unlink()
-            return DeviceJobFailed(f"{file.label} failed: {words}")
+            return DeviceJobFailed(f"{file.label} failed: {found.message}", found.kind)
         return read_record(record, file.output) if file.output.is_file() else None
-    except (AssayError, OSError, ValueError, KeyError) as error:
+    except (AssayError, OSError, ValueError) as error:
         return DeviceJobFailed(f"{file.label} wrote no valid record: {error}")
 
 
@@ -241,11 +257,3 @@ def _locks() -> Path:
         raise MissingEnvironment(
             f"{gpu_locks.lock_folder()}: cannot be made for the GPUs' locks: {error.strerror}"
         ) from error
-
-
-def _artifact_folders(job: dict[str, Any]) -> set[Path]:
-    """Folders of the binaries that a job names."""
-    paths = [artifact["path"] for artifact in job.get("artifacts", {}).values()]
-    if "path" in job:
-        paths.append(job["path"])
-    return {Path(path).parent for path in paths}

@@ -11,17 +11,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.base.deadline import deadline, left_until
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
-from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_row
+from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_batch
 from assay.records.base import Record
 from assay.records.measurements import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
 from assay.shared.counting import agreeing, counted
+from assay.shared.job import ProfileJob
 
 PATIENCE_S = 360.0
 """Most seconds of all arms: each that hangs in a start of its own takes from the others behind."""
@@ -77,11 +77,19 @@ class _Profiled:
     @property
     def refused(self) -> bool:
         """Whether the driver keeps the counters to itself."""
-        return PERMISSION_ERROR in self.log
+        return says_refused(self.log)
+
+
+def says_refused(log: str) -> bool:
+    """Return whether Nsight Compute's log says that the driver keeps the counters to itself.
+
+    It ends as after any other failure: its log is the only place that tells.
+    """
+    return PERMISSION_ERROR in log
 
 
 def profile_arms(
-    place: Place, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+    place: Place, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord | CheckFailed]:
     """Profile the arm that each job names; a refusal by the driver is a status, not an error.
 
@@ -107,7 +115,7 @@ def profile_arms(
 
 
 def _together(
-    place: Place, ncu: str, jobs: Sequence[dict[str, Any]], gpu_uuid: str
+    place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> dict[int, ProfileRecord]:
     """The arms, by number, that one start profiled beyond doubt; all, when the driver refuses."""
     try:
@@ -140,7 +148,7 @@ def _together(
 
 
 def _alone(
-    place: Place, ncu: str, job: dict[str, Any], gpu_uuid: str, end: float
+    place: Place, ncu: str, job: ProfileJob, gpu_uuid: str, end: float
 ) -> ProfileRecord | CheckFailed:
     """One arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
     try:
@@ -164,8 +172,11 @@ def _tail(text: str) -> str:
     return " ".join(text.split())[-300:]
 
 
-def _under_ncu(place: Place, ncu: str, jobs: Sequence[dict[str, Any]]) -> _Profiled:
-    """Start the device side under Nsight Compute, once. Raises as run_device_row and _raw_page."""
+def _under_ncu(place: Place, ncu: str, jobs: Sequence[ProfileJob]) -> _Profiled:
+    """Start the device side under Nsight Compute, once.
+
+    Raises as run_device_batch and _raw_page.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -175,7 +186,7 @@ def _under_ncu(place: Place, ncu: str, jobs: Sequence[dict[str, Any]]) -> _Profi
             "--export", str(report), "--metrics", ",".join(METRICS),
             *(part for section in SECTIONS for part in ("--section", section)),
         ]  # fmt: skip
-        results = run_device_row(
+        results = run_device_batch(
             place,
             jobs,
             ProfileDone,
@@ -214,12 +225,12 @@ def _raw_page(place: Place, ncu: str, report: Path) -> str:
     return "\n".join(lines)
 
 
-def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:
+def _record(job: ProfileJob, gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:
     return ProfileRecord(
         schema="assay/profile/1",
-        comparison=job["comparison"]["id"],
-        arm=job["arm"],
-        target=job["target"]["id"],
+        comparison=job.comparison.id,
+        arm=job.arm,
+        target=job.target.id,
         gpu_uuid=gpu_uuid,
         status=status,
         detail=detail,
@@ -230,7 +241,7 @@ def _record(job: dict[str, Any], gpu_uuid: str, status: MetricStatus, detail: st
     )
 
 
-def _from_raw_page(job: dict[str, Any], gpu_uuid: str, page: str) -> ProfileRecord:
+def _from_raw_page(job: ProfileJob, gpu_uuid: str, page: str) -> ProfileRecord:
     try:
         kernel = longest_kernel(page)
     except ValueError as error:

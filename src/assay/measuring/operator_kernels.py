@@ -1,13 +1,14 @@
 """The kernels behind PyTorch's operators, as the device side is told of them."""
 
 from pathlib import Path
-from typing import Any
 
-from assay.building.artifacts import Builds, as_recorded
+from assay.building.artifacts import Builds, as_recorded, told_to_device
 from assay.catalog.model import Catalog
+from assay.measuring.told import operator_spec, target_spec
 from assay.records.kernels import OperatorKernel
 from assay.records.operators import KernelEntry
 from assay.records.workloads import Operation
+from assay.shared.job import OperatorsJob
 
 
 def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
@@ -54,22 +55,18 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
     return tuple(entries)
 
 
-def operators_job(catalog: Catalog, target: str, builds: Builds) -> dict[str, Any]:
-    """The device job that tries every operator through each of its kernels."""
+def operators_job(catalog: Catalog, target: str, builds: Builds) -> OperatorsJob:
+    """Return the job that tries every operator through each of its kernels."""
     described = catalog.targets[target]
-    kernels = [
-        {
-            **entry.model_dump(mode="json"),
-            "path": str(builds[entry.variant][1].resolve()),
-        }
-        for entry in kernel_entries(catalog, target, builds)
-    ]
-    return {
-        "task": "operators",
-        "target": described.model_dump(mode="json", by_alias=True),
-        "kernels": kernels,
-        "artifacts": {
-            kernel["variant"]: {"path": kernel["path"], "sha256": kernel["sha256"]}
-            for kernel in kernels
-        },
-    }
+    return OperatorsJob(
+        target_spec(described),
+        tuple(
+            operator_spec(
+                kernel,
+                catalog.variants[kernel.variant],
+                described.arch,
+                told_to_device(*builds[kernel.variant]),
+            )
+            for kernel in kernel_entries(catalog, target, builds)
+        ),
+    )

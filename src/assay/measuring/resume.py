@@ -10,21 +10,22 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.evidence.outcomes import came_to_nothing
-from assay.measuring.device_process import run_device_row
+from assay.measuring.device_process import run_device_batch
 from assay.records.base import Record
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_bytes
+from assay.shared.job import DeviceJob
+from assay.shared.job_file import job_content
 
 R = TypeVar("R", bound=Record)
-Job = dict[str, Any]
 Results: TypeAlias = Sequence[R | CheckFailed]
-Measure: TypeAlias = Callable[[Sequence[Job], Sequence[Path]], Results[R]]
+Measure: TypeAlias = Callable[[Sequence[DeviceJob], Sequence[Path]], Results[R]]
 """Jobs, and the file that each one's record is kept in (which it may write itself, as soon as it
 can), to records or errors in that order."""
 
@@ -35,7 +36,7 @@ class Item:
 
     name: str
     """What it measures, as file names and messages call it."""
-    job: Job
+    job: DeviceJob
     """What the device side is told."""
     path: Path
     """Where its record goes."""
@@ -44,7 +45,7 @@ class Item:
 
     def kept(self, folder: Path) -> Path:
         """Where the record is kept that this very measurement made."""
-        text = json.dumps([self.job, *self.rests_on], sort_keys=True)
+        text = json.dumps([job_content(self.job), *self.rests_on], sort_keys=True)
         return folder / f"{self.name}.{sha256_bytes(text.encode())}.json.gz"
 
 
@@ -90,9 +91,9 @@ def measure_batch(
     _forget_others(items, folder)
 
 
-def row_at(place: Place, record: type[R]) -> Measure[R]:
+def batch_at(place: Place, record: type[R]) -> Measure[R]:
     """Measure in one start of the device side."""
-    return lambda jobs, into: run_device_row(place, jobs, record, into=into)
+    return lambda jobs, into: run_device_batch(place, jobs, record, into=into)
 
 
 def _taken_up(path: Path, record: type[R], accept: Callable[[R], None]) -> R | None:

@@ -9,7 +9,7 @@ import torch
 from assay.ops.checks import NAMES, Shape, Tensor
 from assay.ops.kernel_set import Block, Call, Kernel, find, missing
 from assay.shared.errors import Unsupported
-from assay.shared.job import Artifact
+from assay.shared.job import ArtifactSpec
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
 
 ALIGNMENT = 16
@@ -19,7 +19,7 @@ ALIGNMENT = 16
 @functools.cache
 def _launcher(kernel: Kernel) -> Callable[..., int]:
     """The C launcher; its library's digest is checked once."""
-    artifact = Artifact(kernel.path, kernel.sha256)
+    artifact = ArtifactSpec(str(kernel.path), kernel.sha256)
     return load_launcher(artifact, kernel.symbol, len(OPERANDS[kernel.operation]))
 
 

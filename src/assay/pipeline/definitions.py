@@ -1,8 +1,8 @@
 """Digests of all that a measurement's meaning rests on: when one changes, it is measured again.
 
 A digest covers where the figures come from, the target, the code that made the record (see
-``device_code``) and, of the configuration, what the stage looks at. What only judging reads, such
-as a margin, is in none.
+``device_code``) and, of the configuration, what the device side is told. What only judging reads,
+such as a margin, is in none.
 """
 
 import json
@@ -10,27 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from assay.base.io import dump_record
 from assay.catalog.model import Catalog
 from assay.measuring.operator_kernels import offered
+from assay.measuring.told import comparison_spec, protocol_spec, target_spec
 from assay.pipeline.device_code import START, code_digest
 from assay.records.base import Record
 from assay.records.plan import Request, TargetPlan
 from assay.shared.files import sha256_bytes
+from assay.shared.strict_json import plain
+from assay.shared.tasks import TASKS
 
-TASKS = "assay.device.tasks"
-MODULES = {
-    "platform": f"{TASKS}.platform",
-    "correctness": f"{TASKS}.correctness",
-    "benchmark": f"{TASKS}.benchmark",
-    "program": f"{TASKS}.program_runs",
-    "profile": f"{TASKS}.profile",
-    "stopwatch": f"{TASKS}.nvbench",
-    "cheats": f"{TASKS}.cheats",
-    "sanitizer": f"{TASKS}.sanitizer",
-    "operators": f"{TASKS}.operators",
+STAGE_TASKS = {
+    "platform": "device",
+    "correctness": "correctness",
+    "benchmark": "benchmark",
+    "program": "program",
+    "profile": "profile",
+    "stopwatch": "stopwatch",
+    "cheats": "cheats",
+    "sanitizer": "sanitize",
+    "operators": "operators",
 }
-"""What the device side runs for each stage; the image of a runner holds none of it."""
+"""The device side's task of each stage; making the image of a runner is none of its."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class Definitions:
 
     def measurement(self, stage: str, comparison: str | None = None) -> str:
         """Return the digest of one record of a stage, of a comparison where it is of one."""
-        target = self.catalog.targets[self.plan.target]
+        target = plain(target_spec(self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
-        parts = [_plain(self.plan.provision), _plain(target, "peaks"), runtime]
-        if stage in MODULES:
-            parts.append(code_digest([START, MODULES[stage]]))
+        parts = [_content(self.plan.provision), target, runtime]
+        if stage in STAGE_TASKS:
+            parts.append(code_digest([START, TASKS[STAGE_TASKS[stage]].full_module]))
         if stage == "program":
             parts.append(self.catalog.judging.program_runs)
         if stage == "correctness":
@@ -62,13 +63,13 @@ class Definitions:
         return _digest(parts)
 
     def _configuration(self, stage: str, comparison: str) -> Iterator[Any]:
-        described = self.catalog.comparisons[comparison]
-        yield _plain(described, "title")
+        # Which binaries the arms run, the job says, and the workflow by its inputs.
+        yield plain(comparison_spec(self.catalog, comparison, {}))
         if stage == "benchmark":
-            yield _plain(self.catalog.protocols[described.protocol])
-        for arm in described.arms:
-            yield _plain(self.catalog.workloads[arm.workload])
-            yield _plain(self.catalog.variants[arm.variant], "title")
+            protocol = self.catalog.comparisons[comparison].protocol
+            yield plain(protocol_spec(self.catalog.protocols[protocol]))
+        if stage in ("profile", "stopwatch"):
+            yield self.catalog.comparisons[comparison].profile
 
     def _comparisons(self, stage: str) -> list[str]:
         """Return the comparisons that a stage looks at."""
@@ -83,19 +84,17 @@ class Definitions:
     def _planned(self, stage: str) -> list[Any]:
         """Return what a stage's plan lists beside comparisons."""
         if stage == "program":
-            return [_plain(program) for program in self.plan.programs]
+            return [_content(program) for program in self.plan.programs]
         if stage == "operators":
             kernels = offered(self.catalog, self.plan.target)
-            return [*self.plan.operators, *(_plain(kernel) for kernel in kernels)]
+            return [*self.plan.operators, *(_content(kernel) for kernel in kernels)]
         return list(
             {"profile": self.plan.profiles, "sanitizer": self.plan.sanitized}.get(stage, ())
         )
 
 
-def _plain(record: Record, *but: str) -> Any:
-    """Return a record's content without the fields named, which no measurement looks at."""
-    document = json.loads(dump_record(record))
-    return {key: value for key, value in document.items() if key not in but}
+def _content(record: Record) -> Any:
+    return record.model_dump(mode="json", by_alias=True)
 
 
 def _digest(parts: list[Any]) -> str:

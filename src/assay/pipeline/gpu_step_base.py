@@ -24,7 +24,7 @@ from assay.images.stage import sif_path
 from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
 from assay.measuring.device_process import run_device_job
 from assay.measuring.host_platform import assert_allocation, slurm_allocation
-from assay.measuring.resume import Item, Job, Measure, measure_batch, row_at
+from assay.measuring.resume import Item, Measure, batch_at, measure_batch
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
 from assay.records.base import GpuRecord
@@ -35,6 +35,7 @@ from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
+from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
 Key = tuple[str, ...]
@@ -93,7 +94,7 @@ class MeasuringParts:
     def _comparisons(self, target: str) -> tuple[str, ...]:
         return self.dag.target_plan(target).comparisons
 
-    def _item(self, stage: TargetStage[Any, Any], key: Key, job: Job, *gate: str) -> Item:
+    def _item(self, stage: TargetStage[Any, Any], key: Key, job: DeviceJob, *gate: str) -> Item:
         """One measurement of a batch. ``gate``: digests of what it depends on beside."""
         target, *of = key
         comparison = of[0] if stage.of_comparison else None
@@ -103,7 +104,7 @@ class MeasuringParts:
         return Item(".".join(of), job, self.run_dir / stage.path(*key), rests_on)
 
     def _gated_item(
-        self, stage: TargetStage[Any, Any], key: Key, job_of: Callable[..., Job]
+        self, stage: TargetStage[Any, Any], key: Key, job_of: Callable[..., DeviceJob]
     ) -> Item:
         """One measurement of a comparison, of the arms that its gate lets through.
 
@@ -130,7 +131,7 @@ class MeasuringParts:
         In one start of the device side, unless ``measure`` says how else. Of a stage beside the
         figures nothing fails the step; ``patience_s`` is then the most that it may take.
         """
-        measure = measure or row_at(self._runner(target), stage.record)
+        measure = measure or batch_at(self._runner(target), stage.record)
         if stage.failed is not None:
             measure = self._told_of_all(stage, target, measure, patience_s)
         measure_batch(
@@ -159,7 +160,7 @@ class MeasuringParts:
             patience_s=patience_s,
         )
 
-    def _tell(self, stage: TargetStage[Any, G], target: str, job: Job) -> None:
+    def _tell(self, stage: TargetStage[Any, G], target: str, job: DeviceJob) -> None:
         """A lone measurement beside the figures, which does not fail the step."""
 
         def attempt() -> G:
@@ -175,7 +176,7 @@ class MeasuringParts:
         )
         write_record(found, self.run_dir / stage.path(target))
 
-    def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[Job, str], G]:
+    def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[DeviceJob, str], G]:
         """The form of a record of the target's GPU that came to nothing: of job and sentence."""
         uuid, form = self._platform(target).device.gpu.uuid, stage.failed
         assert form is not None

@@ -23,10 +23,11 @@ from assay.measuring import device_jobs as measure
 from assay.measuring.host_platform import record_platform
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Job, Results
+from assay.measuring.resume import Results
 from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.measurements import ProfileRecord
+from assay.shared.job import DeviceJob, ProfileJob
 
 
 class MeasuringSteps(MeasuringParts):
@@ -90,8 +91,8 @@ class MeasuringSteps(MeasuringParts):
             job = measure.profile_job(self.dag.catalog, target, comparison, arm, binaries)
             items.append(self._item(PROFILES, key, job))
 
-        def profile(jobs: Sequence[Job], into: Sequence[Path]) -> Results[ProfileRecord]:
-            return profile_arms(place, jobs, uuid)
+        def profile(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[ProfileRecord]:
+            return profile_arms(place, [job for job in jobs if isinstance(job, ProfileJob)], uuid)
 
         self._batch(PROFILES, target, items, profile, patience_s=None)
 

@@ -1,10 +1,47 @@
-"""What ends a device job early, each with the exit code its caller relies on."""
+"""What goes wrong on the device side: the kind that code acts on, and the sentence for a person.
+
+A kind is given where the trouble arises and travels with its outcome, from a child to its parent
+and from the device side to the host; nobody reads it off a text.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
 
 from assay.shared.exit_codes import ExitCode
 
 
-class DeviceError(Exception):
-    """Base of the errors of this side; the text is one sentence for the user."""
+class FailureKind(StrEnum):
+    """Why there is no result."""
+
+    FAILED = "failed"
+    """The work itself went wrong."""
+    BAD_JOB = "bad_job"
+    NO_DEVICE = "no_device"
+    """No usable GPU, the wrong one, or a library that drives it is missing."""
+    FORKED_CUDA = "forked_cuda"
+    """CUDA was used before the fork, so the child cannot use it."""
+    NO_CONTEXT = "no_context"
+    """The GPU took no further process: no memory for its context, or one process at a time."""
+    NO_ROOM = "no_room"
+    """Memory of the GPU or of the host ran out."""
+    UNSUPPORTED = "unsupported"
+    NOT_CAPTURED = "not_captured"
+    """Launches could not be captured into a CUDA graph."""
+    KILLED = "killed"
+    """Ended from outside by SIGKILL, as by a host short of memory."""
+    CRASHED = "crashed"
+    """Ended by another signal, or without a word."""
+    TIMED_OUT = "timed_out"
+
+
+class Failure(Exception):
+    """Base of the errors that say their kind; the text is one sentence for the user."""
+
+    kind: ClassVar[FailureKind] = FailureKind.FAILED
+
+
+class DeviceError(Failure):
+    """What ends a device job early, with the exit code its caller relies on."""
 
     exit_code = ExitCode.CHECK_FAILED
 
@@ -13,13 +50,35 @@ class BadJob(DeviceError):
     """The job file is not one this worker understands."""
 
     exit_code = ExitCode.BAD_INPUT
+    kind = FailureKind.BAD_JOB
 
 
 class NoDevice(DeviceError):
     """No usable GPU, the wrong one, or a library that drives it is missing."""
 
     exit_code = ExitCode.MACHINE_LACKS
+    kind = FailureKind.NO_DEVICE
 
 
-class Unsupported(Exception):
+class ForkedCuda(NoDevice):
+    """The parent of this process had used CUDA before it forked."""
+
+    kind = FailureKind.FORKED_CUDA
+
+
+class NoContext(NoDevice):
+    """The GPU is there and takes no further process now."""
+
+    kind = FailureKind.NO_CONTEXT
+
+
+class NoRoom(Failure, RuntimeError):
+    """A library's own code says that memory ran out."""
+
+    kind = FailureKind.NO_ROOM
+
+
+class Unsupported(Failure):
     """A variant refuses a shape, a pattern or this device; never the end of a job."""
+
+    kind = FailureKind.UNSUPPORTED

@@ -1,51 +1,37 @@
-"""Reading a job and writing its record. Jobs were validated by the host, as pydantic records."""
+"""The jobs that the host hands to the device side: a dataclass a task, with what it needs.
 
-import dataclasses
-import json
-from collections.abc import Mapping
+The host makes them of its records (``assay.measuring.device_jobs``); ``job_file`` has their form on
+disk, ``tasks`` what the device side does for each.
+"""
+
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
-
-from assay.shared.errors import BadJob
+from typing import Any, ClassVar, Literal
 
 Json = dict[str, Any]
-T = TypeVar("T")
-
-SCHEMA = "assay/job/1"
-TASKS = (
-    "device",
-    "correctness",
-    "benchmark",
-    "program",
-    "profile",
-    "stopwatch",
-    "cheats",
-    "sanitize",
-    "operators",
-)
+"""An object of parsed JSON."""
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetSpec:
     """The GPU that was asked for."""
 
     id: str
     product_pattern: str
+    """Regular expression that NVML's product name must match in full."""
 
 
 @dataclass(frozen=True)
-class Pattern:
+class PatternSpec:
     """Which blocks are stored (see assay.shared.sparsity)."""
 
-    kind: str
+    kind: Literal["random", "ragged", "sliding_window"]
     block_rows: int
     block_cols: int
     blocks_per_row: int
 
 
 @dataclass(frozen=True)
-class Workload:
+class WorkloadSpec:
     """One problem; a dimension that its operation does not have is 0."""
 
     id: str
@@ -64,27 +50,28 @@ class Workload:
     seq_q: int = 0
     seq_kv: int = 0
     head_dim: int = 0
-    pattern: Pattern | None = None
-    pattern_b: Pattern | None = None
+    pattern: PatternSpec | None = None
+    pattern_b: PatternSpec | None = None
 
 
 @dataclass(frozen=True)
-class Variant:
+class VariantSpec:
     """One implementation: a compiled kernel (symbol, abi) or a library (entry)."""
 
     id: str
     operation: str
-    kind: str
+    kind: Literal["kernel", "library"]
     symbol: str | None = None
     abi: str | None = None
     entry: str | None = None
 
 
 @dataclass(frozen=True)
-class Artifact:
-    """A compiled library and the digest it must have."""
+class ArtifactSpec:
+    """A compiled library or program, and the digest it must have."""
 
-    path: Path
+    path: str
+    """Absolute."""
     sha256: str
 
 
@@ -93,13 +80,14 @@ class ArmSpec:
     """One side of a comparison, with everything it takes to run it."""
 
     id: str
-    variant: Variant
-    workload: Workload
-    artifact: Artifact | None
+    variant: VariantSpec
+    workload: WorkloadSpec
+    artifact: ArtifactSpec | None
+    """None for a library, and for a kernel that was not compiled."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonSpec:
     """Arms that are measured interleaved; ``control`` is the arm measured under two names."""
 
     id: str
@@ -108,108 +96,163 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class ProtocolSpec:
     """How samples are taken; see records/workloads.py for each field."""
 
     id: str
     processes: int
     blocks: int
     samples: int
-    l2: str
+    l2: Literal["cold", "warm"]
     warmup_min_ms: float
     warmup_max_ms: float
     warmup_stable_fraction: float
     telemetry_interval_ms: float
     checked_turns: float
-    timer: str = "events"
+    timer: Literal["events", "graph"] = "events"
     turn_min_ms: float = 0.0
     settle_ms: float = 0.0
 
 
 @dataclass(frozen=True)
-class Job:
-    """The parts that every task shares, and the whole document for the rest."""
+class OperatorSpec:
+    """A compiled kernel behind one of PyTorch's operators, and the one case it is for."""
 
-    task: str
-    target: Target
-    output: Path
-    document: Json
-
-
-def _make(kind: type[T], data: Any, where: str, **given: Any) -> T:
-    """A dataclass from a record's JSON: the fields it names, null meaning its default."""
-    if not isinstance(data, Mapping):
-        raise BadJob(f"job: {where} must be an object")
-    values = dict(given)
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        if field.name in values:
-            continue
-        value = data.get(field.name)
-        if value is not None:
-            values[field.name] = value
-        elif field.default is dataclasses.MISSING:
-            raise BadJob(f"job: {where} lacks '{field.name}'")
-    return kind(**values)
+    variant: str
+    operation: str
+    arch: str
+    dtype: str
+    block: tuple[int, int]
+    block_b: tuple[int, int] | None
+    symbol: str
+    artifact: ArtifactSpec
 
 
-def entry(document: Mapping[str, Any], key: str, where: str = "job") -> Any:
-    """A required member of an object. Raises BadJob when it is absent."""
-    if key not in document:
-        raise BadJob(f"{where} lacks '{key}'")
-    return document[key]
+@dataclass(frozen=True)
+class DeviceJob:
+    """What every job says."""
+
+    task: ClassVar[str]
+    target: TargetSpec
+
+    def artifacts(self) -> tuple[ArtifactSpec, ...]:
+        """Return the files that the job runs, which must be readable where it runs."""
+        return ()
 
 
-def read_job(path: Path) -> Job:
-    """Read a job file. Raises BadJob with one sentence."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadJob(f"{path}: cannot be read as a job: {error}") from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise BadJob(f"{path}: is not a {SCHEMA} document")
-    task = entry(document, "task")
-    if task not in TASKS:
-        raise BadJob(f"job: unknown task '{task}'; there are {', '.join(TASKS)}")
-    target = _make(Target, entry(document, "target"), "target")
-    return Job(task, target, Path(entry(document, "output")), document)
+@dataclass(frozen=True)
+class PlatformJob(DeviceJob):
+    """Read the GPU and the software that drives it."""
+
+    task = "device"
 
 
-def make_workload(data: Any) -> Workload:
-    """A Workload from its record."""
-    where = "workload"
-    patterns: dict[str, Pattern | None] = {}
-    for name in ("pattern", "pattern_b"):
-        value = data.get(name) if isinstance(data, Mapping) else None
-        patterns[name] = None if value is None else _make(Pattern, value, f"{where} {name}")
-    return _make(Workload, data, where, **patterns)
+@dataclass(frozen=True)
+class ComparisonJob(DeviceJob):
+    """A job about the arms of one comparison."""
+
+    comparison: ComparisonSpec
+
+    def artifacts(self) -> tuple[ArtifactSpec, ...]:
+        """Return the compiled kernels of the arms."""
+        return tuple(arm.artifact for arm in self.comparison.arms if arm.artifact)
+
+    def _require_arms(self, *names: str) -> None:
+        for name in names:
+            if name not in {arm.id for arm in self.comparison.arms}:
+                raise ValueError(f"comparison '{self.comparison.id}' has no arm '{name}'")
 
 
-def make_comparison(job: Job) -> Comparison:
-    """The comparison of a job, its arms joined with variants, workloads and artifacts."""
-    document = job.document
-    comparison = entry(document, "comparison")
-    variants = entry(document, "variants")
-    workloads = entry(document, "workloads")
-    artifacts = document.get("artifacts", {})
-    arms = []
-    for arm in entry(comparison, "arms", "comparison"):
-        name, variant_id, workload_id = (entry(arm, key, "arm") for key in _ARM_KEYS)
-        where = f"arm '{name}'"
-        variant = _make(Variant, entry(variants, variant_id, f"{where}: variants"), where)
-        artifact = artifacts.get(variant_id)
-        if variant.kind == "kernel" and artifact is not None:
-            artifact = Artifact(Path(entry(artifact, "path")), entry(artifact, "sha256"))
-        else:
-            artifact = None
-        workload = make_workload(entry(workloads, workload_id, f"{where}: workloads"))
-        arms.append(ArmSpec(name, variant, workload, artifact))
-    control = entry(comparison, "control", "comparison")
-    return Comparison(entry(comparison, "id", "comparison"), control, tuple(arms))
+@dataclass(frozen=True)
+class CorrectnessJob(ComparisonJob):
+    """Check every arm against its oracle."""
+
+    task = "correctness"
+    seeds: tuple[int, ...]
 
 
-_ARM_KEYS = ("id", "variant", "workload")
+@dataclass(frozen=True)
+class BenchmarkJob(ComparisonJob):
+    """Time the arms that passed the gate."""
+
+    task = "benchmark"
+    protocol: ProtocolSpec
+    timed: tuple[str, ...]
+    not_timed: dict[str, str]
+    """The other arms, each with the reason."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an arm that the comparison does not have."""
+        self._require_arms(*self.timed, *self.not_timed)
 
 
-def make_protocol(job: Job) -> Protocol:
-    """The protocol of a benchmark job."""
-    return _make(Protocol, entry(job.document, "protocol"), "protocol")
+@dataclass(frozen=True)
+class ProgramRunsJob(DeviceJob):
+    """Run an original program several times."""
+
+    task = "program"
+    program: str
+    artifact: ArtifactSpec
+    arguments: tuple[str, ...]
+    runs: int
+    timeout_s: float
+
+    def artifacts(self) -> tuple[ArtifactSpec, ...]:
+        """Return the program."""
+        return (self.artifact,)
+
+
+@dataclass(frozen=True)
+class ProfileJob(ComparisonJob):
+    """Launch one arm once between cudaProfilerStart and Stop."""
+
+    task = "profile"
+    arm: str
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an arm that the comparison does not have."""
+        self._require_arms(self.arm)
+
+
+@dataclass(frozen=True)
+class StopwatchJob(ComparisonJob):
+    """Time arms with another stopwatch."""
+
+    task = "stopwatch"
+    timed: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an arm that the comparison does not have."""
+        self._require_arms(*self.timed)
+
+
+@dataclass(frozen=True)
+class CheatsJob(DeviceJob):
+    """Try every kernel that cheats."""
+
+    task = "cheats"
+
+
+@dataclass(frozen=True)
+class SanitizerJob(DeviceJob):
+    """Run compiled kernels under compute-sanitizer."""
+
+    task = "sanitize"
+    arms: tuple[ArmSpec, ...]
+    """Each variant once, on a problem of its own."""
+
+    def artifacts(self) -> tuple[ArtifactSpec, ...]:
+        """Return the compiled kernels."""
+        return tuple(arm.artifact for arm in self.arms if arm.artifact)
+
+
+@dataclass(frozen=True)
+class OperatorsJob(DeviceJob):
+    """Try PyTorch's operators through every kernel behind them."""
+
+    task = "operators"
+    kernels: tuple[OperatorSpec, ...]
+
+    def artifacts(self) -> tuple[ArtifactSpec, ...]:
+        """Return the compiled kernels."""
+        return tuple(kernel.artifact for kernel in self.kernels)

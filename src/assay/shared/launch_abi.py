@@ -2,10 +2,11 @@
 
 import ctypes
 from collections.abc import Callable
+from pathlib import Path
 
-from assay.shared.errors import Unsupported
+from assay.shared.errors import NoRoom, Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.job import Artifact
+from assay.shared.job import ArtifactSpec
 
 WORKSPACE_BYTES = 64 * 2**20
 """Scratch memory that every launcher is offered: counters, and partial sums of split tiles."""
@@ -19,6 +20,9 @@ REFUSALS = {
     801: "cudaErrorNotSupported",
 }
 """cudaError_t codes that mean "not this shape" or "not this device"; all others are failures."""
+
+OUT_OF_MEMORY = 2
+"""cudaErrorMemoryAllocation, and CUDA_ERROR_OUT_OF_MEMORY of the driver."""
 
 OPERANDS = {
     "bsr_gemm": ("a_values", "a_row_ptr", "a_col_idx", "b"),
@@ -37,19 +41,24 @@ A size that an operation does not have is 0."""
 
 
 def check_status(code: int, what: str) -> None:
-    """Raise for a cudaError_t: Unsupported for a refusal, RuntimeError for anything else."""
+    """Raise for a cudaError_t: Unsupported for a refusal, RuntimeError for anything else.
+
+    The RuntimeError is a NoRoom where memory ran out.
+    """
     if code in REFUSALS:
         raise Unsupported(f"{what} refused: {REFUSALS[code]} ({code})")
     if code != 0:
-        raise RuntimeError(f"{what} failed with cudaError_t {code}")
+        failure = NoRoom if code == OUT_OF_MEMORY else RuntimeError
+        raise failure(f"{what} failed with cudaError_t {code}")
 
 
-def load_launcher(artifact: Artifact, symbol: str, operands: int) -> Callable[..., int]:
+def load_launcher(artifact: ArtifactSpec, symbol: str, operands: int) -> Callable[..., int]:
     """The C launcher, after its library's digest was checked. Raises RuntimeError."""
-    found = sha256_file(artifact.path)
+    path = Path(artifact.path).resolve()
+    found = sha256_file(path)
     if found != artifact.sha256:
-        raise RuntimeError(f"{artifact.path.name} has SHA-256 {found}, not {artifact.sha256}")
-    launcher = getattr(ctypes.CDLL(str(artifact.path.resolve())), symbol)
+        raise RuntimeError(f"{path.name} has SHA-256 {found}, not {artifact.sha256}")
+    launcher = getattr(ctypes.CDLL(str(path)), symbol)
     pointer = ctypes.c_void_p
     launcher.argtypes = [
         *[pointer] * operands,

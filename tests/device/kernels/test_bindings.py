@@ -13,7 +13,7 @@ from assay.device.kernels.bindings import bind, prepare_kernel
 from assay.device.kernels.inputs import make_inputs
 from assay.shared.errors import Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.job import Artifact
+from assay.shared.job import ArtifactSpec
 from assay.shared.launch_abi import WORKSPACE_BYTES, check_status, load_launcher
 from tests.device.helpers import bsr_workload, load_workload, make_arm
 
@@ -47,7 +47,7 @@ def artifact(tmp_path_factory):
     source, library = folder / "launch.c", folder / "launch.so"
     source.write_text(SOURCE)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
-    return Artifact(library, sha256_file(library))
+    return ArtifactSpec(str(library), sha256_file(library))
 
 
 class TestBind:
@@ -108,7 +108,7 @@ class TestBind:
 class TestLoading:
     def test_another_binary_is_refused(self, artifact):
         with pytest.raises(RuntimeError, match="has SHA-256"):
-            load_launcher(Artifact(artifact.path, "0" * 64), "launch", 4)
+            load_launcher(ArtifactSpec(artifact.path, "0" * 64), "launch", 4)
 
     def test_a_job_without_the_library(self):
         inputs = make_inputs(bsr_workload(), "cpu", 1)

@@ -6,7 +6,7 @@ import torch
 from assay.device.kernels.cusparse import ORDERS, ell_columns, ell_values
 from assay.device.kernels.inputs import make_inputs, ragged_blocks
 from assay.device.kernels.oracles import densify
-from assay.shared.job import Pattern
+from assay.shared.job import PatternSpec
 from tests.device.helpers import bsr_workload
 
 
@@ -23,7 +23,7 @@ def from_ell(columns, rows, square, shape):
 
 @pytest.mark.parametrize(("bm", "bk", "square"), [(16, 16, 16), (32, 16, 16), (16, 48, 16)])
 def test_describes_the_same_matrix(bm, bk, square):
-    workload = bsr_workload(m=4 * bm, k=4 * bk, pattern=Pattern("random", bm, bk, 2))
+    workload = bsr_workload(m=4 * bm, k=4 * bk, pattern=PatternSpec("random", bm, bk, 2))
     inputs = make_inputs(workload, "cpu", 1)
     values = inputs.tensors["a_values"]
     columns = ell_columns(inputs.blocks, square)

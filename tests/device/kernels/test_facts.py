@@ -6,7 +6,7 @@ from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import make_inputs, workload_blocks
 from assay.device.kernels.oracles import densify
 from assay.shared import sparsity as patterns
-from assay.shared.job import Pattern
+from assay.shared.job import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -24,7 +24,7 @@ def facts(workload):
 
 
 def test_bsr_gemm():
-    workload = bsr_workload(pattern=Pattern("random", 16, 32, 3))  # all columns in every row
+    workload = bsr_workload(pattern=PatternSpec("random", 16, 32, 3))  # all columns in every row
     result = facts(workload)
     assert result.flop == 2 * 64 * 32 * 96
     assert result.bytes == 2 * (64 * 96 + 96 * 32 + 64 * 32) + 4 * (5 + 12)
@@ -34,7 +34,7 @@ def test_bsr_gemm():
 
 
 def test_rows_of_b_that_no_block_meets_are_not_counted():
-    workload = bsr_workload(m=16, pattern=Pattern("random", 16, 32, 1))
+    workload = bsr_workload(m=16, pattern=PatternSpec("random", 16, 32, 1))
     assert facts(workload).bytes == 2 * (16 * 32 + 32 * 32 + 16 * 32) + 4 * (2 + 1)
 
 
@@ -57,7 +57,7 @@ def test_dense_and_grouped():
 
 def test_fp8_inputs_are_one_byte_and_results_two():
     assert facts(fp8_dense_workload()).bytes == 64 * 96 + 96 * 32 + 2 * 64 * 32
-    workload = fp8_workload(pattern=Pattern("random", 16, 32, 3))
+    workload = fp8_workload(pattern=PatternSpec("random", 16, 32, 3))
     assert facts(workload).flop == 2 * 64 * 32 * 96
     assert facts(workload).bytes == 64 * 96 + 96 * 32 + 2 * 64 * 32 + 4 * (5 + 12)
 
@@ -79,5 +79,5 @@ def test_attention():
 
 
 def test_sliding_window_counts_whole_blocks():
-    workload = sparse_attention_workload(pattern=Pattern("sliding_window", 16, 16, 2))
+    workload = sparse_attention_workload(pattern=PatternSpec("sliding_window", 16, 16, 2))
     assert facts(workload).stored_blocks == 1 + 2 + 2 + 2

@@ -6,7 +6,7 @@ import torch
 
 from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, ragged_blocks
 from assay.shared import sparsity as patterns
-from assay.shared.job import Pattern
+from assay.shared.job import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -123,7 +123,7 @@ class TestChangedSince:
 
 class TestRaggedBlocks:
     def test_has_an_empty_row_a_full_row_and_rising_columns(self):
-        blocks = ragged_blocks(Pattern("random", 16, 16, 2), 6, 5, 1)
+        blocks = ragged_blocks(PatternSpec("random", 16, 16, 2), 6, 5, 1)
         assert sorted(np.diff(blocks.row_ptr).tolist()) == [0, 1, 2, 3, 4, 5]
         for _, begin, end in blocks.rows():
             assert (np.diff(blocks.col_idx[begin:end]) > 0).all()

@@ -8,7 +8,7 @@ import torch
 from assay.device.kernels import oracles
 from assay.device.kernels.inputs import make_inputs, ragged_blocks
 from assay.device.kernels.oracles import Errors, densify, measure_errors, oracle
-from assay.shared.job import Pattern
+from assay.shared.job import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -127,7 +127,7 @@ class TestAttention:
 
     @pytest.mark.parametrize("kind", ["random", "sliding_window"])
     def test_only_selected_blocks_count(self, kind):
-        workload = sparse_attention_workload(pattern=Pattern(kind, 16, 16, 2))
+        workload = sparse_attention_workload(pattern=PatternSpec(kind, 16, 16, 2))
         inputs = make_inputs(workload, "cpu", 1)
         mask = element_mask(inputs.blocks, 64, 64)
         assert torch.allclose(oracle(inputs).double(), plain_attention(inputs, mask), atol=1e-6)

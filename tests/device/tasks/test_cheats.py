@@ -10,9 +10,9 @@ import torch
 
 from assay.device.tasks import cheats
 from assay.device.tasks.cheats import CHEATS, WORKLOAD, run_cheats, try_cheat
-from assay.device.worker.telemetry import Choice
-from assay.shared.job import Job, Target
-from tests.device.helpers import HostStopwatch, protocol
+from assay.shared.job import CheatsJob
+from tests.device.helpers import HostStopwatch, SteadyGpu, protocol
+from tests.jobs import TARGET
 
 SMALL = dataclasses.replace(WORKLOAD, m=64, n=128, k=96)
 ON_THE_HOST = [name for name, cheat in CHEATS.items() if not cheat.needs_gpu]
@@ -63,14 +63,13 @@ def validated_if_possible(request):
     return lambda name, value: None
 
 
-def test_the_record_names_a_cheat_that_could_not_run(monkeypatch, tmp_path, validated_if_possible):
+def test_the_record_names_a_cheat_that_could_not_run(monkeypatch, validated_if_possible):
     monkeypatch.setattr(cheats, "open_cuda", lambda choice: None)
     monkeypatch.setattr(cheats, "DEVICE", "cpu")
     monkeypatch.setattr(cheats, "WORKLOAD", SMALL)
     monkeypatch.setattr(cheats, "CudaStopwatch", lambda cold: HostStopwatch())
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    job = Job("cheats", Target("h100", "x"), tmp_path / "out.json", {})
-    record = run_cheats(job, Choice(0, "GPU-0", "x"))
+    record = run_cheats(CheatsJob(TARGET), SteadyGpu("GPU-0"))
     validated_if_possible("CheatsRecord", record)
     by_name = {outcome["name"]: outcome for outcome in record["cheats"]}
     assert all(by_name[name]["as_meant"] for name in ON_THE_HOST)

@@ -9,7 +9,7 @@ from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import correctness
 from assay.device.tasks.correctness import arm_record, check_arm, large_shapes, small_shapes
-from assay.device.worker.forks import Outcome, run_child
+from assay.device.worker.forks import ChildOutcome, run_child
 from assay.shared.errors import Unsupported
 from tests.device.helpers import (
     attention_workload,
@@ -251,7 +251,7 @@ class TestRecord:
     def test_of_a_result(self, validated):
         arm = make_arm("arm", bsr_workload())
         value, _ = check(bsr_workload(), honest)
-        record = arm_record(arm, Outcome(value, None, "", 1.0))
+        record = arm_record(arm, ChildOutcome(value, None, "", 1.0))
         assert validated("ArmCorrectness", record).status == "correct"
 
 

@@ -10,9 +10,9 @@ import torch
 
 from assay.device.tasks import nvbench
 from assay.device.tasks.nvbench import Cold, NotInstalled, parse_summaries, run_stopwatch, time_cold
-from assay.device.worker.telemetry import Choice
-from assay.shared.job import Comparison, Job, Target
-from tests.device.helpers import dense_workload, make_arm
+from assay.shared.job import ComparisonSpec, StopwatchJob
+from tests.device.helpers import SteadyGpu, dense_workload, make_arm
+from tests.jobs import TARGET
 
 ARMS = (make_arm("cublas_dense", dense_workload()), make_arm("nonsense", dense_workload()))
 
@@ -100,14 +100,15 @@ def test_every_launch_is_on_nvbenchs_own_stream(monkeypatch):
 
 
 @pytest.fixture
-def stopwatch(monkeypatch, tmp_path):
+def stopwatch(monkeypatch):
     monkeypatch.setattr(nvbench, "open_cuda", lambda choice: None)
     monkeypatch.setattr(nvbench, "DEVICE", "cpu")
-    job = Job("stopwatch", Target("h100", "x"), tmp_path / "o", {"timed": [a.id for a in ARMS]})
+    names = tuple(arm.id for arm in ARMS)
+    job = StopwatchJob(TARGET, ComparisonSpec("c", names[0], ARMS), names)
 
     def run(version):
         monkeypatch.setattr(nvbench, "installed_version", lambda: version)
-        return run_stopwatch(job, Comparison("c", "a", ARMS), Choice(0, "GPU-0", "x"))
+        return run_stopwatch(job, SteadyGpu("GPU-0"))
 
     return run
 

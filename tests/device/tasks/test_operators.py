@@ -1,26 +1,22 @@
 """operators: every check passes on the reference, and catches what it is meant for."""
 
 import os
-from pathlib import Path
 
 import pytest
 import torch
 
 from assay.device.tasks import operator_checks, operators
 from assay.device.tasks.operator_checks import CHECKS, Case, layouts, workload
-from assay.device.tasks.operators import cases, kernels_of, run_operators
-from assay.device.worker.telemetry import Choice
-from assay.ops.kernel_set import kernel_of
-from assay.shared.errors import BadJob
-from assay.shared.job import Job, Target
+from assay.device.tasks.operators import cases, kernel_of, run_operators
+from assay.shared.job import ArtifactSpec, OperatorsJob, OperatorSpec
+from tests.device.helpers import SteadyGpu
+from tests.jobs import TARGET
 
 
 def entry(variant, operation="bsr_gemm", dtype="float16", block=(16, 32), block_b=None):
-    return {
-        "variant": variant, "operation": operation, "arch": "sm_90a", "dtype": dtype,
-        "block": list(block), "block_b": block_b and list(block_b),
-        "symbol": f"assay_{operation}", "path": "x.so", "sha256": "0" * 64,
-    }  # fmt: skip
+    artifact = ArtifactSpec("x.so", "0" * 64)
+    symbol = f"assay_{operation}"
+    return OperatorSpec(variant, operation, "sm_90a", dtype, block, block_b, symbol, artifact)
 
 
 ENTRIES = (
@@ -37,8 +33,7 @@ def no_inductor(monkeypatch):
 
 
 def run(*entries):
-    job = Job("operators", Target("h100", "x"), Path("out.json"), {"kernels": list(entries)})
-    return run_operators(job, Choice(0, "GPU-0", "x"), "cpu")
+    return run_operators(OperatorsJob(TARGET, entries), SteadyGpu("GPU-0"), "cpu")
 
 
 def test_every_operator_passes_and_the_record_is_valid(validated):
@@ -76,20 +71,14 @@ def test_a_process_that_dies_takes_no_other_kernel_with_it(monkeypatch, validate
 
 def test_inductor_is_asked_once_an_operator(monkeypatch):
     monkeypatch.setattr(operators, "INDUCTOR", "inductor")
-    kernels = [kernel_of(item, Path()) for item in (*ENTRIES, entry("second"))]
+    kernels = [kernel_of(item) for item in (*ENTRIES, entry("second"))]
     assert [case.backend for case in cases(kernels, "cpu")] == [
         "inductor", "aot_eager", "inductor", "aot_eager",
     ]  # fmt: skip
 
 
-def test_a_job_with_half_a_kernel_is_malformed():
-    job = Job("operators", Target("h100", "x"), Path("o"), {"kernels": [{"variant": "half"}]})
-    with pytest.raises(BadJob, match="lacks or misstates something"):
-        kernels_of(job)
-
-
 def test_layouts_hold_an_empty_row_a_full_one_and_no_block_at_all():
-    found = dict(layouts(workload(kernel_of(ENTRIES[0], Path()))))
+    found = dict(layouts(workload(kernel_of(ENTRIES[0]))))
     assert found["regular"] is None
     ragged, _ = found["ragged, with an empty row"]
     lengths = [end - begin for _, begin, end in ragged.rows()]
@@ -106,7 +95,7 @@ class TestWhatIsWrongIsFound:
         """A case whose operator passes through ``spoil`` first."""
 
         def make(spoil):
-            case = Case(kernel_of(ENTRIES[0], Path()), "cpu", "aot_eager")
+            case = Case(kernel_of(ENTRIES[0]), "cpu", "aot_eager")
             right = case.operator
             monkeypatch.setattr(Case, "operator", property(lambda _: spoil(right)))
             return case

@@ -5,13 +5,12 @@ import sys
 import pytest
 
 from assay.device.tasks.program_runs import run_once, run_program
-from assay.device.worker.telemetry import Choice, Recorder
+from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
-from assay.shared.job import Job, Target
-from tests.device.helpers import SteadySensor
-
-CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+from assay.shared.job import ArtifactSpec, ProgramRunsJob
+from tests.device.helpers import SteadyGpu, SteadySensor
+from tests.jobs import TARGET
 
 
 @pytest.fixture
@@ -39,26 +38,19 @@ class TestRunOnce:
 
 
 class TestRunProgram:
-    def job(self, tmp_path, **changes):
+    def job(self, tmp_path, sha256=None):
         program = tmp_path / "program"
         program.write_text("#!/bin/sh\necho shape $1\n")
         program.chmod(0o755)
-        document = {
-            "program": "cutlass_88",
-            "path": str(program),
-            "sha256": sha256_file(program),
-            "arguments": ["--b=1"],
-            "runs": 3,
-            "timeout_s": 10.0,
-        }
-        return Job("program", Target("h100", "x"), tmp_path / "o", {**document, **changes})
+        artifact = ArtifactSpec(str(program), sha256 or sha256_file(program))
+        return ProgramRunsJob(TARGET, "cutlass_88", artifact, ("--b=1",), 3, 10.0)
 
     def test_record_satisfies_the_model(self, tmp_path, validated):
-        record = run_program(self.job(tmp_path), CHOICE, SteadySensor())
+        record = run_program(self.job(tmp_path), SteadyGpu())
         program = validated("ProgramRecord", record)
         assert [run.stdout for run in program.runs] == ["shape --b=1\n"] * 3
         assert len(program.telemetry.at_s) >= 2
 
     def test_refuses_another_file(self, tmp_path):
         with pytest.raises(BadJob, match="SHA-256"):
-            run_program(self.job(tmp_path, sha256="0" * 64), CHOICE, SteadySensor())
+            run_program(self.job(tmp_path, sha256="0" * 64), SteadyGpu())

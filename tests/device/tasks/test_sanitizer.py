@@ -11,8 +11,15 @@ from assay.device.tasks import sanitized, sanitizer
 from assay.device.tasks.sanitizer import Found, parse_log, run_sanitizer, shapes_of
 from assay.device.worker.telemetry import Choice
 from assay.shared.files import sha256_file
-from assay.shared.job import ArmSpec, Artifact, Comparison, Job, Pattern, Target, Variant
-from tests.device.helpers import bsr_bsr_workload, bsr_workload, dense_workload
+from assay.shared.job import (
+    ArmSpec,
+    ArtifactSpec,
+    PatternSpec,
+    SanitizerJob,
+    VariantSpec,
+)
+from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload, dense_workload
+from tests.jobs import TARGET
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 RACE = """\
@@ -62,7 +69,7 @@ class TestParse:
 
 class TestShapes:
     def test_regular_ragged_and_unaligned(self):
-        workload = bsr_workload(m=8192, n=8192, k=8192, pattern=Pattern("random", 128, 64, 16))
+        workload = bsr_workload(m=8192, n=8192, k=8192, pattern=PatternSpec("random", 128, 64, 16))
         names = [(name, ragged) for name, _, ragged in shapes_of(workload)]
         assert names == [("regular", False), ("ragged", True), ("unaligned", False)]
         assert max(w.m * w.n * w.k for _, w, _ in shapes_of(workload)) < 10**9
@@ -114,9 +121,9 @@ def arms(tmp_path):
     for name, workload in (("ours", bsr_workload()), ("theirs", bsr_bsr_workload())):
         path = tmp_path / f"{name}.so"
         path.write_bytes(name.encode())
-        variant = Variant(name, workload.operation, "kernel", "launch", workload.operation)
-        made.append(ArmSpec(name, variant, workload, Artifact(path, sha256_file(path))))
-    unbuilt = Variant("unbuilt", "bsr_gemm", "kernel", "launch", "bsr_gemm")
+        variant = VariantSpec(name, workload.operation, "kernel", "launch", workload.operation)
+        made.append(ArmSpec(name, variant, workload, ArtifactSpec(str(path), sha256_file(path))))
+    unbuilt = VariantSpec("unbuilt", "bsr_gemm", "kernel", "launch", "bsr_gemm")
     return (*made, ArmSpec("unbuilt", unbuilt, bsr_workload(), None))
 
 
@@ -130,8 +137,7 @@ def run(monkeypatch, tmp_path, arms, validated):
 
     def work(plan):
         (tmp_path / "plan.json").write_text(json.dumps(plan))
-        job = Job("sanitize", Target("h100", "x"), tmp_path / "out.json", {})
-        record = run_sanitizer(job, Comparison("kernels", "ours", arms), CHOICE)
+        record = run_sanitizer(SanitizerJob(TARGET, arms), SteadyGpu())
         return validated("SanitizerRecord", record)
 
     return work
@@ -202,22 +208,9 @@ def test_a_launch_that_failed_is_not_clean(run):
 
 def test_without_the_command_nothing_reads_as_clean(monkeypatch, tmp_path, arms, validated):
     monkeypatch.setattr(sanitizer, "find_command", lambda: None)
-    job = Job("sanitize", Target("h100", "x"), tmp_path / "out.json", {})
-    record = run_sanitizer(job, Comparison("kernels", "ours", arms), CHOICE)
+    record = run_sanitizer(SanitizerJob(TARGET, arms), SteadyGpu())
     assert validated("SanitizerRecord", record).status == "not_installed"
     assert record["runs"] == []
-
-
-def test_the_task_leads_here():
-    from assay.device import __main__ as program
-    from assay.device.tasks import nvbench
-    from assay.shared.job import TASKS
-
-    assert set(program.BESIDE) <= set(TASKS)
-    module, function = program.BESIDE["sanitize"]
-    assert getattr(program._task(module), function) is run_sanitizer
-    module, function = program.BESIDE["stopwatch"]
-    assert getattr(program._task(module), function) is nvbench.run_stopwatch
 
 
 def test_a_command_that_cannot_be_started_is_not_found(monkeypatch, tmp_path):

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,28 +15,14 @@ from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import profile
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
-from assay.device.worker.batch import failure_path, one_kind, run_row
+from assay.device.worker.batch import require_one_kind, run_batch
 from assay.shared import gpu_locks
-from assay.shared.errors import BadJob, DeviceError, NoDevice
-from assay.shared.job import Job, Target
+from assay.shared.errors import BadJob, DeviceError, FailureKind, ForkedCuda, NoDevice
+from assay.shared.job import ArmSpec, CheatsJob, ProfileJob, TargetSpec
+from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from tests.device.helpers import HostStopwatch
 from tests.device.worker.test_telemetry import FakeNvml
-from tests.shared.test_job import job_document
-
-RULES = {
-    "id": "quick",
-    "processes": 5,
-    "blocks": 2,
-    "samples": 2,
-    "l2": "cold",
-    "timer": "events",
-    "turn_min_ms": None,
-    "warmup_min_ms": 0.1,
-    "warmup_max_ms": 5.0,
-    "warmup_stable_fraction": 0.5,
-    "telemetry_interval_ms": 5.0,
-    "checked_turns": 0.25,
-}
+from tests.jobs import DENSE, PRODUCT, TARGET, benchmark, comparison
 
 
 class Nvml(FakeNvml):
@@ -71,23 +58,20 @@ def machine(monkeypatch, tmp_path):
     return nvml
 
 
+ARM = ArmSpec("ours", PRODUCT, DENSE, None)
+
+
 @pytest.fixture
 def jobs(tmp_path):
-    document = job_document()
-    workload = {**document["workloads"]["w"], "operation": "dense_gemm", "pattern": None}
-    document["workloads"]["w"] = workload
-    document["variants"] = {
-        "mm": {"id": "mm", "operation": "dense_gemm", "kind": "library", "entry": "cublas_dense"}
-    }
-    document["comparison"]["arms"] = [{"id": "ours", "variant": "mm", "workload": "w"}]
-    document["artifacts"] = {}
-    document.update(protocol=RULES, timed=["ours"], not_timed={})
-    paths = []
-    for name in ("first", "second"):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({**document, "output": str(tmp_path / f"{name}.out.json")}))
-        paths.append(str(path))
-    return paths
+    """Files of two jobs that the CPU can do."""
+    return write_batch(tmp_path, benchmark(ARM), benchmark(ARM))
+
+
+def write_batch(folder, *batch):
+    paths = [folder / f"{name}.json" for name in ("first", "second")]
+    for job, path in zip(batch, paths, strict=True):
+        write_job(QueuedJob(job, path.with_suffix(".out.json")), path)
+    return [str(path) for path in paths]
 
 
 def test_each_job_has_a_record_that_says_the_gpu_was_its_own(machine, jobs, tmp_path, validated):
@@ -123,7 +107,7 @@ def test_preloading_that_spoils_the_fork_starts_again_without(machine, jobs, mon
     calls = []
 
     def refuse(choice):
-        raise exclusive.NoDevice("Cannot re-initialize CUDA in forked subprocess")
+        raise ForkedCuda("its parent had used CUDA")
 
     monkeypatch.setattr(benchmark_run, "open_cuda", refuse)
     monkeypatch.setattr(program, "modules_for", lambda comparison: ["json"])
@@ -132,75 +116,106 @@ def test_preloading_that_spoils_the_fork_starts_again_without(machine, jobs, mon
     assert calls == [(["json"], jobs)]
 
 
+def test_a_gpu_that_is_lost_for_another_reason_is_not_the_preloadings_fault(
+    machine, jobs, monkeypatch
+):
+    calls = []
+
+    def refuse(choice):
+        raise NoDevice("in words of a library: Cannot re-initialize CUDA in forked subprocess")
+
+    monkeypatch.setattr(benchmark_run, "open_cuda", refuse)
+    monkeypatch.setattr(program, "modules_for", lambda comparison: ["json"])
+    monkeypatch.setattr(program, "start_again_without", lambda *arguments: calls.append(arguments))
+    assert program.main(jobs) == 3
+    assert calls == []
+
+
 class TestEachJobByItself:
     """A job that fails leaves its sentence; the others their records."""
 
     @pytest.fixture
-    def row(self, tmp_path):
-        return [
-            Job("benchmark", Target("h100", "H100"), tmp_path / f"{name}.json", {"name": name})
-            for name in "abc"
-        ]
+    def batch(self, tmp_path):
+        return [QueuedJob(benchmark(ARM, name=name), tmp_path / f"{name}.json") for name in "abc"]
 
     def perform(self, **troubles):
-        def one(job):
-            if (trouble := troubles.get(job.document["name"])) is not None:
+        def one(queued):
+            name = queued.job.comparison.id
+            if (trouble := troubles.get(name)) is not None:
                 raise trouble
-            return {"done": job.document["name"]}
+            return {"done": name}
 
         return one
 
-    @pytest.mark.parametrize("trouble", [DeviceError("no good"), KeyError("no good")])
-    def test_one_that_fails(self, row, trouble, capsys):
-        assert run_row(row, self.perform(b=trouble)) == 1
-        assert json.loads(row[2].output.read_text()) == {"done": "c"}
-        assert not row[1].output.exists()
-        assert "no good" in json.loads(failure_path(row[1].output).read_text())["message"]
-        assert "no good" in capsys.readouterr().err
-
-    def test_a_gpu_that_is_lost_ends_the_row(self, row):
-        with pytest.raises(NoDevice):
-            run_row(row, self.perform(b=NoDevice("gone")))
-        assert row[0].output.exists()
-        assert not row[2].output.exists()
-        assert not any(failure_path(job.output).exists() for job in row)
-
-    def test_an_old_word_of_failure_is_taken_away(self, row):
-        failure_path(row[0].output).write_text("{}")
-        assert run_row(row, self.perform()) == 0
-        assert not failure_path(row[0].output).exists()
-
-    def test_a_failure_is_told_with_its_number_before_it_is_left(self, row):
-        told = []
-        run_row(row, self.perform(c=DeviceError("x")), lambda error, number: told.append(number))
-        assert told == [2]
-
     @pytest.mark.parametrize(
-        ("change", "words"),
+        ("trouble", "kind"),
         [
-            ({"task": "profile"}, "one task: benchmark, profile"),
-            ({"target": Target("l4", "L4")}, "one target: h100, l4"),
-            ({"output": "a"}, "write to one place"),
+            (DeviceError("no good"), "failed"),
+            (KeyError("no good"), "failed"),
+            (BadJob("no good"), "bad_job"),
+            (torch.OutOfMemoryError("no good"), "no_room"),
         ],
     )
-    def test_a_row_is_of_one_kind(self, row, change, words):
-        if "output" in change:
-            change = {"output": row[0].output}
+    def test_one_that_fails(self, batch, trouble, kind, capsys):
+        assert run_batch(batch, self.perform(b=trouble)) == 1
+        assert json.loads(batch[2].output.read_text()) == {"done": "c"}
+        assert not batch[1].output.exists()
+        failure = read_failure(failure_path(batch[1].output))
+        assert "no good" in failure.message
+        assert failure.kind == kind
+        assert "no good" in capsys.readouterr().err
+
+    def test_a_gpu_that_is_lost_ends_the_row(self, batch):
+        with pytest.raises(NoDevice):
+            run_batch(batch, self.perform(b=NoDevice("gone")))
+        assert batch[0].output.exists()
+        assert not batch[2].output.exists()
+        assert not any(failure_path(job.output).exists() for job in batch)
+
+    def test_an_old_word_of_failure_is_taken_away(self, batch):
+        failure_path(batch[0].output).write_text("{}")
+        assert run_batch(batch, self.perform()) == 0
+        assert not failure_path(batch[0].output).exists()
+
+    def test_a_failure_is_told_with_its_number_before_it_is_left(self, batch):
+        told = []
+        trouble = self.perform(c=DeviceError("x"))
+        run_batch(batch, trouble, lambda kind, number: told.append((kind, number)))
+        assert told == [(FailureKind.FAILED, 2)]
+
+    @pytest.mark.parametrize(
+        ("job", "words"),
+        [
+            (CheatsJob(TARGET), "one task: benchmark, cheats"),
+            (replace(benchmark(ARM), target=TargetSpec("l4", "L4")), "one target: h100, l4"),
+        ],
+    )
+    def test_a_batch_is_of_one_kind(self, batch, job, words):
         with pytest.raises(BadJob, match=words):
-            one_kind([*row, dataclasses.replace(row[1], **change)])
-        one_kind(row)
+            require_one_kind([*batch, QueuedJob(job, Path("other.json"))])
+        require_one_kind(batch)
+
+    def test_no_two_jobs_write_to_one_place(self, batch):
+        with pytest.raises(BadJob, match="write to one place"):
+            require_one_kind([*batch, batch[0]])
 
 
 def test_a_comparison_that_cannot_be_measured_leaves_the_other_its_record(
-    machine, jobs, tmp_path, capfd
+    machine, jobs, tmp_path, monkeypatch
 ):
-    first = json.loads((tmp_path / "first.json").read_text())
-    del first["timed"]
-    (tmp_path / "first.json").write_text(json.dumps(first))
+    run = benchmark_run.run_benchmark
+
+    def one(job, gpu):
+        if not (tmp_path / "tried").exists():
+            (tmp_path / "tried").touch()
+            raise DeviceError("process 1 died of SIGSEGV")
+        return run(job, gpu)
+
+    monkeypatch.setattr(benchmark_run, "run_benchmark", one)
     assert program.main(jobs) == 1
     assert not (tmp_path / "first.out.json").exists()
-    words = json.loads((tmp_path / "first.out.json.failure.json").read_text())["message"]
-    assert words == "job lacks 'timed'"
+    found = read_failure(tmp_path / "first.out.json.failure.json")
+    assert found.message == "process 1 died of SIGSEGV"
     assert (tmp_path / "second.out.json").exists()
 
 
@@ -215,14 +230,14 @@ def test_the_lock_is_held_from_the_first_job_to_the_last(machine, jobs, monkeypa
             yield dataclasses.replace(lock, waited_s=3.0)
         events.append("released")
 
-    def run(job, *rest):
-        events.append(job.output.name)
-        return {}
+    def run(job, gpu):
+        events.append(gpu.lock.waited_s)
+        return {"exclusivity": gpu.exclusivity()}
 
     monkeypatch.setattr(program, "hold_gpu", watched)
     monkeypatch.setattr(benchmark_run, "run_benchmark", run)
     assert program.main(jobs) == 0
-    assert events == ["locked", "first.out.json", "second.out.json", "released"]
+    assert events == ["locked", 3.0, 0.0, "released"]
     waited = [
         json.loads(path.read_text())["exclusivity"]["waited_s"]
         for path in sorted(Path(jobs[0]).parent.glob("*.out.json"))
@@ -231,12 +246,11 @@ def test_the_lock_is_held_from_the_first_job_to_the_last(machine, jobs, monkeypa
 
 
 def test_arms_of_a_profile_share_a_process_that_is_asked_once_whether_it_is_alone(
-    machine, jobs, tmp_path, monkeypatch
+    machine, tmp_path, monkeypatch
 ):
     calls, asked = [], []
-    for path in jobs:
-        document = json.loads(Path(path).read_text())
-        Path(path).write_text(json.dumps({**document, "task": "profile", "arm": "ours"}))
+    one = ProfileJob(TARGET, comparison(ARM), "ours")
+    jobs = write_batch(tmp_path, one, one)
     monkeypatch.setattr(profile, "DEVICE", "cpu")
     monkeypatch.setattr(profile, "open_cuda", lambda choice: calls.append("open"))
     monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from assay.device.worker.forks import Child, run_child, run_children
-from assay.shared.errors import NoDevice
+from assay.shared.errors import FailureKind, NoDevice
 
 
 def test_value_comes_back():
@@ -347,7 +347,9 @@ class TestAgain:
             return {"name": "lost"}
 
         works = [lost, meets(tmp_path, "beside", ["second"])]
-        outcomes = run_children(works, 10, 2, again=lambda number, outcome: outcome.no_device)
+        outcomes = run_children(
+            works, 10, 2, again=lambda number, outcome: outcome.kind is FailureKind.NO_DEVICE
+        )
         assert [outcome.value["name"] for outcome in outcomes] == ["lost", "beside"]
 
 

@@ -9,13 +9,13 @@ from assay.device.worker.preload import (
     share_compiled_kernels,
     start_again_without,
 )
-from assay.shared.job import Comparison
+from assay.shared.job import ComparisonSpec
 from tests.device.helpers import bsr_workload, make_arm
 
 
 def comparison(*entries):
     arms = tuple(make_arm(entry, bsr_workload()) for entry in entries)
-    return Comparison("c", entries[0], arms)
+    return ComparisonSpec("c", entries[0], arms)
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import pytest
 
 from assay.device.worker.telemetry import NvmlSensor, Reading, Recorder, Telemetry, choose_device
 from assay.shared.errors import NoDevice
-from assay.shared.job import Target
+from assay.shared.job import TargetSpec
 from tests.device.helpers import SteadySensor
 
-H100 = Target("h100", "NVIDIA H100 80GB HBM3")
+H100 = TargetSpec("h100", "NVIDIA H100 80GB HBM3")
 
 
 class FakeNvml:

@@ -7,7 +7,7 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.job import Artifact, Variant
+from assay.shared.job import ArtifactSpec, VariantSpec
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
 
 
@@ -18,7 +18,7 @@ def current_stream() -> int:
 
 def bind(
     launcher: Callable[..., int],
-    variant: Variant,
+    variant: VariantSpec,
     inputs: Inputs,
     stream: Callable[[], int] = current_stream,
 ) -> Prepared:
@@ -37,13 +37,13 @@ def bind(
     return Prepared(launch, output)
 
 
-def _abi(variant: Variant) -> str:
+def _abi(variant: VariantSpec) -> str:
     if variant.abi not in OPERANDS:
         raise RuntimeError(f"variant '{variant.id}' names no known ABI: {variant.abi}")
     return variant.abi
 
 
-def prepare_kernel(variant: Variant, artifact: Artifact | None, inputs: Inputs) -> Prepared:
+def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: Inputs) -> Prepared:
     """Load, check and bind a compiled variant. Raises RuntimeError when there is none."""
     if artifact is None or variant.symbol is None:
         raise RuntimeError(f"variant '{variant.id}' has no compiled library in this job")

@@ -15,7 +15,7 @@ import torch
 
 from assay.device.kernels.inputs import Blocks, Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.errors import Unsupported
+from assay.shared.errors import NoRoom, Unsupported
 
 # Values from cusparse.h and library_types.h; they are part of the library's ABI.
 _INDEX_32I = 2
@@ -25,6 +25,7 @@ _NON_TRANSPOSE = 0
 _SPMM_BLOCKED_ELL_ALG1 = 13
 _R_32F = 0
 _VALUE_TYPES = {"float16": 2, "bfloat16": 14}
+_ALLOC_FAILED = 2
 _NOT_SUPPORTED = (8, 10)
 """CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED and CUSPARSE_STATUS_NOT_SUPPORTED."""
 
@@ -63,7 +64,8 @@ class _Library:
         if status in _NOT_SUPPORTED:
             raise Unsupported(f"{name}: not supported (status {status})")
         if status != 0:
-            raise RuntimeError(f"{name} failed with cusparseStatus_t {status}")
+            failure = NoRoom if status == _ALLOC_FAILED else RuntimeError
+            raise failure(f"{name} failed with cusparseStatus_t {status}")
 
     def new(self, name: str, *arguments: Any) -> ctypes.c_void_p:
         """Create a handle or descriptor; they live until the process ends."""

@@ -8,7 +8,7 @@ import numpy as np
 from assay.device.kernels.inputs import Blocks
 from assay.shared import flops
 from assay.shared import sparsity as patterns
-from assay.shared.job import Workload
+from assay.shared.job import WorkloadSpec
 
 ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float8_e4m3": 1}
 OUTPUT_BYTES = 2
@@ -42,7 +42,7 @@ def _used_columns(blocks: Blocks, limit: int) -> int:
     return min(limit, len(np.unique(blocks.col_idx)) * blocks.block_cols)
 
 
-def _gemm(w: Workload, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
+def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
     """FLOPs and bytes of a matrix product; what no stored block of A meets is not read."""
     element, output = ELEMENT_BYTES[w.dtype], OUTPUT_BYTES * w.m * w.n
     if a is None:
@@ -61,7 +61,7 @@ def _gemm(w: Workload, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
     return flop, element * elements + output + _index_bytes(a) + _index_bytes(b)
 
 
-def _attention(w: Workload, blocks: Blocks | None) -> tuple[int, int]:
+def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
     heads = w.batch * w.heads
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
     bytes_ = ELEMENT_BYTES[w.dtype] * heads * w.head_dim * (2 * w.seq_q + 2 * keys)
@@ -73,13 +73,13 @@ def _attention(w: Workload, blocks: Blocks | None) -> tuple[int, int]:
     return flop, bytes_ + _index_bytes(blocks)
 
 
-def _load(w: Workload) -> tuple[int, int]:
+def _load(w: WorkloadSpec) -> tuple[int, int]:
     """Every element is read once, one sum is written for each row of each tile."""
     sums = w.m * math.ceil(w.k / flops.LOAD_TILE_COLS)
     return flops.tile_sums(w.m, w.k), ELEMENT_BYTES[w.dtype] * w.m * w.k + SUM_BYTES * sums
 
 
-def launch_facts(workload: Workload, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
+def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
     """Facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
     if workload.operation.endswith("attention"):
         flop, bytes_ = _attention(workload, blocks)

@@ -10,7 +10,7 @@ import torch
 
 from assay.shared import flops
 from assay.shared import sparsity as patterns
-from assay.shared.job import Pattern, Workload
+from assay.shared.job import PatternSpec, WorkloadSpec
 from assay.shared.sparsity import Int32Array
 
 Tensor = Any
@@ -65,7 +65,7 @@ class Inputs:
     ``tensors["b"]`` is always the logical [k, n] matrix; in FP8 it is a view of [n, k] memory.
     """
 
-    workload: Workload
+    workload: WorkloadSpec
     device: str
     tensors: dict[str, Tensor]
     scales: dict[str, float]
@@ -118,14 +118,14 @@ def _bits(tensor: Tensor) -> Tensor:
     return tensor if whole is None else tensor.view(whole)
 
 
-def make_blocks(pattern: Pattern, rows: int, cols: int, seed: int) -> Blocks:
+def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int) -> Blocks:
     """The stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
     row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
     return Blocks(*grid, pattern.block_rows, pattern.block_cols, row_ptr, col_idx)
 
 
-def ragged_blocks(pattern: Pattern, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
+def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
     """Block rows of every length from none to full, the empty one among them, in random order."""
     generator = np.random.Generator(np.random.PCG64(seed))
     lengths = generator.permutation(np.arange(grid_rows) % (grid_cols + 1))
@@ -138,7 +138,7 @@ def ragged_blocks(pattern: Pattern, grid_rows: int, grid_cols: int, seed: int) -
     return Blocks(grid_rows, grid_cols, *shape, row_ptr, col_idx)
 
 
-def workload_blocks(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
     """Stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
     w = workload
     first = second = None
@@ -151,7 +151,7 @@ def workload_blocks(workload: Workload, seed: int) -> tuple[Blocks | None, Block
 
 
 def _value_shapes(
-    workload: Workload, blocks: Blocks | None, blocks_b: Blocks | None
+    workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None
 ) -> dict[str, tuple[tuple[int, ...], float]]:
     """Name, shape and scale of each value tensor, in the order in which they are drawn."""
     w = workload
@@ -185,7 +185,7 @@ def _allocate(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Ten
 
 
 def make_inputs(
-    workload: Workload,
+    workload: WorkloadSpec,
     device: str,
     seed: int,
     blocks: tuple[Blocks | None, Blocks | None] | None = None,

@@ -8,7 +8,7 @@ import torch
 
 from assay.device.kernels.inputs import Blocks, Inputs, Tensor
 from assay.shared import flops
-from assay.shared.job import Workload
+from assay.shared.job import WorkloadSpec
 
 CHUNK_BYTES = 2**30
 """Largest float64 temporary; scores and their exponentials need two or three of them at once."""
@@ -21,7 +21,7 @@ class Errors:
     relative: float | None
     max_abs: float | None
 
-    def within(self, workload: Workload) -> bool:
+    def within(self, workload: WorkloadSpec) -> bool:
         """Whether both of the workload's criteria hold. An error that is not finite never does."""
         if self.relative is None or self.max_abs is None:
             return False

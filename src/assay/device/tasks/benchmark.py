@@ -9,18 +9,19 @@ import torch
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.timing.bench_process import Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
-from assay.device.timing.cuda_graphs import CAPTURE_FAILED, GraphFailed
+from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.timing.phases import Phases, wall_record
 from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.locks import Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, Recorder, Sensor, Telemetry
 from assay.shared.counting import counted
-from assay.shared.errors import DeviceError
-from assay.shared.job import ArmSpec, Comparison, Job, Json, Protocol, entry
+from assay.shared.errors import DeviceError, FailureKind
+from assay.shared.job import ArmSpec, BenchmarkJob, ComparisonSpec, Json, ProtocolSpec
 
 DEADLINE_S = 900.0
 """A process that has not ended by then hangs; one with compilation takes under three minutes."""
@@ -102,7 +103,7 @@ def without(process: Json, arms: set[str], control: str) -> Json:
 def measure_processes(
     arms: Sequence[ArmSpec],
     control: str,
-    protocol: Protocol,
+    protocol: ProtocolSpec,
     sensor: Sensor,
     run: RunProcess,
     label: str,
@@ -137,7 +138,7 @@ def measure_processes(
         outcome = run_child(work, DEADLINE_S, look)
         recorder.sample()
         if outcome.value is None:
-            if outcome.error is not None and outcome.error.startswith(CAPTURE_FAILED):
+            if outcome.kind is FailureKind.NOT_CAPTURED:
                 raise GraphFailed(f"{outcome.note}: {outcome.error}")
             if outcome.note not in {arm.id for arm in left}:
                 raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
@@ -191,18 +192,16 @@ def benchmark_record(
 
 
 def _measure(
-    comparison: Comparison,
+    comparison: ComparisonSpec,
     arms: Sequence[ArmSpec],
-    protocol: Protocol,
-    choice: Choice,
-    sensor: Sensor,
-    watch: Watch | None,
+    protocol: ProtocolSpec,
+    gpu: OpenGpu,
 ) -> Measured:
     """All processes under a protocol, on the GPU."""
 
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
         began = time.monotonic()
-        properties = open_cuda(choice)
+        properties = open_cuda(gpu.choice)
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         bench = Bench(
@@ -218,36 +217,33 @@ def _measure(
         value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)
         return {**value, "remarks": [remark] if remark else []}
 
-    return measure_processes(arms, comparison.control, protocol, sensor, run, comparison.id, watch)
+    return measure_processes(
+        arms, comparison.control, protocol, gpu.sensor(), run, comparison.id, gpu.watch()
+    )
 
 
-def run_benchmark(
-    job: Job,
-    comparison: Comparison,
-    protocol: Protocol,
-    choice: Choice,
-    sensor: Sensor,
-    watch: Watch | None = None,
-) -> Json:
-    """The BenchmarkRecord of a comparison's arms that passed the gate.
+def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
+    """Return the BenchmarkRecord of a comparison's arms that passed the gate.
 
     Where the protocol asks for graphs and one arm can't be captured, all arms are timed by events,
     so that they stay comparable, and the record remarks on it.
     """
     began = time.monotonic()
-    timed = set(entry(job.document, "timed"))
-    not_timed = dict(job.document.get("not_timed", {}))
-    record = benchmark_record(comparison.id, job.target.id, choice, protocol.id, not_timed)
-    arms = [arm for arm in comparison.arms if arm.id in timed]
+    comparison, protocol = job.comparison, job.protocol
+    record = benchmark_record(
+        comparison.id, job.target.id, gpu.choice, protocol.id, dict(job.not_timed)
+    )
+    arms = [arm for arm in comparison.arms if arm.id in job.timed]
     try:
-        measured = _measure(comparison, arms, protocol, choice, sensor, watch)
+        measured = _measure(comparison, arms, protocol, gpu)
     except GraphFailed as error:
         record["remarks"].append(f"timed by events, not by graphs: {error}")
         progress(0, protocol.processes, f"{comparison.id}: {record['remarks'][-1]}")
-        by_events = replace(protocol, timer="events")
-        measured = _measure(comparison, arms, by_events, choice, sensor, watch)
+        measured = _measure(comparison, arms, replace(protocol, timer="events"), gpu)
     record["not_timed"].update(measured.dropped)
     record["remarks"] += measured.remarks
     record["processes"] = measured.processes
     record["seconds"] = round(time.monotonic() - began, SECONDS_DIGITS)
+    record["exclusivity"] = gpu.exclusivity()
+    record["import_seconds"] = round(gpu.ready_s, 3)
     return record

@@ -21,9 +21,9 @@ from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import CudaStopwatch, Stopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice
-from assay.shared.job import ArmSpec, Job, Json, Protocol, Variant, Workload
+from assay.shared.job import ArmSpec, CheatsJob, Json, ProtocolSpec, VariantSpec, WorkloadSpec
 
 DEADLINE_S = 120.0
 BUDGET_S = 240.0
@@ -33,10 +33,10 @@ GATE_LAUNCHES = 2 * len(SEEDS)
 """Launches of an arm bound in the gate: two for each seed, each seed bound anew."""
 SPIN_CYCLES = 40_000_000
 """Some 20 ms: longer than the host needs to copy what is not there yet."""
-WORKLOAD = Workload(
+WORKLOAD = WorkloadSpec(
     "cheats", "dense_gemm", "float16", "normal", 1, relative_tolerance=1e-3, m=2048, n=2048, k=2048
 )
-PROTOCOL = Protocol(
+PROTOCOL = ProtocolSpec(
     id="cheats", processes=1, blocks=4, samples=10, l2="cold", warmup_min_ms=5.0,
     warmup_max_ms=200.0, warmup_stable_fraction=0.05, telemetry_interval_ms=25.0, checked_turns=0.5,
 )  # fmt: skip
@@ -201,11 +201,13 @@ CHEATS: dict[str, Cheat] = {
 }
 
 
-def _arm(name: str, workload: Workload) -> ArmSpec:
-    return ArmSpec(name, Variant(name, "dense_gemm", "library", entry=name), workload, None)
+def _arm(name: str, workload: WorkloadSpec) -> ArmSpec:
+    return ArmSpec(name, VariantSpec(name, "dense_gemm", "library", entry=name), workload, None)
 
 
-def try_cheat(name: str, workload: Workload, device: str, stopwatch: Stopwatch, note: Note) -> Json:
+def try_cheat(
+    name: str, workload: WorkloadSpec, device: str, stopwatch: Stopwatch, note: Note
+) -> Json:
     """The CheatOutcome of one cheat: through the gate, and through a timed run whatever that said.
 
     Both runs are independent: a cheat that the gate catches may pass the other, and the record
@@ -233,14 +235,14 @@ def try_cheat(name: str, workload: Workload, device: str, stopwatch: Stopwatch, 
     }
 
 
-def run_cheats(job: Job, choice: Choice) -> Json:
+def run_cheats(job: CheatsJob, gpu: OpenGpu) -> Json:
     """The CheatsRecord: every cheat in a fresh process on the GPU."""
     outcomes = []
     end = time.monotonic() + BUDGET_S
     for number, (name, cheat) in enumerate(CHEATS.items(), start=1):
 
         def work(note: Note, name: str = name) -> Json:
-            open_cuda(choice)
+            open_cuda(gpu.choice)
             return try_cheat(name, WORKLOAD, DEVICE, CudaStopwatch(cold=True), note)
 
         outcome = run_child(work, max(0.0, min(DEADLINE_S, end - time.monotonic())))
@@ -260,7 +262,7 @@ def run_cheats(job: Job, choice: Choice) -> Json:
     return {
         "schema": "assay/cheats/1",
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
         "cheats": outcomes,
     }

@@ -1,8 +1,8 @@
 """The gate: each arm against its oracle, in a process of its own, a few of them side by side.
 
-Nothing is timed here, and neighbours change no verdict (see ``neighbours``) but by the memory they
-take: an arm that found none is checked again alone. Three arms as slow as the slowest would still
-end within the deadline.
+Nothing is timed here, and neighbours change no verdict (see ``side_by_side``) but by the memory
+they take: an arm that found none is checked again alone. Three arms as slow as the slowest would
+still end within the deadline.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.forks import Note, Outcome, run_children
+from assay.device.worker.forks import ChildOutcome, Note, run_children
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress
-from assay.device.worker.telemetry import Choice
 from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
-from assay.shared.job import ArmSpec, Comparison, Job, Json, Workload
+from assay.shared.job import ArmSpec, CorrectnessJob, Json, WorkloadSpec
 
 DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""
@@ -98,7 +98,7 @@ def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
     return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
 
-def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
+def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """(check, workload, ragged) of the extra shapes that a kernel of this operation is given."""
     pattern, other = workload.pattern, workload.pattern_b
     if workload.operation == "tma_load":
@@ -122,7 +122,7 @@ def small_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     return shapes
 
 
-def large_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
+def large_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """As small_shapes, where a small shape leaves paths untaken: a sparse A times a dense B."""
     pattern = workload.pattern
     if pattern is None or workload.operation != "bsr_gemm":
@@ -130,7 +130,7 @@ def large_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     height, width = pattern.block_rows, pattern.block_cols
     even = dataclasses.replace(pattern, blocks_per_row=1)
 
-    def shape(rows: int, cols: int, n: int) -> Workload:
+    def shape(rows: int, cols: int, n: int) -> WorkloadSpec:
         m, k = rows * height, cols * width
         return dataclasses.replace(workload, m=m, k=k, n=n, pattern=even)
 
@@ -140,7 +140,7 @@ def large_shapes(workload: Workload) -> list[tuple[str, Workload, bool]]:
     return shapes
 
 
-def ragged_layout(workload: Workload, seed: int) -> tuple[Blocks | None, Blocks | None]:
+def ragged_layout(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
     """Stored blocks of a ragged shape: rows of every length, empty ones among them."""
     first = second = None
     if (a := workload.pattern) is not None:
@@ -186,7 +186,7 @@ def check_arm(
     return {"status": status, "checks": checks, "detail": "; ".join(remarks)}
 
 
-def arm_record(arm: ArmSpec, outcome: Outcome) -> Json:
+def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
     """The ArmCorrectness record; a child that died is a failed arm."""
     result = outcome.value
     if result is None:
@@ -201,25 +201,26 @@ def arm_record(arm: ArmSpec, outcome: Outcome) -> Json:
     }
 
 
-def run_correctness(job: Job, comparison: Comparison, seeds: Sequence[int], choice: Choice) -> Json:
-    """The CorrectnessRecord of a comparison."""
+def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
+    """Return the CorrectnessRecord of a comparison."""
     began = time.monotonic()
+    comparison = job.comparison
 
     def work(arm: ArmSpec, note: Note) -> Json:
-        open_cuda(choice)
-        return check_arm(arm, seeds, DEVICE, prepare_arm, note)
+        open_cuda(gpu.choice)
+        return check_arm(arm, job.seeds, DEVICE, prepare_arm, note)
 
     arms: list[Json] = []
 
-    def report(number: int, outcome: Outcome) -> None:
+    def report(number: int, outcome: ChildOutcome) -> None:
         arm = comparison.arms[number]
         arms.append(arm_record(arm, outcome))
         status, count = arms[-1]["status"], len(arms[-1]["checks"])
         text = f"{arm.id}: {status}, {counted(count, 'check')}, {outcome.seconds:.1f} s"
         progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
 
-    def again(number: int, outcome: Outcome) -> bool:
-        if outcome.error is None or not neighbours.no_room(outcome.error):
+    def again(number: int, outcome: ChildOutcome) -> bool:
+        if outcome.kind not in neighbours.WANT_OF_ROOM:
             return False
         # The trace that the child left above would seem to be the arm's verdict.
         sys.stderr.write(f"{comparison.arms[number].id} found no room beside others: once more\n")
@@ -232,7 +233,7 @@ def run_correctness(job: Job, comparison: Comparison, seeds: Sequence[int], choi
         "schema": "assay/correctness/1",
         "comparison": comparison.id,
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "arms": arms,
         "seconds": round(time.monotonic() - began, 3),
     }

@@ -24,10 +24,10 @@ from assay.device.timing.clocks import open_counter
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice
 from assay.shared.errors import Unsupported
-from assay.shared.job import ArmSpec, Comparison, Job, Json, entry
+from assay.shared.job import ArmSpec, Json, StopwatchJob
 
 DEADLINE_S = 90.0
 WARM_LAUNCHES = 3
@@ -178,11 +178,10 @@ def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None
     }
 
 
-def run_stopwatch(job: Job, comparison: Comparison, choice: Choice) -> Json:
+def run_stopwatch(job: StopwatchJob, gpu: OpenGpu) -> Json:
     """The StopwatchRecord of the arms in ``timed``; an arm that fails has a status, not a time."""
     version = installed_version()
-    timed = set(entry(job.document, "timed"))
-    arms = [arm for arm in comparison.arms if arm.id in timed]
+    arms = [arm for arm in job.comparison.arms if arm.id in job.timed]
     records = []
     for number, arm in enumerate(arms, start=1):
         if version is None:
@@ -191,7 +190,7 @@ def run_stopwatch(job: Job, comparison: Comparison, choice: Choice) -> Json:
             continue
 
         def work(note: Note, arm: ArmSpec = arm) -> Json:
-            open_cuda(choice)
+            open_cuda(gpu.choice)
             try:
                 return time_arm(load_package(), arm, note)
             except Unsupported as error:
@@ -210,9 +209,9 @@ def run_stopwatch(job: Job, comparison: Comparison, choice: Choice) -> Json:
         progress(number, len(arms), f"{arm.id}: {records[-1]['status']}")
     return {
         "schema": "assay/stopwatch/1",
-        "comparison": comparison.id,
+        "comparison": job.comparison.id,
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
         "nvbench": version,
         "arms": records,

@@ -11,7 +11,7 @@ from assay.device.kernels.oracles import measure_errors, oracle
 from assay.ops import OPERATORS, Kernel, reference
 from assay.ops.checks import Tensor
 from assay.shared.counting import counted
-from assay.shared.job import Json, Pattern, Workload
+from assay.shared.job import Json, PatternSpec, WorkloadSpec
 
 GRID = (6, 5)
 """Block rows and columns of A: a row of every length from none to full, where rows are ragged."""
@@ -44,11 +44,11 @@ class Case:
         return self.kernel.dtype != "float8_e4m3"
 
 
-def workload(kernel: Kernel) -> Workload:
+def workload(kernel: Kernel) -> WorkloadSpec:
     """A small problem for a kernel."""
     (rows, cols), (bm, bk) = GRID, kernel.block
     bn = kernel.block_b[1] if kernel.block_b else None
-    return Workload(
+    return WorkloadSpec(
         id=kernel.id,
         operation=kernel.operation,
         dtype=kernel.dtype,
@@ -58,12 +58,12 @@ def workload(kernel: Kernel) -> Workload:
         m=rows * bm,
         n=N if bn is None else 3 * bn,
         k=cols * bk,
-        pattern=Pattern("random", bm, bk, 2),
-        pattern_b=None if bn is None else Pattern("random", bk, bn, 2),
+        pattern=PatternSpec("random", bm, bk, 2),
+        pattern_b=None if bn is None else PatternSpec("random", bk, bn, 2),
     )
 
 
-def layouts(w: Workload) -> Iterator[tuple[str, tuple[Blocks | None, Blocks | None] | None]]:
+def layouts(w: WorkloadSpec) -> Iterator[tuple[str, tuple[Blocks | None, Blocks | None] | None]]:
     """Names and stored blocks: rows of one length, of every length, and none stored at all."""
     assert w.pattern is not None
     yield "regular", None

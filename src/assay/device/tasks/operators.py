@@ -9,12 +9,11 @@ import torch
 from assay.device.tasks.operator_checks import Case, try_operator
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice
 from assay.ops import Kernel, KernelSet, only
-from assay.ops.kernel_set import kernel_of
-from assay.shared.errors import BadJob
-from assay.shared.job import Job, Json, entry
+from assay.shared.job import Json, OperatorsJob, OperatorSpec
 
 BUDGET_S = 270.0
 """Of all processes together."""
@@ -24,12 +23,19 @@ INDUCTOR, TRACED = "inductor", "aot_eager"
 """An operator is opaque to Inductor, so once an operator is enough; all others are only traced."""
 
 
-def kernels_of(job: Job) -> tuple[Kernel, ...]:
-    """The kernels that a job names, in its order. Raises BadJob."""
-    try:
-        return tuple(kernel_of(item, Path()) for item in entry(job.document, "kernels"))
-    except (TypeError, ValueError) as error:
-        raise BadJob(f"job: kernels: {error}") from error
+def kernel_of(spec: OperatorSpec) -> Kernel:
+    """Return a job's kernel as the operators know it."""
+    return Kernel(
+        id=spec.variant,
+        operation=spec.operation,
+        arch=spec.arch,
+        dtype=spec.dtype,
+        block=spec.block,
+        block_b=spec.block_b,
+        symbol=spec.symbol,
+        path=Path(spec.artifact.path),
+        sha256=spec.artifact.sha256,
+    )
 
 
 def cases(kernels: Sequence[Kernel], device: str) -> list[Case]:
@@ -90,19 +96,19 @@ def _in_child(chosen: Sequence[Case], target: str, choice: Choice, end: float) -
     return {"status": "failed", "detail": detail, "checks": [], "seconds": round(child.seconds, 3)}
 
 
-def run_operators(job: Job, choice: Choice, device: str = DEVICE) -> Json:
+def run_operators(job: OperatorsJob, gpu: OpenGpu, device: str = DEVICE) -> Json:
     """The OperatorsRecord. Kernels share a process; where it dies, each gets one of its own."""
     began = time.monotonic()
-    chosen = cases(kernels_of(job), device)
+    chosen = cases([kernel_of(spec) for spec in job.kernels], device)
     end = began + BUDGET_S
-    outcomes = _in_child(chosen, job.target.id, choice, end) if chosen else []
+    outcomes = _in_child(chosen, job.target.id, gpu.choice, end) if chosen else []
     if not isinstance(outcomes, list):
-        alone = [_in_child([case], job.target.id, choice, end) for case in chosen]
+        alone = [_in_child([case], job.target.id, gpu.choice, end) for case in chosen]
         outcomes = [found[0] if isinstance(found, list) else found for found in alone]
     return {
         "schema": "assay/operators/1",
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
         "torch": torch.__version__,
         "operators": [

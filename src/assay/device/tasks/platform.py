@@ -13,9 +13,10 @@ from typing import Any
 
 from assay.device.worker.cuda import open_cuda
 from assay.device.worker.forks import Note, run_child
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.telemetry import Choice, text
 from assay.shared.errors import NoDevice
-from assay.shared.job import Json
+from assay.shared.job import Json, PlatformJob
 
 DEADLINE_S = 120.0
 COMPUTE_MODES = ("default", "exclusive_thread", "prohibited", "exclusive_process")
@@ -139,8 +140,9 @@ def nsight_compute() -> str | None:
     return found.group(1) if found else None
 
 
-def run_platform(nvml: Any, choice: Choice) -> Json:
-    """The Device record. Raises NoDevice when CUDA does not work here."""
+def run_platform(_job: PlatformJob, gpu: OpenGpu) -> Json:
+    """Return the Device record. Raises NoDevice when CUDA does not work here."""
+    nvml, choice = gpu.nvml, gpu.choice
     driver = text(nvml.nvmlSystemGetDriverVersion())
 
     def work(_note: Note) -> Json:

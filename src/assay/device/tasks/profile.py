@@ -1,8 +1,8 @@
 """One launch between cudaProfilerStart and Stop, for a profiler that waits outside.
 
-No fork here: the profiler follows this process, in which the arms of a row run one after the other.
-A tiny kernel goes ahead of each arm's own, so that a list of all profiled kernels can be cut into
-arms. Whatever time the profiler measures is never judged.
+No fork here: the profiler follows this process, in which the arms of a batch run one after the
+other. A tiny kernel goes ahead of each arm's own, so that a list of all profiled kernels can be cut
+into arms. Whatever time the profiler measures is never judged.
 """
 
 import torch
@@ -10,9 +10,9 @@ import torch
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.telemetry import Choice
-from assay.shared.errors import BadJob, DeviceError, Unsupported
-from assay.shared.job import Comparison, Json
+from assay.device.worker.gpu import OpenGpu
+from assay.shared.errors import DeviceError, Unsupported
+from assay.shared.job import Json, ProfileJob
 
 WARM_LAUNCHES = 3
 """Enough to compile, load and choose algorithms; the profiler replays the launch by itself."""
@@ -23,15 +23,13 @@ def mark() -> None:
     torch.cuda._sleep(1)
 
 
-def run_profile(comparison: Comparison, arm_id: str, choice: Choice) -> Json:
+def run_profile(job: ProfileJob, gpu: OpenGpu) -> Json:
     """Launch one arm under the profiler: {"ok", "detail"}, once the mark was launched.
 
     Raises DeviceError when the arm can't run and nothing was profiled.
     """
-    arm = next((arm for arm in comparison.arms if arm.id == arm_id), None)
-    if arm is None:
-        raise BadJob(f"comparison '{comparison.id}' has no arm '{arm_id}'")
-    open_cuda(choice)
+    arm = next(arm for arm in job.comparison.arms if arm.id == job.arm)
+    open_cuda(gpu.choice)
     try:
         # The profiler saves and restores memory round each replay: also what an earlier arm left.
         torch.cuda.empty_cache()
@@ -40,14 +38,14 @@ def run_profile(comparison: Comparison, arm_id: str, choice: Choice) -> Json:
             prepared.launch()
         torch.cuda.synchronize()
     except (Unsupported, RuntimeError) as error:
-        raise DeviceError(f"arm '{arm_id}' cannot be profiled: {error}") from error
+        raise DeviceError(f"arm '{arm.id}' cannot be profiled: {error}") from error
     torch.cuda.profiler.start()
     mark()
     try:
         prepared.launch()
         torch.cuda.synchronize()
     except RuntimeError as error:
-        return {"ok": False, "detail": f"arm '{arm_id}' cannot be profiled: {error}"}
+        return {"ok": False, "detail": f"arm '{arm.id}' cannot be profiled: {error}"}
     finally:
         torch.cuda.profiler.stop()
     return {"ok": True, "detail": ""}

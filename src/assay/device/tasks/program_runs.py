@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice, Recorder, Sensor
+from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
-from assay.shared.job import Job, Json, entry
+from assay.shared.job import Json, ProgramRunsJob
 
 TELEMETRY_INTERVAL_S = 0.05
 """NVML refreshes clocks and power every 20 ms or slower; programs run for seconds."""
@@ -64,30 +65,26 @@ def _text(stream: Any) -> str:
     return bytes(stream.read()).decode(errors="replace")
 
 
-def run_program(job: Job, choice: Choice, sensor: Sensor) -> Json:
-    """The ProgramRecord of a job. Raises BadJob when the file is not the one it names."""
-    document = job.document
-    path = Path(entry(document, "path")).resolve()
-    expected = entry(document, "sha256")
-    if not path.is_file() or sha256_file(path) != expected:
+def run_program(job: ProgramRunsJob, gpu: OpenGpu) -> Json:
+    """Return the ProgramRecord of a job. Raises BadJob when the file is not the one it names."""
+    path = Path(job.artifact.path).resolve()
+    if not path.is_file() or sha256_file(path) != job.artifact.sha256:
         raise BadJob(f"{path.name} is missing, or does not have the SHA-256 the job names")
-    arguments = [str(argument) for argument in entry(document, "arguments")]
-    count, timeout_s = int(entry(document, "runs")), float(entry(document, "timeout_s"))
-    recorder = Recorder(sensor, TELEMETRY_INTERVAL_S)
+    recorder = Recorder(gpu.sensor(), TELEMETRY_INTERVAL_S)
     runs = []
-    for number in range(1, count + 1):
-        runs.append(run_once([str(path), *arguments], timeout_s, recorder))
-        text = f"{document['program']}: exit code {runs[-1]['exit_code']}"
-        progress(number, count, f"{text}, {runs[-1]['seconds']:.1f} s")
+    for number in range(1, job.runs + 1):
+        runs.append(run_once([str(path), *job.arguments], job.timeout_s, recorder))
+        text = f"{job.program}: exit code {runs[-1]['exit_code']}"
+        progress(number, job.runs, f"{text}, {runs[-1]['seconds']:.1f} s")
     recorder.sample()
     return {
         "schema": "assay/program/1",
-        "program": entry(document, "program"),
-        "arguments": arguments,
+        "program": job.program,
+        "arguments": list(job.arguments),
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
-        "binary_sha256": expected,
+        "binary_sha256": job.artifact.sha256,
         "runs": runs,
         "telemetry": recorder.telemetry.record(),
     }

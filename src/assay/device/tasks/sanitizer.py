@@ -26,10 +26,10 @@ from queue import SimpleQueue
 from assay.device.kernels.inputs import Blocks, Tensor, make_inputs
 from assay.device.tasks.correctness import ragged_layout, small_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
+from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice
 from assay.shared.files import sha256_file
-from assay.shared.job import ArmSpec, Comparison, Job, Json, Workload
+from assay.shared.job import ArmSpec, Json, SanitizerJob, WorkloadSpec
 from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
@@ -137,7 +137,7 @@ def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> l
     ]  # fmt: skip
 
 
-def shapes_of(workload: Workload) -> list[tuple[str, Workload, bool]]:
+def shapes_of(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """(name, workload, ragged): a regular shape, ragged rows with an empty one, an unaligned n."""
     shapes = small_shapes(workload)
     if shapes and shapes[0][2]:
@@ -174,7 +174,7 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
             }
         )
     return {
-        "library": str(arm.artifact.path.resolve()),
+        "library": str(Path(arm.artifact.path).resolve()),
         "symbol": arm.variant.symbol,
         "workspace_bytes": WORKSPACE_BYTES,
         "repeat": REPEAT,
@@ -292,20 +292,21 @@ def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:
     }
 
 
-def run_sanitizer(job: Job, kernels: Comparison, choice: Choice) -> Json:
-    """The SanitizerRecord of the compiled arms of ``kernels``, each variant once."""
+def run_sanitizer(job: SanitizerJob, gpu: OpenGpu) -> Json:
+    """Return the SanitizerRecord of the job's compiled arms."""
     began = time.monotonic()
-    arms = [arm for arm in kernels.arms if arm.artifact is not None]
+    arms = [arm for arm in job.arms if arm.artifact is not None]
     for arm in arms:
         assert arm.artifact is not None
-        if sha256_file(arm.artifact.path) != arm.artifact.sha256:
-            raise RuntimeError(f"{arm.artifact.path.name} is not the file that its build names")
+        path = Path(arm.artifact.path)
+        if sha256_file(path) != arm.artifact.sha256:
+            raise RuntimeError(f"{path.name} is not the file that its build names")
     command = find_command()
     tools = open_tools(command) if command else None
     record: Json = {
         "schema": "assay/sanitizer/1",
         "target": job.target.id,
-        "gpu_uuid": choice.uuid,
+        "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
         "status": "collected",
         "detail": "",

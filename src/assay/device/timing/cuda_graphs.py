@@ -15,7 +15,8 @@ import torch
 from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
 from assay.device.kernels.prepared import Prepared
-from assay.shared.job import Workload
+from assay.shared.errors import Failure, FailureKind
+from assay.shared.job import WorkloadSpec
 
 COLD_FACTOR = 2
 """Bytes that the buffers of one round cover, in units of the L2 size."""
@@ -24,11 +25,12 @@ LEAST_LAUNCHES = 20
 """Launches in a graph at least: the graph's own start is spread over them."""
 SEED_STRIDE = 7919
 """Between the seeds of two sets of buffers: other values, the same pattern."""
-CAPTURE_FAILED = "GraphFailed"
 
 
-class GraphFailed(Exception):
+class GraphFailed(Failure):
     """An arm's launches can't be captured; all arms of its comparison are timed by events then."""
+
+    kind = FailureKind.NOT_CAPTURED
 
 
 def set_count(bytes_a_launch: int, l2_bytes: int, cold: bool) -> int:
@@ -57,7 +59,7 @@ def make_sets(first: Inputs, l2_bytes: int, cold: bool) -> list[Inputs]:
     ]
 
 
-def _more(workload: Workload, device: str, seed: int, layout: Any) -> Inputs:
+def _more(workload: WorkloadSpec, device: str, seed: int, layout: Any) -> Inputs:
     return make_inputs(workload, device, seed, layout)
 
 

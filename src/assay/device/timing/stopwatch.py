@@ -12,7 +12,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.timing.clocks import Clocks, CycleCounter
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
-from assay.shared.job import Protocol as Rules
+from assay.shared.job import ProtocolSpec
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 FLUSH_FACTOR = 2
@@ -130,7 +130,7 @@ def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
     return min(MAX_LEAD_MS, 1.2 * host_ms * launches)
 
 
-def turn_samples(rules: Rules, median_ms: float) -> int:
+def turn_samples(rules: ProtocolSpec, median_ms: float) -> int:
     """Launches a turn takes: the protocol's, or as many more as fill its least time."""
     if rules.turn_min_ms <= 0 or median_ms <= 0:
         return rules.samples
@@ -138,7 +138,7 @@ def turn_samples(rules: Rules, median_ms: float) -> int:
     return max(rules.samples, min(MAX_SAMPLES, filling))
 
 
-def settling_launches(rules: Rules, median_ms: float) -> int:
+def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
     """Launches that fill the protocol's time of settling; 0 where it asks for none."""
     if rules.settle_ms <= 0 or median_ms <= 0:
         return 0
@@ -171,7 +171,7 @@ class WarmUp:
 def warm_up(
     stopwatch: Stopwatch,
     launch: Callable[[], Tensor],
-    rules: Rules,
+    rules: ProtocolSpec,
     clock: Callable[[], float] = time.monotonic,
     before: Callable[[int], None] = nothing_before,
 ) -> WarmUp:

@@ -1,71 +1,72 @@
 """Jobs of one kind on one GPU, one after the other: each fails or succeeds by itself.
 
-A job that succeeds leaves its record; one that fails leaves a sentence beside the place where its
-record would be (see ``failure_path``). Only the loss of the GPU itself ends a row early: the jobs
-that were not reached have then left nothing.
+A job that succeeds leaves its record; one that fails leaves its kind and a sentence beside the
+place where its record would be (see ``failure_path``). Only the loss of the GPU itself ends a batch
+early: the jobs that were not reached have then left nothing.
 """
 
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from assay.shared.errors import BadJob, DeviceError, NoDevice
+from assay.device.worker.failure_kinds import kind_of
+from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.files import write_json
-from assay.shared.job import Job, Json
+from assay.shared.job import Json
+from assay.shared.job_file import JobFailure, QueuedJob, failure_path
+from assay.shared.strict_json import plain
 
 FAILED = 1
-"""Exit code of a row of which a job failed; what the others left is whole."""
-Restart = Callable[[DeviceError, int], None]
-"""Told of a failure and of its job's number; may start the rest of the row again, in which case it
-does not return."""
+"""Exit code of a batch of which a job failed; what the others left is whole."""
+Restart = Callable[[FailureKind, int], object]
+"""Told of a failure's kind and of its job's number; may start the rest of the batch again, in which
+case it does not return."""
 
 
-def failure_path(output: Path) -> Path:
-    """Where a job that failed leaves its sentence; the host looks there too."""
-    return output.with_name(f"{output.name}.failure.json")
+def _no_restart(_kind: FailureKind, _number: int) -> object:
+    return None
 
 
-def one_kind(jobs: Sequence[Job]) -> None:
+def require_one_kind(batch: Sequence[QueuedJob]) -> None:
     """Raise BadJob unless all jobs share task and target, and no two write to one place."""
     for what, values in (
-        ("task", [job.task for job in jobs]),
-        ("target", [job.target.id for job in jobs]),
+        ("task", [queued.job.task for queued in batch]),
+        ("target", [queued.job.target.id for queued in batch]),
     ):
         if len(set(values)) > 1:
-            raise BadJob(f"the jobs of a row have one {what}: {', '.join(sorted(set(values)))}")
-    if len({job.output for job in jobs}) < len(jobs):
-        raise BadJob("two jobs of a row write to one place")
+            raise BadJob(f"the jobs of a batch have one {what}: {', '.join(sorted(set(values)))}")
+    if len({queued.output for queued in batch}) < len(batch):
+        raise BadJob("two jobs of a batch write to one place")
 
 
-def run_row(
-    jobs: Sequence[Job],
-    perform: Callable[[Job], Json],
-    on_failure: Restart = lambda error, number: None,
+def run_batch(
+    batch: Sequence[QueuedJob],
+    perform: Callable[[QueuedJob], Json],
+    on_failure: Restart = _no_restart,
 ) -> int:
     """Do every job; 0, or FAILED when one failed. Raises NoDevice when the GPU is not to be had."""
     code = 0
-    for number, job in enumerate(jobs):
-        failure_path(job.output).unlink(missing_ok=True)
+    for number, queued in enumerate(batch):
+        failure_path(queued.output).unlink(missing_ok=True)
         try:
-            write_json(perform(job), job.output)
+            write_json(perform(queued), queued.output)
         except NoDevice as error:
-            on_failure(error, number)
+            on_failure(error.kind, number)
             raise
         except DeviceError as error:
-            on_failure(error, number)
-            _leave(job, str(error))
+            on_failure(error.kind, number)
+            _leave(queued, error.kind, str(error))
             code = FAILED
         except Exception as error:
             # A defect of ours in one job says nothing of the next; the trace is for whoever mends.
             traceback.print_exc()
-            _leave(job, f"{type(error).__name__}: {error}")
+            _leave(queued, kind_of(error), f"{type(error).__name__}: {error}")
             code = FAILED
     return code
 
 
-def _leave(job: Job, sentence: str) -> None:
+def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
     """Say why there is no record, where the host will look and where a person reads."""
-    write_json({"schema": "assay/job_failure/1", "message": sentence}, failure_path(job.output))
+    write_json(plain(JobFailure(kind, sentence)), failure_path(queued.output))
     sys.stderr.write(f"{sentence}\n")
     sys.stderr.flush()

@@ -5,21 +5,29 @@ from typing import Any
 
 import torch
 
+from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.telemetry import Choice
-from assay.shared.errors import NoDevice
+from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
 
 DEVICE = "cuda:0"
 """CUDA_VISIBLE_DEVICES names one GPU, so it is always the first."""
 
 
 def open_cuda(choice: Choice) -> Any:
-    """Initialise CUDA and return the device's properties. Raises NoDevice."""
+    """Initialise CUDA and return the device's properties.
+
+    Raises NoDevice; of its kinds, ForkedCuda and NoContext are no fault of the GPU.
+    """
+    if torch.cuda._is_in_bad_fork():
+        raise ForkedCuda("this process cannot use CUDA: its parent had used it before the fork")
     try:
         torch.cuda.init()
         torch.cuda.set_device(0)
         properties = torch.cuda.get_device_properties(0)
     except (AssertionError, RuntimeError) as error:
-        raise NoDevice(f"PyTorch cannot use {choice.product}: {error}") from error
+        lacks_room = kind_of(error) is FailureKind.NO_ROOM
+        refusal = NoContext if lacks_room else NoDevice
+        raise refusal(f"PyTorch cannot use {choice.product}: {error}") from error
     uuid = str(getattr(properties, "uuid", choice.uuid)).removeprefix("GPU-")
     if uuid != choice.uuid.removeprefix("GPU-"):
         raise NoDevice(f"CUDA opened GPU-{uuid}, not {choice.uuid}")

@@ -21,7 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
-from assay.shared.errors import NoDevice
+from assay.device.worker.failure_kinds import kind_of
+from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
 from assay.shared.job import Json
 
 POLL_S = 0.005
@@ -35,26 +36,32 @@ Work = Callable[[Note], Json]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChildOutcome:
     """What became of a child: a value or an error, and its last note."""
 
     value: Json | None
     error: str | None
     note: str
     seconds: float
-    no_device: bool = False
-    """The child found no usable GPU: the error is no fault of its work."""
+    kind: FailureKind | None = None
+    """Of the error, where there is one."""
+
+
+GPU_LOST: dict[FailureKind, type[NoDevice]] = {
+    error.kind: error for error in (NoDevice, ForkedCuda, NoContext)
+}
+"""Kinds of errors that are no fault of a child's work, and what stands for them here."""
 
 
 def _no_tick() -> object:
     return None
 
 
-def _no_report(_number: int, _outcome: Outcome) -> object:
+def _no_report(_number: int, _outcome: ChildOutcome) -> object:
     return None
 
 
-def _never_again(_number: int, _outcome: Outcome) -> bool:
+def _never_again(_number: int, _outcome: ChildOutcome) -> bool:
     return False
 
 
@@ -92,7 +99,7 @@ class Child:
             self._ended = False
             self._held = stack.pop_all()
 
-    def poll(self) -> Outcome | None:
+    def poll(self) -> ChildOutcome | None:
         """What became of the child, or None while it works; a child over its deadline is stopped.
 
         Call it no more once it has given an outcome.
@@ -126,25 +133,30 @@ class Child:
                 os.waitpid(self._pid, 0)
             self._ended = True
 
-    def _close(self, status: int | None) -> Outcome:
+    def _close(self, status: int | None) -> ChildOutcome:
         """The outcome of a child with this wait status, or of one that was stopped."""
         with self._held:
             note = self._board[:].rstrip(b"\0").decode(errors="replace")
             seconds = time.monotonic() - self._began
             if status is None:
-                return Outcome(None, f"stopped after {self._deadline_s:.0f} s", note, seconds)
+                late = f"stopped after {self._deadline_s:.0f} s"
+                return ChildOutcome(None, late, note, seconds, FailureKind.TIMED_OUT)
             if os.WIFSIGNALED(status):
-                name = signal.Signals(os.WTERMSIG(status)).name
-                return Outcome(None, f"died of {name}", note, seconds)
+                ended_by = signal.Signals(os.WTERMSIG(status))
+                killed = ended_by is signal.SIGKILL
+                kind = FailureKind.KILLED if killed else FailureKind.CRASHED
+                return ChildOutcome(None, f"died of {ended_by.name}", note, seconds, kind)
             self._result.seek(0)
             return _outcome(self._result.read(), note, seconds)
 
 
-def run_child(work: Work, deadline_s: float, on_tick: Callable[[], object] = _no_tick) -> Outcome:
+def run_child(
+    work: Work, deadline_s: float, on_tick: Callable[[], object] = _no_tick
+) -> ChildOutcome:
     """Run ``work`` in a forked child and wait, calling ``on_tick`` meanwhile.
 
-    A child that raises, dies or outlives ``deadline_s`` gives an Outcome with an error; NoDevice
-    is raised again here.
+    A child that raises, dies or outlives ``deadline_s`` gives a ChildOutcome with an error;
+    NoDevice is raised again here.
     """
     child = Child(work, deadline_s)
     try:
@@ -160,9 +172,9 @@ def run_children(
     works: Sequence[Work],
     deadline_s: float,
     width: int,
-    report: Callable[[int, Outcome], object] = _no_report,
-    again: Callable[[int, Outcome], bool] = _never_again,
-) -> list[Outcome]:
+    report: Callable[[int, ChildOutcome], object] = _no_report,
+    again: Callable[[int, ChildOutcome], bool] = _never_again,
+) -> list[ChildOutcome]:
     """As run_child for each of ``works``, up to ``width`` side by side; outcomes in their order.
 
     ``report`` is called with number and outcome in that order too, each as soon as it and all
@@ -176,7 +188,7 @@ def run_children(
     waiting = list(range(len(works)))
     running: dict[int, Child] = {}
     beside: set[int] = set()
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, ChildOutcome] = {}
     reported = 0
     try:
         while reported < len(works):
@@ -206,7 +218,7 @@ def run_children(
     return [outcomes[number] for number in range(len(works))]
 
 
-def _ended(running: dict[int, Child]) -> list[tuple[int, Outcome]]:
+def _ended(running: dict[int, Child]) -> list[tuple[int, ChildOutcome]]:
     """Take the children that have ended out of ``running``."""
     polled = [(number, child.poll()) for number, child in running.items()]
     ended = [(number, outcome) for number, outcome in polled if outcome is not None]
@@ -215,19 +227,20 @@ def _ended(running: dict[int, Child]) -> list[tuple[int, Outcome]]:
     return ended
 
 
-def _with_device(outcome: Outcome) -> Outcome:
+def _with_device(outcome: ChildOutcome) -> ChildOutcome:
     """The same outcome. Raises NoDevice if the child had no GPU."""
-    if outcome.no_device:
-        raise NoDevice(outcome.error)
+    if outcome.kind in GPU_LOST:
+        raise GPU_LOST[outcome.kind](outcome.error)
     return outcome
 
 
-def _outcome(payload: bytes, note: str, seconds: float) -> Outcome:
+def _outcome(payload: bytes, note: str, seconds: float) -> ChildOutcome:
     if not payload:
-        return Outcome(None, "ended without a result", note, seconds)
+        silent = "ended without a result"
+        return ChildOutcome(None, silent, note, seconds, FailureKind.CRASHED)
     document: Json = json.loads(payload)
-    lost = document["kind"] == "no_device"
-    return Outcome(document["value"], document["error"], note, seconds, lost)
+    kind = document["kind"] and FailureKind(document["kind"])
+    return ChildOutcome(document["value"], document["error"], note, seconds, kind)
 
 
 def _child(work: Work, result: IO[bytes], board: Any, mask: set[int | signal.Signals]) -> NoReturn:
@@ -254,9 +267,10 @@ def _result_of(work: Work, board: Any) -> Json:
         board[:] = data.ljust(NOTE_BYTES, b"\0")
 
     try:
-        return {"kind": "value", "value": work(note), "error": None}
+        return {"kind": None, "value": work(note), "error": None}
     except NoDevice as error:
-        return {"kind": "no_device", "value": None, "error": str(error)}
+        return {"kind": error.kind, "value": None, "error": str(error)}
     except BaseException as error:
         traceback.print_exc()
-        return {"kind": "error", "value": None, "error": f"{type(error).__name__}: {error}"}
+        sentence = f"{type(error).__name__}: {error}"
+        return {"kind": kind_of(error), "value": None, "error": sentence}

@@ -59,6 +59,10 @@ class Lock:
     detail: str
 
 
+NO_LOCK = Lock(None, 0.0, "")
+"""Of a job that may share the GPU."""
+
+
 @contextlib.contextmanager
 def hold_gpu(
     uuid: str, wait_s: float = LOCK_WAIT_S, say: Callable[[str], None] = _say
@@ -119,6 +123,9 @@ class Use:
         return None
 
 
+UNKNOWN_USE = Use(None, None)
+
+
 def count_processes(nvml: Any, handle: Any) -> int | None:
     """Compute processes on a GPU, or None where NVML refuses to say.
 
@@ -143,7 +150,7 @@ def read_use(nvml: Any, uuid: str) -> Use:
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
     except nvml.NVMLError:
-        return Use(None, None)
+        return UNKNOWN_USE
     return Use(count_processes(nvml, handle), _memory_in_use(nvml, handle))
 
 

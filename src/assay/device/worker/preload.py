@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay.shared.job import Comparison
+from assay.shared.job import ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, comma-separated."""
@@ -45,7 +45,7 @@ def share_compiled_kernels(folder: Path) -> None:
         os.environ.setdefault(variable, str(root / name))
 
 
-def modules_for(comparison: Comparison) -> list[str]:
+def modules_for(comparison: ComparisonSpec) -> list[str]:
     """What the arms of a comparison will import, in order, each once."""
     skipped = set(filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")))
     names: dict[str, None] = {}

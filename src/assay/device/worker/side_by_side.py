@@ -6,8 +6,9 @@ that hangs takes no more than its share. What they can take from each other is m
 """
 
 import os
-import re
 from pathlib import Path
+
+from assay.shared.errors import FailureKind
 
 SIDE_BY_SIDE = 3
 """An arm of the gate takes about a second and leaves the GPU idle for half of it: while its process
@@ -15,15 +16,8 @@ starts, and while the host makes patterns and loops over the oracle. Two would f
 theirs never met; three leave few. More would take memory and gain little."""
 MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 MPS_DIRECTORY = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA itself looks
-_NO_ROOM = re.compile(
-    "out of memory"  # PyTorch, Triton and the text of cudaErrorMemoryAllocation
-    "|OutOfMemory|MemoryAllocation|cudaError_t 2$|cusparseStatus_t 2$"
-    "|_ALLOC_FAILED|_ALLOCATION_FAILED"  # cuBLAS and cuDNN
-    "|STATUS_NOT_INITIALIZED"  # how they put it when their handle finds no memory
-    "|busy or unavailable"  # a GPU that is set to take one process at a time
-    "|allocate memory|MemoryError|died of SIGKILL",  # the host's memory, and its guard
-    re.MULTILINE,
-)
+WANT_OF_ROOM = {FailureKind.NO_ROOM, FailureKind.NO_CONTEXT, FailureKind.KILLED}
+"""Failures of a process which neighbours may have left too little; the host's guard kills."""
 
 
 def width() -> int:
@@ -33,12 +27,3 @@ def width() -> int:
     """
     pipes = Path(os.environ.get(MPS_VARIABLE) or MPS_DIRECTORY)
     return 1 if (pipes / "control").exists() else SIDE_BY_SIDE
-
-
-def no_room(error: str) -> bool:
-    """Whether this error is that of a process which neighbours may have left too little.
-
-    A wrong result, an illegal address and a missed deadline are not among them: to run those again
-    would give a kernel that fails now and then a second chance.
-    """
-    return _NO_ROOM.search(error) is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from assay.shared.errors import NoDevice
-from assay.shared.job import Json, Target
+from assay.shared.job import Json, TargetSpec
 
 VOIDING_REASONS = {
     0x08: "hardware slowdown",
@@ -168,7 +168,7 @@ def _mig_enabled(nvml: Any, handle: Any) -> bool:
         return False
 
 
-def choose_device(nvml: Any, target: Target, environment: Mapping[str, str]) -> Choice:
+def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str]) -> Choice:
     """The first visible GPU that is the target. Raises NoDevice naming what is there instead."""
     others = []
     for index, handle in _visible(nvml, environment):
@@ -183,7 +183,7 @@ def choose_device(nvml: Any, target: Target, environment: Mapping[str, str]) -> 
     raise NoDevice(f"target '{target.id}' asks for '{target.product_pattern}', but {found}")
 
 
-def open_target(target: Target) -> tuple[Any, Choice]:
+def open_target(target: TargetSpec) -> tuple[Any, Choice]:
     """NVML and the target's GPU; CUDA, once initialised, will see that GPU alone."""
     nvml = load_nvml()
     choice = choose_device(nvml, target, os.environ)

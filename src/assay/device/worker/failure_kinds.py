@@ -1,0 +1,49 @@
+"""From an exception, ours or a library's, to the kind of failure that it is."""
+
+import errno
+import re
+import sys
+
+from assay.shared.errors import Failure, FailureKind
+from assay.shared.launch_abi import OUT_OF_MEMORY
+
+_NO_ROOM = re.compile(
+    "out of memory"  # PyTorch, Triton and the text of cudaErrorMemoryAllocation
+    "|cudaErrorMemoryAllocation"
+    "|_ALLOC_FAILED|_ALLOCATION_FAILED"  # cuBLAS and cuDNN
+    "|STATUS_NOT_INITIALIZED"  # how they put it when their handle finds no memory
+    "|busy or unavailable"  # a GPU that is set to take one process at a time
+    "|allocate memory"  # PyTorch, of the host's
+)
+
+
+def kind_of(error: BaseException) -> FailureKind:
+    """Return the kind of an error: what it says of itself, else what its type or code means.
+
+    A wrong result, an illegal address and a missed deadline are no want of room: what those come
+    from would come again.
+    """
+    if isinstance(error, Failure):
+        return error.kind
+    torch = sys.modules.get("torch")
+    lacking: tuple[type[BaseException], ...] = (MemoryError,)
+    if torch is not None:
+        lacking += (torch.cuda.OutOfMemoryError,)
+    if isinstance(error, lacking):
+        return FailureKind.NO_ROOM
+    if isinstance(error, OSError):
+        return FailureKind.NO_ROOM if error.errno == errno.ENOMEM else FailureKind.FAILED
+    if getattr(error, "error_code", None) == OUT_OF_MEMORY:  # torch.AcceleratorError
+        return FailureKind.NO_ROOM
+    if isinstance(error, RuntimeError) and library_lacks_room(str(error)):
+        return FailureKind.NO_ROOM
+    return FailureKind.FAILED
+
+
+def library_lacks_room(text: str) -> bool:
+    """Return whether a library's error text says that it found no memory, or no place on the GPU.
+
+    PyTorch hands on what cuBLAS, cuDNN, Triton and the CUDA runtime say as a RuntimeError, of which
+    the text is all there is.
+    """
+    return _NO_ROOM.search(text) is not None

@@ -1,0 +1,79 @@
+"""The one form of a job on disk: written by the host, read strictly by the device side."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.shared.errors import BadJob, FailureKind
+from assay.shared.files import canonical_json
+from assay.shared.job import DeviceJob, Json
+from assay.shared.strict_json import Mismatch, parse, plain, read
+from assay.shared.tasks import TASKS
+
+SCHEMA = "assay/job/2"
+
+
+@dataclass(frozen=True)
+class _JobDocument:
+    """A job's file."""
+
+    schema: Literal["assay/job/2"]
+    task: str
+    output: Path
+    job: Any
+
+
+@dataclass(frozen=True)
+class JobFailure:
+    """What a job leaves that came to no record."""
+
+    kind: FailureKind
+    message: str
+    """One sentence for a person."""
+    schema: Literal["assay/job_failure/2"] = "assay/job_failure/2"
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """A job, and the file its record goes to."""
+
+    job: DeviceJob
+    output: Path
+
+
+def job_content(job: DeviceJob) -> Json:
+    """Return all that a job says, its task among it, as JSON has it."""
+    return {"task": job.task, "job": plain(job)}
+
+
+def write_job(queued: QueuedJob, path: Path) -> None:
+    """Write a job's file."""
+    document = {"schema": SCHEMA, "output": str(queued.output), **job_content(queued.job)}
+    path.write_bytes(canonical_json(document))
+
+
+def read_job(path: Path) -> QueuedJob:
+    """Read a job's file. Raises BadJob with one sentence that names the place."""
+    try:
+        value = parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadJob(f"{path}: cannot be read as a job: {error}") from error
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        raise BadJob(f"{path}: is not a {SCHEMA} document")
+    try:
+        document = read(_JobDocument, value)
+        if document.task not in TASKS:
+            raise BadJob(f"job: unknown task '{document.task}'; there are {', '.join(TASKS)}")
+        return QueuedJob(read(TASKS[document.task].job, document.job), document.output)
+    except Mismatch as error:
+        raise BadJob(f"job: {error}") from error
+
+
+def failure_path(output: Path) -> Path:
+    """Return where a job that failed leaves its word, from where its record would be."""
+    return output.with_name(f"{output.name}.failure.json")
+
+
+def read_failure(path: Path) -> JobFailure:
+    """Read what a failed job left. Raises OSError or ValueError where that is no such word."""
+    return read(JobFailure, parse(path.read_text(encoding="utf-8")))

@@ -1,0 +1,93 @@
+"""failure_kinds: want of room by type and code, and by text only where a library has no more.
+
+The texts are PyTorch's, Triton's and the CUDA libraries' own.
+"""
+
+import errno
+
+import pytest
+import torch
+
+from assay.device.timing.cuda_graphs import GraphFailed
+from assay.device.worker.failure_kinds import kind_of, library_lacks_room
+from assay.shared.errors import (
+    BadJob,
+    FailureKind,
+    ForkedCuda,
+    NoContext,
+    NoDevice,
+    NoRoom,
+    Unsupported,
+)
+from assay.shared.launch_abi import check_status
+
+
+class Accelerator(RuntimeError):
+    """As torch.AcceleratorError, which carries the CUDA error's code."""
+
+    def __init__(self, code):
+        super().__init__("CUDA error: whatever it says")
+        self.error_code = code
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (torch.OutOfMemoryError("any words"), FailureKind.NO_ROOM),
+        (MemoryError(), FailureKind.NO_ROOM),
+        (OSError(errno.ENOMEM, "any words"), FailureKind.NO_ROOM),
+        (OSError(errno.ENOENT, "out of memory"), FailureKind.FAILED),
+        (Accelerator(2), FailureKind.NO_ROOM),
+        (Accelerator(700), FailureKind.FAILED),
+        (NoRoom("any words"), FailureKind.NO_ROOM),
+        (NoDevice("out of memory"), FailureKind.NO_DEVICE),
+        (ForkedCuda("any words"), FailureKind.FORKED_CUDA),
+        (NoContext("any words"), FailureKind.NO_CONTEXT),
+        (BadJob("any words"), FailureKind.BAD_JOB),
+        (Unsupported("any words"), FailureKind.UNSUPPORTED),
+        (GraphFailed("any words"), FailureKind.NOT_CAPTURED),
+        (ValueError("out of memory"), FailureKind.FAILED),
+        (RuntimeError("CUDA error: out of memory"), FailureKind.NO_ROOM),
+        (RuntimeError("an illegal memory access was encountered"), FailureKind.FAILED),
+    ],
+)
+def test_the_kind_of_an_error(error, kind):
+    assert kind_of(error) is kind
+
+
+@pytest.mark.parametrize(("code", "kind"), [(2, FailureKind.NO_ROOM), (700, FailureKind.FAILED)])
+def test_a_launcher_says_it_by_its_code(code, kind):
+    with pytest.raises(RuntimeError) as caught:
+        check_status(code, "kernel")
+    assert kind_of(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CUDA error: out of memory",
+        "CUDA error: out of memory\nCUDA kernel errors might be reported later",
+        "Triton Error [CUDA]: out of memory",
+        "cudaErrorMemoryAllocation",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate()`",
+        "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
+    ],
+)
+def test_want_of_room_in_a_librarys_words(text):
+    assert library_lacks_room(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CUDA error: an illegal memory access was encountered",
+        "out of resource: shared memory, Required: 262144, limit: 232448",
+        "CUDA error: too many resources requested for launch",
+        "variant 'k' has no compiled library in this job",
+        "",
+    ],
+)
+def test_other_failures_are_the_arms_own(text):
+    assert not library_lacks_room(text)

@@ -1,0 +1,31 @@
+"""files: records are written whole or not at all, in one form."""
+
+import gzip
+import json
+
+import pytest
+
+from assay.shared.files import write_json
+
+
+class TestWriteRecord:
+    def test_is_canonical_and_leaves_nothing_else(self, tmp_path):
+        write_json({"b": 1, "a": [2.5]}, tmp_path / "new" / "r.json")
+        text = (tmp_path / "new" / "r.json").read_text()
+        assert text == '{\n  "a": [\n    2.5\n  ],\n  "b": 1\n}\n'
+        assert [p.name for p in (tmp_path / "new").iterdir()] == ["r.json"]
+
+    def test_compresses_without_a_time_stamp(self, tmp_path):
+        path = tmp_path / "r.json.gz"
+        write_json({"a": 1}, path)
+        first = path.read_bytes()
+        write_json({"a": 1}, path)
+        assert path.read_bytes() == first
+        assert json.loads(gzip.decompress(first)) == {"a": 1}
+
+    def test_refuses_nan_and_keeps_the_old_file(self, tmp_path):
+        path = tmp_path / "r.json"
+        write_json({"a": 1}, path)
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write_json({"a": float("nan")}, path)
+        assert json.loads(path.read_text()) == {"a": 1}

@@ -1,0 +1,138 @@
+"""job_file: a job is understood whole or refused in one sentence."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.shared.errors import BadJob, FailureKind
+from assay.shared.job import (
+    ArmSpec,
+    CheatsJob,
+    CorrectnessJob,
+    DeviceJob,
+    OperatorsJob,
+    OperatorSpec,
+    PlatformJob,
+    ProfileJob,
+    ProgramRunsJob,
+    SanitizerJob,
+    StopwatchJob,
+)
+from assay.shared.job_file import (
+    JobFailure,
+    QueuedJob,
+    failure_path,
+    read_failure,
+    read_job,
+    write_job,
+)
+from assay.shared.strict_json import plain
+from assay.shared.tasks import TASKS
+from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
+
+JOBS: tuple[DeviceJob, ...] = (
+    PlatformJob(TARGET),
+    CorrectnessJob(TARGET, comparison(), (1, 2)),
+    benchmark(),
+    ProgramRunsJob(TARGET, "cutlass_88", BUILT, ("--b=1",), 5, 300.0),
+    ProfileJob(TARGET, comparison(), "ours"),
+    StopwatchJob(TARGET, comparison(), ("ours",)),
+    CheatsJob(TARGET),
+    SanitizerJob(TARGET, (ArmSpec("k", KERNEL, SPARSE, BUILT),)),
+    OperatorsJob(
+        TARGET,
+        (OperatorSpec("k", "bsr_gemm", "sm_90a", "float16", (16, 32), None, "s", BUILT),),
+    ),
+)
+
+
+def write(folder: Path, content: Any) -> Path:
+    path = folder / "job.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def changed(place: str, value: Any) -> dict[str, Any]:
+    """The document of a benchmark with one value changed; ``...`` takes the key away."""
+    whole = document(benchmark())
+    *way, last = place.split(".")
+    inner: Any = whole
+    for key in way:
+        inner = inner[int(key) if key.isdigit() else key]
+    inner[last] = value
+    if value is ...:
+        del inner[last]
+    return whole
+
+
+def test_there_is_a_job_for_every_task() -> None:
+    assert {job.task for job in JOBS} == set(TASKS)
+    assert {type(job) for job in JOBS} == {task.job for task in TASKS.values()}
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.task)
+def test_a_job_is_read_back_as_it_was_written(job: DeviceJob, tmp_path: Path) -> None:
+    queued = QueuedJob(job, tmp_path / "out.json")
+    write_job(queued, tmp_path / "job.json")
+    assert read_job(tmp_path / "job.json") == queued
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        ("job.protocol.samples", "ten", "job: protocol.samples: must be an integer, is 'ten'"),
+        ("job.protocol.samples", True, "job: protocol.samples: must be an integer, is True"),
+        ("job.protocol.samples", ..., "job: protocol: lacks 'samples'"),
+        ("job.protocol.sampels", 10, "job: protocol: has no 'sampels'; its keys are id, "),
+        ("job.protocol.checked_turns", float("nan"), "job: protocol.checked_turns: must be a fini"),
+        ("job.protocol.timer", "sundial", "job: protocol.timer: must be one of 'events', 'graph'"),
+        ("job.comparison.arms.0.workload.pattern.kind", "dots", "workload.pattern.kind: must be"),
+        ("job.comparison.arms.1.variant.entry", 5, r"job: comparison.arms\[1\].variant.entry: mus"),
+        ("job.comparison.arms.0.artifact", {"path": "k.so"}, "artifact: lacks 'sha256'"),
+        ("job.timed", ["nobody"], "job: comparison 'c' has no arm 'nobody'"),
+        ("job.seeds", [1], "job: has no 'seeds'"),
+        ("job.timed", ..., "job: lacks 'timed'"),
+        ("task", "dance", "job: unknown task 'dance'; there are device, correctness"),
+        ("tusk", "dance", "job: has no 'tusk'"),
+        ("output", ..., "job: lacks 'output'"),
+        ("schema", "assay/job/1", "is not a assay/job/2 document"),
+    ],
+)
+def test_refuses_in_one_sentence_that_names_the_place(
+    tmp_path: Path, place: str, value: Any, sentence: str
+) -> None:
+    with pytest.raises(BadJob, match=sentence) as caught:
+        read_job(write(tmp_path, changed(place, value)))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_integer_does_where_a_number_is_asked_for(tmp_path: Path) -> None:
+    queued = read_job(write(tmp_path, changed("job.protocol.settle_ms", 2)))
+    expected = benchmark()
+    assert queued.job == replace(expected, protocol=replace(expected.protocol, settle_ms=2.0))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}'])
+def test_refuses_what_is_no_object_of_json(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(text)
+    with pytest.raises(BadJob, match=r"job\.json: (cannot be read as a job|is not a)"):
+        read_job(path)
+
+
+def test_a_profile_is_of_an_arm_that_is_there() -> None:
+    with pytest.raises(ValueError, match="no arm 'third'"):
+        ProfileJob(TARGET, comparison(), "third")
+
+
+def test_a_failure_carries_its_kind(tmp_path: Path) -> None:
+    failure = JobFailure(FailureKind.NO_ROOM, "the GPU is full")
+    path = failure_path(tmp_path / "out.json")
+    path.write_text(json.dumps(plain(failure)))
+    assert read_failure(path) == failure
+    path.write_text('{"message": "an old word"}')
+    with pytest.raises(ValueError, match="lacks 'kind'"):
+        read_failure(path)

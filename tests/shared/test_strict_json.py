@@ -1,0 +1,120 @@
+"""strict_json: what a dataclass declares is read, and nothing else."""
+
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from assay.shared.strict_json import Mismatch, parse, plain, read
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True)
+class Inner:
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    on: bool
+    mode: Literal["fast", "slow"]
+    colour: Colour
+    path: Path
+    inner: Inner
+    maybe: Inner | None
+    several: tuple[Inner, ...]
+    pair: tuple[int, int]
+    by_name: dict[str, float]
+    anything: Any
+    late: int = field(default=3)
+
+
+def value(**changes: Any) -> dict[str, Any]:
+    good = {
+        "name": "n", "on": True, "mode": "fast", "colour": "red", "path": "/a/b",
+        "inner": {"count": 1, "share": 0.5}, "maybe": None,
+        "several": [{"count": 2, "share": 1}], "pair": [1, 2], "by_name": {"x": 2.5},
+        "anything": {"of": ["all"]}, "late": 4,
+    }  # fmt: skip
+    return {**good, **changes}
+
+
+class TestRead:
+    """Types as declared, whole."""
+
+    def test_gives_the_dataclass(self) -> None:
+        found = read(Outer, value())
+        assert found.inner == Inner(1, 0.5)
+        assert found.several == (Inner(2, 1.0),)
+        assert (found.path, found.colour, found.pair) == (Path("/a/b"), Colour.RED, (1, 2))
+        assert found.late == 4
+
+    def test_an_integer_is_a_number(self) -> None:
+        share = read(Inner, {"count": 1, "share": 1}).share
+        assert (share, type(share)) == (1.0, float)
+
+    def test_what_is_written_is_read_back(self) -> None:
+        outer = read(Outer, value(maybe={"count": 3, "share": 0.25}))
+        assert read(Outer, json.loads(json.dumps(plain(outer)))) == outer
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"inner": {"count": "ten", "share": 1}}, "inner.count: must be an integer, is 'ten'"),
+            ({"inner": {"count": True, "share": 1}}, "inner.count: must be an integer, is True"),
+            ({"inner": {"count": 1.0, "share": 1}}, "inner.count: must be an integer, is 1.0"),
+            ({"inner": {"count": None, "share": 1}}, "inner.count: must be an integer, is None"),
+            ({"inner": {"count": 1, "share": "1"}}, "inner.share: must be a number, is '1'"),
+            ({"inner": {"count": 1, "share": False}}, "inner.share: must be a number, is False"),
+            ({"inner": {"count": 1, "share": float("nan")}},
+             "inner.share: must be a finite number, is nan"),
+            ({"inner": {"count": 1, "share": 10**400}}, "inner.share: must be a finite number"),
+            ({"inner": {"count": 1}}, "inner: lacks 'share'"),
+            ({"inner": {"count": 1, "share": 1, "shore": 2}},
+             "inner: has no 'shore'; its keys are count, share"),
+            ({"inner": []}, "inner: must be an object"),
+            ({"inner": None}, "inner: must be an object, is None"),
+            ({"several": [{"count": 1, "share": 1}, {"count": 1}]}, r"several\[1\]: lacks 'share'"),
+            ({"several": {}}, "several: must be a list"),
+            ({"pair": [1, 2, 3]}, "pair: must be a list of 2"),
+            ({"pair": [1, "2"]}, r"pair\[1\]: must be an integer"),
+            ({"by_name": {"x": "y"}}, "by_name.x: must be a number"),
+            ({"by_name": []}, "by_name: must be an object"),
+            ({"name": 5}, "name: must be text, is 5"),
+            ({"on": 1}, "on: must be true or false, is 1"),
+            ({"mode": "warp"}, "mode: must be one of 'fast', 'slow', is 'warp'"),
+            ({"mode": ["fast"]}, "mode: must be one of"),
+            ({"colour": "green"}, "colour: must be one of red, blue, is 'green'"),
+            ({"path": ""}, "path: must be a path"),
+            ({"path": 1}, "path: must be a path, is 1"),
+            ({"late": "no"}, "late: must be an integer"),
+        ],
+    )  # fmt: skip
+    def test_refuses_and_names_the_place(self, changes: dict[str, Any], sentence: str) -> None:
+        with pytest.raises(Mismatch, match=sentence):
+            read(Outer, value(**changes))
+
+    def test_a_default_is_no_leave_to_leave_out(self) -> None:
+        given = value()
+        del given["late"]
+        with pytest.raises(Mismatch, match=r"^lacks 'late'$"):
+            read(Outer, given)
+
+    def test_a_long_value_is_cut(self) -> None:
+        with pytest.raises(Mismatch) as caught:
+            read(Inner, {"count": "x" * 500, "share": 1})
+        assert len(str(caught.value)) < 120
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="'a' is given twice"):
+        parse('{"b": {"a": 1, "a": 2}}')
