@@ -1,11 +1,20 @@
 """What is compiled, as data."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import BadInput
-from assay.building.recipe import describe, gencode, local_sources
+from assay.building.recipe import (
+    CUTLASS,
+    TOOL,
+    Compilation,
+    describe,
+    gencode,
+    local_sources,
+)
+from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
@@ -185,3 +194,43 @@ class TestPublishedBuilds:
             if now.sources == record.sources:
                 assert now.key == record.key, record.id
                 assert now.command == record.command, record.id
+
+
+@pytest.mark.compiler
+def test_the_recorded_sources_are_those_that_the_compiler_reads(
+    toolchain: Toolchain, tmp_path: Path
+) -> None:
+    """By nvcc's own list. A header that one variant leaves out by #if still counts for its file."""
+    root = Path(__file__).resolve().parents[2]
+    catalog = load_catalog(root)
+    (tmp_path / "kernels").symlink_to(root / "kernels")
+    (tmp_path / TOOL / "cutlass_library").mkdir(parents=True)
+    for name in ("nvidia", CUTLASS):
+        (tmp_path / TOOL / name).symlink_to(toolchain.site / name)
+    read: dict[str, set[str]] = {}
+    recorded: dict[str, set[str]] = {}
+    kernels = [("variant", v.id, v.archs) for v in catalog.variants.values() if v.source]
+    kernels += [("probe", name, ("sm_90a",)) for name in catalog.probes]
+    for kind, name, archs in kernels:
+        job = describe(root, catalog, kind, name, archs[-1], LOCK)
+        listed = dependencies(job, tmp_path)
+        ours = {source.path for source in job.sources}
+        assert listed <= ours, f"{name}: not covered by its key"
+        read.setdefault(job.command[-1], set()).update(listed)
+        recorded[job.command[-1]] = ours
+    assert read == recorded
+    assert "kernels/bsr_gemm/sm90.cuh" in read["kernels/bsr_gemm/sm90_bsr_gemm_64.cu"]
+    assert read["kernels/bsr_gemm/bsr_mma.cu"] == {"kernels/bsr_gemm/bsr_mma.cu"}
+
+
+def dependencies(job: Compilation, directory: Path) -> set[str]:
+    """Our files among those that nvcc lists for a compilation."""
+    words = [
+        word for word in job.command[1:] if word not in ("--keep", "--keep-dir=keep", "-cubin")
+    ]
+    at = words.index("-o")
+    run = subprocess.run(
+        [f"./{TOOL}/nvidia/cu13/bin/nvcc", *words[:at], *words[at + 2 :], "-MM"],
+        cwd=directory, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return {word for word in run.stdout.split() if word.startswith("kernels/")}

@@ -1,6 +1,7 @@
 """Verdicts on synthetic evidence whose truth is known: every status, gate and conversion."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record
+from assay.evidence.model import RecordedBuild
 from assay.judging.case import from_base, significant, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
@@ -36,7 +38,7 @@ from assay.records.claims import (
     Term,
     Unanswerable,
 )
-from assay.records.plan import Answer
+from assay.records.plan import Answer, BuildJob
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.statistics.summaries import Summary
@@ -689,6 +691,37 @@ class TestWithoutGpu:
         )
         verdict = verdict_on(claim, on=None)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
+
+    @pytest.mark.parametrize("diagnostics", ["", "ptxas error : not supported"])
+    def test_a_build_of_the_report_that_figures_come_from_answers_too(
+        self, diagnostics: str
+    ) -> None:
+        evaluation = Support(kind="support", probe="ex41", arch="sm_89", expect="builds")
+        claim = b.claim(
+            "ex41", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        build = b.build("ex41", "sm_89", kind="program", diagnostics=diagnostics)
+        path = "h100/origin/builds/sm_89/ex41.json"
+        came = RecordedBuild(build, path, "reports/published/x")
+        found = replace(
+            b.evidence([b.measure("ex41", None)]), recorded_builds={("ex41", "sm_89"): came}
+        )
+        (verdict,) = judge(b.catalog([claim]), found).verdicts
+        assert verdict.status is (Status.NOT_REPRODUCED if diagnostics else Status.REPRODUCED)
+        assert "It was compiled for reports/published/x" in verdict.explanation
+        assert verdict.evidence == (f"evidence/{path}",)
+
+    def test_what_is_left_uncompiled_is_said_with_who_compiles_it(self) -> None:
+        evaluation = Support(kind="support", probe="ex41", arch="sm_89", expect="builds")
+        claim = b.claim(
+            "ex41", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        found = b.evidence([b.measure("ex41", None)])
+        job = BuildJob(kind="program", id="ex41", arch="sm_89")
+        found = replace(found, plan=found.plan.model_copy(update={"not_compiled": (job,)}))
+        (verdict,) = judge(b.catalog([claim]), found).verdicts
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
+        assert "./assay reproduce --rebuild compiles it" in verdict.explanation
 
 
 class TestNearest:

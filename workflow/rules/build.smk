@@ -5,9 +5,9 @@ localrules:
 
 rule build:
     input:
-        sources=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/*.cu")),
-        manifests=sorted(
-            str(p.relative_to(ROOT)) for p in ROOT.glob("kernels/*/kernel.yaml")
+        # What is included counts as much as what is compiled, and nothing else does.
+        sources=lambda wildcards: COMPILATIONS.sources(
+            wildcards.artifact, wildcards.arch
         ),
         lock="requirements/toolchain.txt",
         image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
@@ -15,11 +15,20 @@ rule build:
         f"{RUN}/builds/{{arch}}/{{artifact}}.json",
     log:
         f"{LOGS}/build/{{arch}}/{{artifact}}.log",
+    # Longest first: what takes minutes and starts last would run alone at the end.
+    priority: lambda wildcards: COMPILATIONS.priority(wildcards.artifact, wildcards.arch)
     conda:
         "../envs/host.yaml"
+    resources:
+        # Not mem_mb: a limit on that would hold back a cluster's jobs with this machine's memory.
+        compile_mb=lambda wildcards: COMPILATIONS.memory_mb(
+            wildcards.artifact, wildcards.arch
+        ),
     params:
         request=ASSAY.request_path,
         run=ASSAY.request.run,
+        # In the place of kernel.yaml, which describes other kernels too.
+        key=lambda wildcards: COMPILATIONS.key(wildcards.artifact, wildcards.arch),
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
     script:

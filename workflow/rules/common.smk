@@ -6,9 +6,11 @@ from pathlib import Path
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
+from assay.pipeline.compilations import Compilations
 from assay.pipeline.dag import load_dag
 
 ASSAY = load_dag(ROOT, config.get("request"), config.get("draft"))
+COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds)
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"
 

@@ -125,6 +125,7 @@ def _compile(
         toolchain=toolchain.record,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,
+        cost=outcome.cost,
     )
     write_record(record, cached / "record.json")
     return record, file

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, ticking
 from assay.building.recipe import CUTLASS, TOOL, Compilation
 from assay.building.toolchain import CUDA, DATE, Toolchain
-from assay.records.builds import FileDigest, KernelResources
+from assay.records.builds import CompileCost, FileDigest, KernelResources
 from assay.runtimes.base import Bind, Task
 from assay.shared.files import sha256_file
 
@@ -37,6 +38,7 @@ class Compiled:
     cubins: tuple[FileDigest, ...]
     resources: tuple[KernelResources, ...]
     diagnostics: str
+    cost: CompileCost
 
 
 @contextmanager
@@ -97,6 +99,7 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     prepare = _TOOL_COPIED if job.kind == "program" else _TOOL_LINKED
     script = f'set -e\n{prepare}shift\nexec "$@"\n'
     lines: list[str] = []
+    started = monotonic()
     with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
         outcome = toolchain.place.run(
             Task(
@@ -115,6 +118,11 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
             ),
             lines.append,
         )  # fmt: skip
+    cost = CompileCost(
+        seconds=round(monotonic() - started, 3),
+        cpu_seconds=None if outcome.cpu_seconds is None else round(outcome.cpu_seconds, 3),
+        peak_bytes=outcome.peak_bytes,
+    )
     code = outcome.exit_code
     text = "\n".join(lines).replace(str(toolchain.site), TOOL)
     starved = outcome.out_of_memory or any(words in text for words in OUT_OF_RESOURCES)
@@ -124,11 +132,11 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
             "give this machine more memory or space, or run fewer jobs at once"
         )
     if code != 0:
-        return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES))
+        return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES), cost)
     artifact = directory / job.output
     kept = [path for path in (directory / "keep").glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
-    return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "")
+    return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "", cost)
 
 
 def file_digest(path: Path) -> FileDigest:

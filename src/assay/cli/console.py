@@ -17,7 +17,7 @@ from assay.records.images import ImageRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
-from assay.shared.counting import counted
+from assay.shared.counting import agreeing, counted
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -48,6 +48,11 @@ def show_plan(plan: Plan) -> None:
         f"{counted(len(plan.answers), 'answer')} planned: {told}; "
         f"{counted(len(plan.builds), 'build')}"
     )
+    if left := len(plan.not_compiled):
+        err.print(
+            f"{left} more {agreeing(left, 'is', 'are')} not compiled here; --rebuild compiles "
+            f"{agreeing(left, 'it', 'them')}"
+        )
 
 
 def show_image(record: ImageRecord) -> None:

@@ -27,6 +27,7 @@ from assay.cli.tune import better_choices, tune, write_choices
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
+from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.images.stage import make_image
 from assay.pipeline.compiler_place import compiler_place
@@ -81,6 +82,14 @@ def reproduce(
     ] = None,
     runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
     executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Compile everything: also what only a machine with a GPU would run, which takes "
+            "long.",
+        ),
+    ] = False,
     run: Annotated[
         str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
     ] = "local",
@@ -145,6 +154,7 @@ def reproduce(
         keys=tuple(key or ()),
         signing_key=signing_key or default_signing_key(),
         host_image=host_image,
+        rebuild=rebuild,
         writes=not dry_run,
     )
     request = make_request(ROOT, catalog, options)
@@ -181,6 +191,9 @@ def _finish(request: Request, strict: bool) -> None:
     console.show_counts(counts)
     for provision in request.targets:
         say(f"{provision.target}: {provision.detail}")
+    plan = read_record(Plan, ROOT / "results" / request.run / plan_path())
+    if left := told_not_compiled(plan):
+        say(left)
     say(f"report: {report / PAGE}")
     say(f"verify: {shlex.join(_verify_command(request))}")
     failed = sum(counts[status] for status in Status if status.facts.strict)

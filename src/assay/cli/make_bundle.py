@@ -68,6 +68,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
         keys=(),
         signing_key=default_signing_key(),
         host_image=False,
+        rebuild=True,
     )
     request = make_request(root, catalog, options)
     if plan.runner and request.runtime == "host":

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.base.io import read_record
-from assay.evidence.model import Evidence
+from assay.evidence.model import BuildKey, Evidence, RecordedBuild
 from assay.evidence.stages import (
     BUILDS,
     INSPECTIONS,
     TARGET_STAGES,
     TOOLCHAIN_IMAGES,
     plan_path,
+    recorded_builds,
     timings_path,
 )
 from assay.records.base import Record
@@ -40,8 +41,21 @@ def load_evidence(directory: Path) -> Evidence:
         inspections={e.claim: e for record in inspections for e in record.inspections},
         toolchain_images=_load(TOOLCHAIN_IMAGES.record, directory, TOOLCHAIN_IMAGES.paths(plan)),
         timings=_read(TimingsRecord, directory / timings_path()),
+        recorded_builds=_recorded_builds(directory, plan),
         **of_targets,
     )
+
+
+def _recorded_builds(directory: Path, plan: Plan) -> dict[BuildKey, RecordedBuild]:
+    """Of several reports with a record of one build, the first target's."""
+    found: dict[BuildKey, RecordedBuild] = {}
+    for target in plan.targets:
+        for key, path in recorded_builds(target).items():
+            record = _read(BUILDS.record, directory / path)
+            if record is not None:
+                name = target.provision.recorded_in or ""
+                found.setdefault(key, RecordedBuild(record, path, name))
+    return found
 
 
 def _load(record: type[R], directory: Path, paths: Mapping[K, str]) -> dict[K, R]:

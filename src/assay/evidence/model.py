@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
 from assay.records.images import ImageRecord
 from assay.records.measurements import (
@@ -21,6 +22,17 @@ from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]
 """(variant, program or probe id, arch)."""
+
+
+@dataclass(frozen=True)
+class RecordedBuild:
+    """A compilation of the report that a target's figures come from, whose inputs are today's."""
+
+    record: BuildRecord
+    path: str
+    """Where it lies in the evidence."""
+    recorded_in: str
+    """The report."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +61,20 @@ class Evidence:
     """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
+    recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
+    """What made the binaries of figures that were taken over; this run need not compile it."""
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
-    """SHA-256 of what was compiled of a variant or program; empty where nothing was."""
-    build = evidence.builds.get((artifact, arch))
-    return {build.artifact.sha256} if build is not None and build.artifact is not None else set()
+    """SHA-256 of what was compiled of a variant or program, here or for figures taken over."""
+    recorded = evidence.recorded_builds.get((artifact, arch))
+    builds = [evidence.builds.get((artifact, arch)), recorded.record if recorded else None]
+    return {build.artifact.sha256 for build in builds if build and build.artifact}
+
+
+def build_record_path(evidence: Evidence, artifact: str, arch: str) -> str | None:
+    """Where the record of a build lies: this run's own, else the one taken over."""
+    if (artifact, arch) in evidence.builds:
+        return build_path(artifact, arch)
+    recorded = evidence.recorded_builds.get((artifact, arch))
+    return recorded.path if recorded else None

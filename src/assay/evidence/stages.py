@@ -9,6 +9,7 @@ The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; path
 the directory, so that a verdict can name its evidence.
 """
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -61,6 +62,27 @@ def timings_path() -> str:
 def build_path(artifact: str, arch: str) -> str:
     """builds/<arch>/<id>.json."""
     return f"builds/{arch}/{artifact}.json"
+
+
+_BUILD_PATH = re.compile(r"builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json")
+
+
+def origin_folder(target: str) -> str:
+    """<target>/origin: what vouches for records that were taken over from another report."""
+    return f"{target}/origin"
+
+
+def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
+    """Where the build records lie that came along with a target's recorded figures.
+
+    By artifact and architecture. They say what made the measured binaries, and stand apart from
+    what this run compiled itself.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for path in plan.provision.recorded_paths if plan.provision.kind == "recorded" else ():
+        if match := _BUILD_PATH.fullmatch(path):
+            found[match["id"], match["arch"]] = f"{origin_folder(plan.target)}/{path}"
+    return found
 
 
 def platform_path(target: str) -> str:

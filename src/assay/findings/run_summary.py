@@ -9,6 +9,7 @@ from scipy.special import stdtr
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.binary_matches import BinaryMatch, binary_matches, told_not_compiled
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.units import Unit
@@ -58,24 +59,6 @@ class Chance:
 
 
 @dataclass(frozen=True)
-class BinaryMatch:
-    """A measured binary beside the one that was compiled in this run."""
-
-    artifact: str
-    """Variant or program id."""
-    arch: str
-    target: str
-    measured_sha256: str
-    built_sha256: str | None
-    """None where this run did not build it, or could not."""
-
-    @property
-    def identical(self) -> bool:
-        """Whether the measured bytes are those compiled here."""
-        return self.measured_sha256 == self.built_sha256
-
-
-@dataclass(frozen=True)
 class TargetSummary:
     """Where the figures of one target were measured, when, and what it took."""
 
@@ -109,6 +92,8 @@ class Summary:
     not_run_reasons: dict[str, int]
     chance: Chance
     binaries: tuple[BinaryMatch, ...]
+    not_compiled: str | None
+    """What this run left uncompiled, in a sentence."""
     targets: tuple[TargetSummary, ...]
     measured_here: bool
     """Whether any target was measured in this run."""
@@ -134,7 +119,8 @@ def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> S
         by_source=by_source,
         not_run_reasons=dict(sorted(reasons.items())),
         chance=_chance(catalog, verdicts),
-        binaries=tuple(_binaries(catalog, evidence)),
+        binaries=binary_matches(catalog, evidence),
+        not_compiled=told_not_compiled(evidence.plan),
         targets=targets,
         measured_here=any(target.kind == "device" for target in targets),
         figures_here=sum(on),
@@ -194,25 +180,6 @@ def _chance_of_inconclusive(verdict: Verdict, judging: Judging) -> float:
         return 1.0
     unit = half_width(1.0, MIN_PROCESSES, judging) * math.sqrt(MIN_PROCESSES)
     return 2 * float(stdtr(MIN_PROCESSES - 1, -(edge - half) * unit / half)) if half else 0.0
-
-
-def _binaries(catalog: Catalog, evidence: Evidence) -> list[BinaryMatch]:
-    """Every binary that was timed, once a target, beside the build of the same name here."""
-    measured: dict[tuple[str, str, str], None] = {}
-    for (target, _), benchmark in evidence.benchmarks.items():
-        for process in benchmark.processes:
-            for facts in process.arms:
-                if facts.binary_sha256 is not None:
-                    measured[facts.variant, target, facts.binary_sha256] = None
-    for (target, _), program in evidence.programs.items():
-        measured[program.program, target, program.binary_sha256] = None
-    matches: list[BinaryMatch] = []
-    for artifact, target, digest in sorted(measured):
-        arch = catalog.targets[target].arch
-        build = evidence.builds.get((artifact, arch))
-        built = build.artifact.sha256 if build and build.artifact else None
-        matches.append(BinaryMatch(artifact, arch, target, digest, built))
-    return matches
 
 
 def _target(evidence: Evidence, plan: TargetPlan) -> TargetSummary:

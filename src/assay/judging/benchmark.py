@@ -3,7 +3,8 @@
 import math
 from collections import Counter
 
-from assay.evidence.stages import benchmark_path, build_path, correctness_path
+from assay.evidence.model import build_record_path
+from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
 from assay.judging.formulas import AS_IS, Conversion, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
@@ -64,8 +65,8 @@ def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
     arch = case.catalog.targets[target].arch
     arms = {arm.id: arm for arm in case.catalog.comparisons[comparison].arms}
     for name in arms_of(term):
-        if (arms[name].variant, arch) in evidence.builds:
-            paths.append(build_path(arms[name].variant, arch))
+        if (build := build_record_path(evidence, arms[name].variant, arch)) is not None:
+            paths.append(build)
     return with_platform(case, target, tuple(paths))
 
 

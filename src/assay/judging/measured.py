@@ -16,6 +16,7 @@ from assay.judging.case import (
     with_unit,
 )
 from assay.judging.program import measure_program, shape_matches
+from assay.judging.without_gpu import support_build
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import (
     Benchmark,
@@ -253,7 +254,7 @@ def _nearest_claim(case: Case, claim: Claim, but: str | None) -> list[Nearest]:
 
 def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
     """A probe's outcome, in words: it has no figure."""
-    build = case.evidence.builds.get((evaluation.probe, evaluation.arch))
+    build, _ = support_build(case, evaluation)
     outcome = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}[
         build.status if build else None
     ]

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.errors import BadInput
-from assay.evidence.stages import build_path, program_path
+from assay.evidence.model import build_record_path
+from assay.evidence.stages import program_path
 from assay.judging.case import Case, Failure, Measured, not_run, to_base, with_platform
 from assay.judging.cutlass_output import (
     MalformedOutput,
@@ -71,7 +72,8 @@ def measure_program(
 
 def _build(case: Case, target: str, program: OriginalProgram) -> tuple[str, ...]:
     arch = case.catalog.targets[target].arch
-    return (build_path(program.id, arch),) if (program.id, arch) in case.evidence.builds else ()
+    path = build_record_path(case.evidence, program.id, arch)
+    return () if path is None else (path,)
 
 
 def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from assay.base.errors import BadInput
+from assay.evidence.model import RecordedBuild
 from assay.evidence.stages import build_path, inspections_path
 from assay.judging.audit import AuditResult, audit, show
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
+from assay.records.builds import BuildRecord
 from assay.records.claims import (
     Arithmetic,
     Audit,
@@ -90,10 +92,9 @@ def judge_support(
     case: Case, answer: Answer, claim: Claim, evaluation: Support
 ) -> Verdict | Failure:
     """Whether a probe compiles for an architecture, with the compiler's words when it does not."""
-    build = case.evidence.builds.get((evaluation.probe, evaluation.arch))
+    build, recorded = support_build(case, evaluation)
     if build is None:
-        text = f"No build of {evaluation.probe} for {evaluation.arch} is among the evidence."
-        return not_run(NotRun.NOT_RECORDED, text)
+        return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
     outcome = "builds" if build.status == "built" else "fails"
     agrees = outcome == evaluation.expect
     words = "" if outcome == "builds" else f" nvcc says: {last_words(build.diagnostics)}"
@@ -102,6 +103,11 @@ def judge_support(
         f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
         f"{'as' if agrees else 'other than'} stated.{words}"
     )
+    if recorded is not None:
+        text += (
+            f" It was compiled for {recorded.recorded_in}, from this source by this command, and "
+            "not again in this run."
+        )
     original = evaluation.probe in case.catalog.programs
     return verdict(
         case,
@@ -114,8 +120,28 @@ def judge_support(
         relation=claim.relation,
         binary_sha256=build.artifact.sha256 if build.artifact else None,
         ran=f"nvcc for {evaluation.arch}",
-        evidence=(build_path(evaluation.probe, evaluation.arch),),
+        evidence=(recorded.path if recorded else build_path(evaluation.probe, evaluation.arch),),
     )
+
+
+def support_build(
+    case: Case, evaluation: Support
+) -> tuple[BuildRecord | None, RecordedBuild | None]:
+    """What the compiler made of a probe; beside it where that comes from, if not from this run."""
+    key = (evaluation.probe, evaluation.arch)
+    build, recorded = case.evidence.builds.get(key), case.evidence.recorded_builds.get(key)
+    return (recorded.record, recorded) if build is None and recorded else (build, None)
+
+
+def _not_compiled(case: Case, evaluation: Support) -> str:
+    left = {(job.id, job.arch) for job in case.evidence.plan.not_compiled}
+    if (evaluation.probe, evaluation.arch) in left:
+        return (
+            f"{evaluation.probe} was not compiled for {evaluation.arch} in this run, and no report "
+            "that its figures come from holds a build of the same source by the same command: "
+            "./assay reproduce --rebuild compiles it."
+        )
+    return f"No build of {evaluation.probe} for {evaluation.arch} is among the evidence."
 
 
 def judge_inspection(

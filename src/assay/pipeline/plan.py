@@ -20,6 +20,7 @@ from assay.records.claims import (
     Program,
     Quantity,
     Support,
+    Term,
     Unanswerable,
 )
 from assay.records.plan import Answer, BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
@@ -36,12 +37,14 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     everywhere = {*asked, *(name for names in swept.values() for name in names)}
     comparisons = [name for name in catalog.comparisons if name in everywhere]
     programs = _programs(needed)
-    builds = tuple(_builds(catalog, needed, comparisons, programs))
+    every = tuple(_builds(catalog, needed, comparisons, programs))
+    builds = _compiled_here(catalog, request, every, needed)
     return Plan(
         schema="assay/plan/1",
         run=request.run,
         sources=request.sources,
         builds=builds,
+        not_compiled=tuple(job for job in every if job not in builds),
         toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
             _target_plan(
@@ -50,7 +53,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
                 provision,
                 [c for c in comparisons if c in asked or c in swept[provision.target]],
                 programs,
-                builds,
+                every,
             )
             for provision in request.targets
         ),
@@ -97,17 +100,21 @@ def _closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
 
 def _comparisons(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
     """Ids of the comparisons that the claims need, in catalog order."""
-    named: set[str] = set()
+    named = {term.comparison for term in _terms(claims)}
+    return [name for name in catalog.comparisons if name in named]
+
+
+def _terms(claims: Iterable[Claim]) -> Iterator[Term]:
+    """Arms of comparisons that claims rest on or are shown beside."""
     for claim in claims:
         match claim.evaluation:
             case Benchmark(terms=terms, alternatives=alternatives):
-                named |= {term.comparison for term in terms}
-                named |= {quantity.term.comparison for quantity in alternatives}
+                yield from terms
+                yield from (quantity.term for quantity in alternatives)
             case Unanswerable(nearest=nearest):
-                named |= {q.term.comparison for q in nearest if isinstance(q, Quantity)}
+                yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
             case _:
                 pass
-    return [name for name in catalog.comparisons if name in named]
 
 
 def _sweeps(catalog: Catalog, request: Request, target: str) -> set[str]:
@@ -153,11 +160,11 @@ def _builds(
     comparisons: Iterable[str],
     programs: Iterable[ProgramJob],
 ) -> Iterator[BuildJob]:
-    """Every compilation: all architectures of what is needed, once each, longest first."""
+    """Every compilation: all architectures of what is needed, once each."""
     for program in sorted({job.program for job in programs}, reverse=True):
         for arch in catalog.programs[program].archs:
             yield BuildJob(kind="program", id=program, arch=arch)
-    variants = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    variants = _variants(catalog, comparisons)
     for name, variant in catalog.variants.items():
         if name in variants:
             for arch in variant.archs:
@@ -173,6 +180,31 @@ def _builds(
             ):
                 probes[probe, wanted] = BuildJob(kind="program", id=probe, arch=wanted)
     yield from probes.values()
+
+
+def _variants(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
+    return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+
+
+def _compiled_here(
+    catalog: Catalog, request: Request, builds: Iterable[BuildJob], claims: Iterable[Claim]
+) -> tuple[BuildJob, ...]:
+    """What of ``builds`` this run compiles: all of it where it measures, or was told to.
+
+    Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
+    machine: the original programs, which take longest, are left to machines that run them, and so
+    are variants that no claim rests on, of sweeps for one.
+    """
+    measures = any(provision.kind == "device" for provision in request.targets)
+    if measures or request.rebuild or request.prebuilt is not None:
+        return tuple(builds)
+    claimed = {
+        arm.variant
+        for term in _terms(claims)
+        for arm in catalog.comparisons[term.comparison].arms
+        if arm.id in (term.arm, term.over)
+    }
+    return tuple(job for job in builds if job.kind == "probe" or job.id in claimed)
 
 
 def _target_plan(
@@ -215,7 +247,7 @@ def _obtainable(plan: TargetPlan) -> TargetPlan:
 
 def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:
     """Compiled variants of the comparisons' arms, in catalog order."""
-    used = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+    used = _variants(catalog, comparisons)
     for name, variant in catalog.variants.items():
         if name in used and variant.kind == "kernel" and arch in variant.archs:
             yield name

@@ -56,6 +56,8 @@ class Options:
     keys: tuple[Path, ...]
     signing_key: Path
     host_image: bool
+    rebuild: bool = False
+    """Whether everything is compiled, also where nothing of it runs."""
     writes: bool = True
     """Whether a first signing key may be made; a dry run makes none."""
 
@@ -131,6 +133,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "device_python": options.python,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
             "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
+            "rebuild": options.rebuild,
             "signing_key": str(options.signing_key.resolve()),
             "recorded_dirs": recorded_dirs,
             "extra_keys": tuple(str(path.resolve()) for path in options.keys),

@@ -11,6 +11,8 @@ from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.progress import say
+from assay.building.recipe import describe
+from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage, with_beside
@@ -19,11 +21,15 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     OPERATORS,
     TARGET_STAGES,
+    build_path,
     of_purpose,
+    origin_folder,
     platform_path,
+    recorded_builds,
 )
+from assay.records.builds import BuildRecord
 from assay.records.manifest import ATTESTATION, MANIFEST
-from assay.records.plan import Provision
+from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.verify import verify
@@ -50,10 +56,11 @@ def find_recorded(
         verify(report, keys)
         evidence = load_evidence(report / "evidence")
         then = load_catalog(report / "evidence")
+        builds = usable_builds(root, catalog, evidence)
         for target in held:
             platform = evidence.platforms[target]
             gpu = platform.device.gpu
-            paths = usable_paths(catalog, then, evidence, target)
+            paths = usable_paths(catalog, then, evidence, target) | builds
             _tell_left_out(_relative(report, root), catalog, then, evidence, target)
             provision = Provision(
                 target=target,
@@ -136,6 +143,23 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     return stage is not OPERATORS or _same_operators(now, then)
 
 
+def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
+    """Evidence paths of build records whose source, command and toolchain are this checkout's."""
+    lock = toolchain_lock_digest(root)
+    return {
+        build_path(record.id, record.arch)
+        for record in evidence.builds.values()
+        if _compiles_alike(root, now, record, lock)
+    }
+
+
+def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) -> bool:
+    try:
+        return describe(root, now, record.kind, record.id, record.arch, lock).key == record.key
+    except BadInput:  # it is no more
+        return False
+
+
 def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
     """What is no longer as it was when the comparison was measured, or None."""
     if name not in now.comparisons:
@@ -177,19 +201,26 @@ def _same_operators(now: Catalog, then: Catalog) -> bool:
     )
 
 
-def take(report: Path, path: str, run_dir: Path) -> None:
-    """Copy one evidence file of a report into a run directory, whole or not at all."""
+def take(report: Path, path: str, run_dir: Path, into: str | None = None) -> None:
+    """Copy one evidence file of a report into a run directory, whole or not at all.
+
+    To the same path, or to ``into``.
+    """
     source = report / "evidence" / path
     try:
         data = source.read_bytes()
     except OSError as error:
         raise BadInput(f"{source}: cannot be taken over: {error.strerror}") from error
-    write_bytes(run_dir / path, data)
+    write_bytes(run_dir / (into or path), data)
 
 
-def take_origin(report: Path, target: str, run_dir: Path) -> None:
-    """Copy the report's manifest and attestation beside the records that they vouch for."""
-    origin = run_dir / target / "origin"
-    origin.mkdir(parents=True, exist_ok=True)
+def take_origin(report: Path, plan: TargetPlan, run_dir: Path) -> None:
+    """Copy what vouches for a target's records: the report's manifest and attestation, and the
+    build records of what was measured."""
+    origin = run_dir / origin_folder(plan.target)
+    shutil.rmtree(origin, ignore_errors=True)
+    origin.mkdir(parents=True)
     for name in (MANIFEST, ATTESTATION):
         shutil.copyfile(report / name, origin / name)
+    for (artifact, arch), path in recorded_builds(plan).items():
+        take(report, build_path(artifact, arch), run_dir, into=path)

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +15,12 @@ from assay.base.progress import exclusive, say
 from assay.pipeline.request import REQUEST
 from assay.records.plan import Request
 
+MB = 1_000_000
+CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""Where a container, or a service, finds what it may use: cgroup v2 and v1."""
 GRACE_S = 60.0
 """Time that jobs have to remove their containers when the run is interrupted."""
 ERRORS: dict[int, type[AssayError]] = {
@@ -45,7 +51,7 @@ def run_workflow(
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
-        "--cores", str(cores), "--nolock",
+        "--cores", str(cores), "--nolock", "--resources", *_limits(request),
         "--config", *_request_settings(root, run_dir, request_path),
     ]  # fmt: skip
     if dry_run:
@@ -69,6 +75,25 @@ def run_workflow(
         f"the workflow ended with code {code}; its last words are above, "
         f"logs are under {run_dir / 'logs'}"
     )
+
+
+def _limits(request: Request) -> list[str]:
+    """What jobs share on this machine, beside its cores.
+
+    Compilers get its memory (a job that wants more of it runs alone). Naming any limit here sets
+    aside those of the profile, so that the one GPU of profiles/default stands here again.
+    """
+    memory = f"compile_mb={usable_memory() // MB}"
+    return [memory] if request.executor == "slurm" else ["gpu=1", memory]
+
+
+def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
+    """Bytes of this machine's memory that its jobs may use: all of it, or what a cgroup grants."""
+    granted = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in limits:
+        with suppress(OSError, ValueError):  # absent, or "max"
+            granted.append(int(path.read_text()))
+    return min(granted)
 
 
 def _request_settings(root: Path, run_dir: Path, request_path: Path) -> list[str]:

@@ -42,6 +42,17 @@ class ToolchainRecord(Record):
     """Image the compiler is part of, asked of the engine; None on the host."""
 
 
+class CompileCost(Record):
+    """What one compilation took, where it was compiled."""
+
+    seconds: Annotated[float, Field(ge=0)]
+    """Wall clock."""
+    cpu_seconds: Annotated[float, Field(ge=0)] | None
+    """Processor time; None where a container runtime does not tell."""
+    peak_bytes: Annotated[int, Field(ge=0)] | None
+    """Resident memory of the largest process; None where a container runtime does not tell."""
+
+
 class BuildRecord(Record):
     """One compiled artifact, or the compiler's refusal."""
 
@@ -65,3 +76,5 @@ class BuildRecord(Record):
     """The compiler's last lines, for a failed build."""
     built_elsewhere: bool
     """True when a prebuilt artifact with the same sources and command was taken over."""
+    cost: CompileCost | None = None
+    """None in records of versions that did not count it."""

@@ -55,6 +55,8 @@ class Request(Record):
     """Targets whose toolchain image, in which ``prebuilt`` was compiled, has its record there."""
     tuning: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever sources are asked for."""
+    rebuild: bool = False
+    """Whether everything is compiled here, also what runs nowhere in this run."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
     recorded_dirs: dict[str, str] = {}
@@ -120,6 +122,10 @@ class Plan(Record):
     run: Identifier
     sources: tuple[Identifier, ...]
     builds: tuple[BuildJob, ...]
+    """What is compiled in this run, or taken from a prebuilt one."""
+    not_compiled: tuple[BuildJob, ...] = ()
+    """What is left to a machine that runs it, or to ``reproduce --rebuild``: the original programs,
+    and variants that no claim rests on."""
     toolchains: tuple[Identifier, ...] = ()
     """Targets whose toolchain image compiles the builds; none when the host does."""
     targets: tuple[TargetPlan, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
 from assay.evidence.stages import build_path, platform_path
-from assay.findings.run_summary import BinaryMatch
+from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.platform import PlatformRecord
 from assay.report import formatting as fmt
@@ -56,13 +56,7 @@ def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> tuple[Bui
 
 def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> BuildRow:
     resources = record.resources
-    where = [
-        f"identical to the one measured on {match.target}"
-        if match.identical
-        else f"differs from the one measured on {match.target} "
-        f"({fmt.short_hash(match.measured_sha256)})"
-        for match in measured
-    ] or ["not measured"]
+    where = [_beside(match) for match in measured] or ["not measured"]
     if record.built_elsewhere:
         where.append("built elsewhere")
     return BuildRow(
@@ -79,6 +73,16 @@ def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> B
         diagnostics=record.diagnostics if record.status == "failed" else None,
         link=link(f"evidence/{build_path(record.id, record.arch)}"),
     )
+
+
+def _beside(match: BinaryMatch) -> str:
+    """How a build stands to a measured binary of its name."""
+    other = f"the one measured on {match.target}"
+    if match.identical:
+        return f"identical to {other}"
+    if match.sameness is Sameness.DEVICE_CODE:
+        return f"device code identical to that of {other}, host code by another compiler"
+    return f"differs from {other} ({fmt.short_hash(match.measured_sha256)})"
 
 
 def _span(values: Iterable[int]) -> str:

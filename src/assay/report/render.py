@@ -14,8 +14,10 @@ from assay.base.io import dump_record, read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
+    origin_folder,
     pipeline_path,
     plan_path,
+    recorded_builds,
     run_files,
     target_paths,
     timings_path,
@@ -29,7 +31,6 @@ from assay.report import formatting as fmt
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.origin import origin_folder
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
@@ -115,6 +116,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
                 if not (run_dir / path).is_file():
                     raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
                 yield path
+            paths += recorded_builds(target_plan).values()
         else:
             jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]

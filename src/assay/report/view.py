@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay import frames
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.binary_matches import told
 from assay.findings.block_quality import clocks_of
 from assay.findings.run_summary import Chance, Summary, summarise
 from assay.records.attestation import PipelineRecord
@@ -225,11 +226,9 @@ def remarks(summary: Summary) -> Iterator[str]:
                 "verdicts that share one are right or wrong together, and say so."
             )
     if summary.binaries:
-        same = sum(match.identical for match in summary.binaries)
-        yield (
-            f"Of {len(summary.binaries)} measured binaries, {same} are byte for byte what this run "
-            "compiled."
-        )
+        yield told(summary.binaries)
+    if summary.not_compiled:
+        yield summary.not_compiled
     for target in summary.targets:
         if target.samples or any(target.seconds.values()):
             stages = ", ".join(

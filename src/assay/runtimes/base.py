@@ -49,6 +49,11 @@ class Outcome:
     image_id: str | None
     """Digest of the image that ran, asked of the engine; None on the host."""
     out_of_memory: bool = False
+    cpu_seconds: float | None = None
+    """Processor time of the command and all it waited for; None where it is not counted."""
+    peak_bytes: int | None = None
+    """Resident memory of its largest process at its largest; None where it is not counted. The
+    kernel counts no less than what the process that started it held then."""
 
 
 class Runtime(Protocol):

@@ -54,10 +54,22 @@ class HostRuntime:
             try:
                 for line in process.stdout:
                     on_line(line.rstrip("\n"))
-                return Outcome(exit_code=process.wait(), image_id=None)
+                return _ended(process)
             except BaseException:
                 _end(process, mark)
                 raise
+
+
+def _ended(process: "subprocess.Popen[str]") -> Outcome:
+    """Wait for the end of a command; what it took is what the kernel counted of it."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it once more
+    return Outcome(
+        exit_code=process.returncode,
+        image_id=None,
+        cpu_seconds=used.ru_utime + used.ru_stime,
+        peak_bytes=used.ru_maxrss * 1024,
+    )
 
 
 def _end(process: "subprocess.Popen[str]", mark: str) -> None:

@@ -7,16 +7,12 @@ from securesystemslib.signer import SSlibKey
 
 from assay.base.errors import AssayError
 from assay.base.io import read_record
-from assay.evidence.stages import target_paths
+from assay.evidence.stages import origin_folder, recorded_builds, target_paths
+from assay.records.builds import FileDigest
 from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
 from assay.shared.files import sha256_file
 from assay.verification.attestation import check_signatures, parse_envelope, parse_statement
-
-
-def origin_folder(target: str) -> str:
-    """Where, inside evidence, the manifest and attestation of a target's origin lie."""
-    return f"{target}/origin"
 
 
 def origin_problems(
@@ -44,6 +40,12 @@ def origin_problems(
         for path, entry in here.items()
         if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
     ]
+    builds = [f"evidence/{path}" for path in recorded_builds(plan).values()]
+    problems += [
+        f"{path} is not the file that report '{origin.run}' signed"
+        for path, entry in here.items()
+        if path in builds and not _same_file(entry, signed.get(path.replace(skip, "evidence/", 1)))
+    ]
     # A record left out would turn an unwelcome figure into a mere not_run.
     wanted = [f"evidence/{path}" for path in target_paths(plan)]
     problems += [
@@ -51,4 +53,10 @@ def origin_problems(
         for path in wanted
         if path in signed and path not in here
     ]
+    problems += [f"{path} was left out" for path in builds if path not in here]
     return problems
+
+
+def _same_file(one: FileDigest, other: FileDigest | None) -> bool:
+    """Whether two entries, of whatever paths, are of one content."""
+    return other is not None and (one.sha256, one.bytes) == (other.sha256, other.bytes)

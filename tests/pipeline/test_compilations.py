@@ -1,0 +1,277 @@
+"""Which compilations a run has, in which order they start, and what makes one run again."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import load_yaml, read_record, write_record, write_record_if_changed
+from assay.building.recipe import describe
+from assay.building.toolchain import toolchain_lock_digest
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.pipeline.compilations import COSTS, Compilations, known_costs
+from assay.pipeline.plan import make_plan
+from assay.pipeline.snakemake_run import usable_memory
+from assay.records.build_costs import BuildCost, BuildCosts
+from assay.records.claims import Benchmark, Support
+from assay.records.plan import BuildJob, Plan, Request, RunConfig
+from assay.records.timings import StepTiming
+from tests import builders as b
+from tests.library_checkout import REPOSITORY, copy_code
+from tests.report_fixtures import make_request, provision, write_repository
+
+FIVE_MINUTES_S = 300.0
+CORES = 2
+STEP_S = 2.2
+"""Processor time of a step beside its compiler: two starts of Python and Snakemake's own work."""
+REST_S = 100.0
+"""Processor time of everything else: environment, planning, taking over, judging, rendering."""
+MEMORY_BYTES = 4_000_000_000
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(REPOSITORY)
+
+
+def request(kind: str = "none", **changes: object) -> Request:
+    """A request for all that a bare ``reproduce`` asks for, as if every target were alike."""
+    defaults = load_yaml(RunConfig, REPOSITORY / "config" / "config.yaml")
+    provisions = [provision(target, kind) for target in defaults.targets]
+    made = make_request("first", provisions, defaults.sources)
+    return made.model_copy(update=changes)
+
+
+def names(plan: Plan) -> set[str]:
+    return {job.id for job in plan.builds}
+
+
+class TestWhatIsCompiled:
+    """All of it where it runs or was asked for; elsewhere what claims rest on and is light."""
+
+    def test_a_machine_that_measures_compiles_everything(self, catalog: Catalog) -> None:
+        plan = make_plan(catalog, request("device"))
+        assert plan.not_compiled == ()
+        assert names(plan) >= {"cutlass_example_88", "bsr_gemm_wgmma_g64"}
+
+    @pytest.mark.parametrize("changes", [{"rebuild": True}, {"prebuilt": "results/elsewhere"}])
+    def test_so_does_one_that_is_told_to(
+        self, catalog: Catalog, changes: dict[str, object]
+    ) -> None:
+        everything = make_plan(catalog, request("device")).builds
+        told = make_plan(catalog, request("none", **changes))
+        assert (set(told.builds) <= set(everything), told.not_compiled) == (True, ())
+        assert names(told) >= {"cutlass_example_88", "cutlass_example_57", "cutlass_example_41"}
+
+    @pytest.mark.parametrize("kind", ["none", "recorded"])
+    def test_elsewhere_the_original_programs_are_left(self, catalog: Catalog, kind: str) -> None:
+        plan = make_plan(catalog, request(kind))
+        assert not names(plan) & catalog.programs.keys()
+        assert {job.id for job in plan.not_compiled} >= catalog.programs.keys()
+        every = {*plan.builds, *plan.not_compiled}
+        assert every == set(make_plan(catalog, request(kind, rebuild=True)).builds)
+
+    def test_elsewhere_what_only_sweeps_use_is_left(self, catalog: Catalog) -> None:
+        plan = make_plan(catalog, request("none"))
+        variants = {job.id for job in plan.builds if job.kind == "variant"}
+        named = {
+            arm.variant
+            for claim in catalog.claims.values()
+            if isinstance(claim.evaluation, Benchmark)
+            for term in claim.evaluation.terms
+            for arm in catalog.comparisons[term.comparison].arms
+            if arm.id in (term.arm, term.over) and catalog.variants[arm.variant].source
+        }
+        assert named <= variants
+        left = {job.id for job in plan.not_compiled}
+        assert left >= {"bsr_gemm_wgmma_g64", "bsr_gemm_wgmma_64x64_rows4"}
+        assert not left & variants
+
+    def test_every_probe_of_a_support_claim_is_compiled(self, catalog: Catalog) -> None:
+        plan = make_plan(catalog, request("none"))
+        built = {(job.id, job.arch) for job in plan.builds}
+        for claim in catalog.claims.values():
+            if isinstance(claim.evaluation, Support) and claim.evaluation.probe in catalog.probes:
+                assert (claim.evaluation.probe, claim.evaluation.arch) in built
+
+    def test_plans_from_before_are_still_read(self) -> None:
+        old = REPOSITORY / "reports" / "published" / "h100_20261121" / "evidence" / "plan.json"
+        assert read_record(Plan, old).not_compiled == ()
+
+
+class TestTheFirstRun:
+    """The last known cost of every compilation keeps a run without a GPU small."""
+
+    def test_it_ends_within_five_minutes_on_two_cores(self, catalog: Catalog) -> None:
+        costs = {(cost.id, cost.arch): cost for cost in known_costs(REPOSITORY)}
+        jobs = make_plan(catalog, request("none")).builds
+        compiling = sum(costs[job.id, job.arch].cpu_seconds for job in jobs)
+        assert (compiling + STEP_S * len(jobs) + REST_S) / CORES < FIVE_MINUTES_S
+
+    def test_its_compilers_fit_into_four_gigabytes(self, catalog: Catalog) -> None:
+        costs = {(cost.id, cost.arch): cost for cost in known_costs(REPOSITORY)}
+        jobs = make_plan(catalog, request("none")).builds
+        largest = sorted(costs[job.id, job.arch].peak_bytes for job in jobs)[-CORES:]
+        assert sum(largest) < MEMORY_BYTES
+
+    def test_the_cost_of_every_build_is_known(self, catalog: Catalog) -> None:
+        """Else a new kernel would slip past the two tests above: ``tools.build_costs`` adds it."""
+        known = {(cost.id, cost.arch) for cost in known_costs(REPOSITORY)}
+        every = make_plan(catalog, request("device", rebuild=True)).builds
+        assert {(job.id, job.arch) for job in every} <= known
+
+
+def write_costs(root: Path, **seconds: float) -> None:
+    """config/build_costs.json: seconds by artifact, and a gigabyte for each of them."""
+    entries = tuple(
+        BuildCost(id=name, arch="sm_90a", cpu_seconds=value, peak_bytes=int(value * 1e9))
+        for name, value in seconds.items()
+    )
+    made = BuildCosts(
+        schema="assay/build_costs/1", host_compiler="g++", processor="x", costs=entries
+    )
+    write_record(made, root / COSTS)
+
+
+class TestWeights:
+    """What takes longest starts first; what was never compiled counts as the worst of its kind."""
+
+    JOBS = (
+        BuildJob(kind="variant", id="demo_bk32", arch="sm_90a"),
+        BuildJob(kind="variant", id="demo_bk96", arch="sm_90a"),
+        BuildJob(kind="program", id="demo_88", arch="sm_90a"),
+    )
+
+    def weigh(self, root: Path) -> Compilations:
+        return Compilations(root, load_catalog(root), self.JOBS)
+
+    def test_a_known_cost_counts(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path / "repo")
+        write_costs(root, demo_bk32=2.0, demo_88=600.5)
+        found = self.weigh(root)
+        assert found.priority("demo_88", "sm_90a") == 601
+        assert found.memory_mb("demo_bk32", "sm_90a") == 2200
+
+    def test_an_unknown_one_counts_as_the_costliest_of_its_kind(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path / "repo")
+        write_costs(root, demo_bk32=2.0, demo_bk64=7.0, demo_88=600.0)
+        found = self.weigh(root)
+        assert found.priority("demo_bk96", "sm_90a") == 7
+        assert found.memory_mb("demo_bk96", "sm_90a") == 7700
+
+    def test_a_tree_that_knows_nothing_orders_nothing(self, tmp_path: Path) -> None:
+        found = self.weigh(write_repository(tmp_path / "repo"))
+        assert {found.priority(job.id, job.arch) for job in self.JOBS} == {0}
+        assert {found.memory_mb(job.id, job.arch) for job in self.JOBS} == {0}
+
+    def test_two_compilers_share_what_memory_there_is(self, tmp_path: Path) -> None:
+        (tmp_path / "v2").write_text("max\n")
+        (tmp_path / "v1").write_text("4000000000\n")
+        files = [tmp_path / name for name in ("v2", "v1", "absent")]
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert usable_memory(files) == min(machine, 4_000_000_000)
+        assert usable_memory([]) == machine
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A checkout in which two variants include headers and one does not; all were built."""
+    root = write_repository(tmp_path_factory.mktemp("again") / "repo")
+    shutil.rmtree(root / "reports" / "templates")
+    copy_code(root)
+    manifest = root / "kernels" / "demo" / "kernel.yaml"
+    before, last = manifest.read_text().split("id: demo_bk96", 1)
+    manifest.write_text(f"{before}id: demo_bk96{last.replace('demo.cu', 'other.cu', 1)}")
+    for name, text in TestAgain.FILES.items():
+        (root / "kernels" / "demo" / name).write_text(text)
+    write_costs(root, demo_bk64=3.0, demo_88=9.9, demo_bk32=9.0, demo_bk96=5.0, demo_probe=1.0)
+    return root, TestAgain().run(root)
+
+
+class TestAgain:
+    """The workflow compiles again what a change can reach, and nothing else."""
+
+    FILES = {
+        "demo.cu": '#include "outer.cuh"\n',
+        "outer.cuh": '#include "inner.cuh"\n',
+        "inner.cuh": "// inner\n",
+        "other.cu": "// on its own\n",
+        "probe.cu": "// a probe\n",
+    }
+
+    def run(self, root: Path) -> list[str]:
+        """Run the workflow's builds; the artifacts of those that ran, in order of their start."""
+        wish = make_request("again", [provision(kind="none")], ["demo"])
+        wish = wish.model_copy(update={"rebuild": True})
+        jobs = make_plan(load_catalog(root), wish).builds
+        self.remember(root, jobs)
+        request_path = root / "results" / "again" / "request.json"
+        write_record_if_changed(wish, request_path)
+        timings = root / "results" / "again" / "timings"
+        shutil.rmtree(timings, ignore_errors=True)
+        ended = subprocess.run(
+            [
+                sys.executable, "-m", "snakemake",
+                *(f"results/again/builds/{job.arch}/{job.id}.json" for job in jobs),
+                "--directory", str(root), "--snakefile", str(root / "Snakefile"),
+                "--workflow-profile", str(root / "profiles" / "default"),
+                "--cores", "1", "--nolock", "--resources", "gpu=1", "compile_mb=8000",
+                "--config", "request=results/again/request.json",
+            ],
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        found = [read_record(StepTiming, path) for path in timings.glob("build.*")]
+        found.sort(key=lambda timing: timing.began)
+        return [timing.arguments["artifact"] for timing in found]
+
+    @staticmethod
+    def remember(root: Path, jobs: Iterable[BuildJob]) -> None:
+        """Fill the cache with a refusal for every build, so that nothing has to be compiled."""
+        catalog, lock = load_catalog(root), toolchain_lock_digest(root)
+        for job in jobs:
+            described = describe(root, catalog, job.kind, job.id, job.arch, lock)
+            refused = b.build(job.id, job.arch, kind=job.kind, diagnostics="no").model_copy(
+                update={"key": described.key, "sources": described.sources}
+            )
+            cached = root / "results" / "cache" / "builds" / described.key
+            write_record(refused, cached / "record.json")
+
+    def change(self, root: Path, name: str) -> None:
+        path = root / "kernels" / "demo" / name
+        path.write_text(f"{path.read_text()}// changed\n")
+
+    def test_at_first_everything_is_built_longest_first(self, made: tuple[Path, list[str]]) -> None:
+        assert made[1] == ["demo_88", "demo_bk32", "demo_bk96", "demo_bk64", "demo_probe"]
+
+    def test_then_nothing(self, made: tuple[Path, list[str]]) -> None:
+        assert self.run(made[0]) == []
+
+    @pytest.mark.parametrize(
+        ("changed", "built"),
+        [
+            ("inner.cuh", {"demo_bk32", "demo_bk64"}),
+            ("outer.cuh", {"demo_bk32", "demo_bk64"}),
+            ("demo.cu", {"demo_bk32", "demo_bk64"}),
+            ("other.cu", {"demo_bk96"}),
+            ("probe.cu", {"demo_probe"}),
+        ],
+    )
+    def test_a_change_builds_what_includes_it(
+        self, made: tuple[Path, list[str]], changed: str, built: set[str]
+    ) -> None:
+        self.change(made[0], changed)
+        assert set(self.run(made[0])) == built
+
+    def test_another_define_builds_its_variant_alone(self, made: tuple[Path, list[str]]) -> None:
+        manifest = made[0] / "kernels" / "demo" / "kernel.yaml"
+        text = manifest.read_text()
+        assert "BK: 64" in text
+        manifest.write_text(text.replace("BK: 64", "BK: 65"))
+        assert self.run(made[0]) == ["demo_bk64"]
