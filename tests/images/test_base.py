@@ -10,7 +10,8 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.images import base
 from assay.images.base import base_definition, debian_source, ensure_base, first_error, mmdebstrap
 from assay.images.definition import load_inputs
-from assay.images.disk import disk_sentence, is_full, partial, seal, seal_path
+from assay.images.disk import disk_sentence, partial, seal, seal_path
+from assay.runtimes.said import disk_is_full
 from tests.conftest import ROOT
 
 INPUTS = load_inputs(ROOT).base
@@ -129,8 +130,8 @@ class TestPartial:
         assert sentence == f"trying failed below {tmp_path}: Permission denied"
 
     def test_an_engines_words_for_a_full_disk(self):
-        assert is_full("write /var/lib: No space left on device")
-        assert not is_full("permission denied")
+        assert disk_is_full("write /var/lib: No space left on device")
+        assert not disk_is_full("permission denied")
 
 
 def test_a_full_disk_while_a_layer_is_written(tmp_path: Path):

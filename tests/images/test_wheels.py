@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.images.wheels import ensure_wheels, lock_hashes
+from assay.images.wheels import ensure_wheels, has_other_hash, lock_hashes
 
 
 def make_wheel(folder: Path, name: str, text: str = "") -> Path:
@@ -108,3 +108,11 @@ class TestEnsureWheels:
         place.environ["ASSAY_WHEELHOUSE"] = str(tmp_path / "nowhere")
         with pytest.raises(MissingEnvironment, match="nowhere is no directory"):
             place.ensure()
+
+
+def test_pips_words_for_a_wheel_that_is_another() -> None:
+    assert has_other_hash(
+        "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have "
+        "updated the package versions, please update the hashes."
+    )
+    assert not has_other_hash("ERROR: No matching distribution found for numpy==2.0.0")

@@ -125,7 +125,7 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     )
     code = outcome.exit_code
     text = "\n".join(lines).replace(str(toolchain.site), TOOL)
-    starved = outcome.out_of_memory or any(words in text for words in OUT_OF_RESOURCES)
+    starved = outcome.out_of_memory or lacked_resources(text)
     if code < 0 or (code != 0 and starved):
         raise MissingEnvironment(
             f"compiling {job.id} for {job.arch} was cut short ({last_lines(text, 1)}): "
@@ -137,6 +137,14 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     kept = [path for path in (directory / "keep").glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
     return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "", cost)
+
+
+def lacked_resources(log: str) -> bool:
+    """Return whether a failed compilation's log says that memory or disk ran out.
+
+    nvcc is many programs, and ends with the code of whichever failed: its log alone tells.
+    """
+    return any(words in log for words in OUT_OF_RESOURCES)
 
 
 def file_digest(path: Path) -> FileDigest:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, say, watch
-from assay.images.disk import TICK_S, check_seal, disk_sentence, is_full, partial, seal
+from assay.images.disk import TICK_S, check_seal, disk_sentence, partial, seal
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.images.layer import normalise
 from assay.records.images import BaseInputs
+from assay.runtimes.said import disk_is_full
 from assay.shared.files import sha256_bytes
 
 FORMAT = 1
@@ -98,7 +99,7 @@ def make_base(
 def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
     """Why mmdebstrap failed, and what helps."""
     text = log.read_text(errors="replace")
-    if is_full(text):
+    if disk_is_full(text):
         return (
             f"the disk is full while making the base image: free some space below {log.parent} "
             "and the temporary directory, and start again"

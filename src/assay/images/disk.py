@@ -13,7 +13,6 @@ from assay.base.progress import ticking
 from assay.shared.files import sha256_file, write_bytes
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-FULL_TEXT = "no space left on device"
 TICK_S = 5.0
 CHUNK = 1 << 20
 
@@ -41,11 +40,6 @@ def disk_sentence(error: OSError, making: str, folder: Path) -> str:
     if error.errno in FULL:
         return f"the disk is full while {making}: free some space below {folder} and start again"
     return f"{making} failed below {folder}: {error.strerror or error}"
-
-
-def is_full(text: str) -> bool:
-    """Whether somebody else's message says that a disk is full."""
-    return FULL_TEXT in text.lower()
 
 
 def _remove(path: Path) -> None:

@@ -17,8 +17,9 @@ import requests
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
-from assay.images.disk import CHUNK, chunks_of, counting, is_full
+from assay.images.disk import CHUNK, chunks_of, counting
 from assay.runtimes import owners
+from assay.runtimes.said import disk_is_full
 
 PATIENCE_S = 3600
 """How long an engine may be silent: installing gigabytes prints nothing."""
@@ -50,7 +51,7 @@ def asking(client: docker.DockerClient, doing: str) -> Iterator[None]:
 
 def engine_sentence(text: str, doing: str) -> str:
     """What an engine's error means for ``doing``."""
-    if is_full(text):
+    if disk_is_full(text):
         return (
             f"the container engine's disk is full while {doing}: free some space there, start again"
         )

@@ -11,7 +11,8 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, pip_download, stage, tail
 from assay.base.progress import exclusive, say, watch
-from assay.images.disk import TICK_S, disk_sentence, is_full, partial
+from assay.images.disk import TICK_S, disk_sentence, partial
+from assay.runtimes.said import disk_is_full
 from assay.shared.files import sha256_file
 
 PYTHON = "3.11"
@@ -107,13 +108,18 @@ def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
         log.unlink(missing_ok=True)
 
 
+def has_other_hash(log: str) -> bool:
+    """Return whether pip's log says that a wheel is not the one that the lock names."""
+    return "DO NOT MATCH THE HASHES" in log
+
+
 def _refuse(log: Path, lock: Path, folder: Path) -> None:
     text = log.read_text(errors="replace")
-    if "DO NOT MATCH THE HASHES" in text:
+    if has_other_hash(text):
         named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
         what = named.group(0).strip() if named else "a wheel"
         raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
-    if is_full(text):
+    if disk_is_full(text):
         raise MissingEnvironment(
             f"the disk is full while downloading wheels: free some space below {folder} "
             "and start again"

@@ -20,6 +20,18 @@ REFERENCE_ONLY = (torch.float32, torch.float64)
 """Element types that only the reference computes."""
 
 
+class WrongIndexType(TypeError):
+    """An index array is of another type than the kernels read."""
+
+
+class NotContiguous(ValueError):
+    """A tensor does not lie in memory as the kernels read it."""
+
+
+class NoKernel(RuntimeError):
+    """No loaded kernel computes this case on this GPU."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """The dense extents of a product and what its result is made of."""
@@ -63,7 +75,7 @@ def _check_pattern_arrays(prefix: str, row_ptr: Tensor, col_idx: Tensor) -> None
         if tensor.dim() != 1:
             raise ValueError(f"{prefix}{part} must be a vector; it has {tensor.dim()} dimensions")
         if tensor.dtype != torch.int32:
-            raise TypeError(
+            raise WrongIndexType(
                 f"{prefix}{part} is {tensor.dtype}; the kernels read torch.int32, which .int() "
                 "gives"
             )
@@ -182,7 +194,7 @@ def check_bsr_bsr(
 
 def _contiguous(name: str, tensor: Tensor) -> None:
     if not tensor.is_contiguous():
-        raise ValueError(f"{name} is not contiguous; .contiguous() gives a copy that is")
+        raise NotContiguous(f"{name} is not contiguous; .contiguous() gives a copy that is")
 
 
 def _together(tensors: dict[str, Tensor]) -> None:

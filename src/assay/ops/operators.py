@@ -16,6 +16,7 @@ import torch
 from assay.ops import reference
 from assay.ops.checks import (
     FP8,
+    NoKernel,
     Shape,
     Tensor,
     check_bsr_bsr,
@@ -38,7 +39,7 @@ def _gemm_cuda(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
     shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
     kernel, why_not = kernel_for("bsr_gemm", shape.n, a_values, a_row_ptr)
     if kernel is None:
-        raise RuntimeError(why_not)
+        raise NoKernel(why_not)
     if _is_zero(shape, a_values):
         return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
     return launch(kernel, (a_values, a_row_ptr, a_col_idx, b), shape)
@@ -59,7 +60,7 @@ def _bsr_bsr_cuda(*operands: Any) -> Tensor:
     a_values, a_row_ptr, b_values = operands[0], operands[1], operands[3]
     kernel, why_not = kernel_for("bsr_bsr_gemm", shape.n, a_values, a_row_ptr, b_values)
     if kernel is None:
-        raise RuntimeError(why_not)
+        raise NoKernel(why_not)
     if _is_zero(shape, a_values) or b_values.shape[0] == 0:
         return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
     return launch(kernel, operands[:6], shape)

@@ -14,13 +14,13 @@ from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import Outcome, Task
 from assay.runtimes.driver import find_driver
 from assay.runtimes.engine import NO_COMMAND, exit_code
-from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
+from assay.runtimes.said import apptainer_refusal, disk_is_full, lacked_command, lacked_memory
+from assay.runtimes.settings import MEMORY_SHARE, PIDS, SHELL
 from assay.shared.files import sha256_file
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255
 """Its own exit code when a container could not be started."""
-FATAL = "FATAL:"
 """What it begins its last line with then."""
 COMPRESSION = "-comp zstd -Xcompression-level 3"
 """Three times as fast as the default, and images are read more than shipped."""
@@ -93,12 +93,11 @@ class ApptainerRuntime:
             strictest = self._isolate(sif, Path(scratch))
             command = command_line(self.program, strictest, task, sif, Path(scratch))
             code, last = self._execute(command, task, on_line)
-        if code == FAILED and last.startswith(FATAL):
-            said = " ".join(last.removeprefix(FATAL).split())
-            raise MissingEnvironment(f"{self.describe()} cannot start {task.label}: {said}")
-        if code == NO_COMMAND and last == NOT_FOUND:
+        if code == FAILED and (refusal := apptainer_refusal(last)) is not None:
+            raise MissingEnvironment(f"{self.describe()} cannot start {task.label}: {refusal}")
+        if code == NO_COMMAND and lacked_command(last):
             raise MissingEnvironment(f"{image.image_id[:19]} has no command {task.command[0]}")
-        killed = code != 0 and last.endswith(NO_MEMORY)
+        killed = code != 0 and lacked_memory(last)
         return Outcome(exit_code(code), image.image_id, out_of_memory=killed)
 
     def _execute(
@@ -241,10 +240,9 @@ def make_sif(archive: Path, sif: Path) -> str:
         )
         if run.returncode != 0 or not made.is_file():
             said = " ".join(run.stderr.split())[-300:]
-            full = "no space left on device" in run.stderr.lower()
             raise MissingEnvironment(
                 f"the disk is full: {sif} was not made; free some space and run again"
-                if full
+                if disk_is_full(run.stderr)
                 else f"{Path(program).name} made no SIF file from {archive}: {said}"
             )
         digest = sha256_file(made)

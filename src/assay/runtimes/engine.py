@@ -18,7 +18,8 @@ from assay.runtimes import gpus, owners
 from assay.runtimes.base import Outcome, Task
 from assay.runtimes.connection import connect, is_podman, product, reason
 from assay.runtimes.lines import lines
-from assay.runtimes.settings import NO_MEMORY, NOT_FOUND, settings_of
+from assay.runtimes.said import disk_is_full, lacked_command, lacked_memory
+from assay.runtimes.settings import settings_of
 
 __all__ = ["EngineRuntime", "connect", "reap"]
 
@@ -117,9 +118,9 @@ class EngineRuntime:
         except _GONE as error:
             raise MissingEnvironment(self._lost(task, error)) from error
         code = exit_code(state["ExitCode"])
-        if code == NO_COMMAND and last == NOT_FOUND:
+        if code == NO_COMMAND and lacked_command(last):
             raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
-        killed = bool(state.get("OOMKilled")) or last.endswith(NO_MEMORY)
+        killed = bool(state.get("OOMKilled")) or lacked_memory(last)
         return Outcome(code, found, out_of_memory=killed and code != 0)
 
     def _pieces(self, stream: Any, task: Task) -> Iterator[bytes]:
@@ -136,7 +137,7 @@ class EngineRuntime:
     def _refusal(self, task: Task, error: BaseException) -> str:
         """Why a container did not start, as one sentence."""
         text = reason(error)
-        if "no space left on device" in text.lower():
+        if disk_is_full(text):
             return f"the disk of {self._described} is full; free some space and run again"
         return f"{self._described} cannot start {task.label} ({task.command[0]}): {text}"
 

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from assay.device.kernels.baselines import PREPARE, flex_block_lists, prepare_library
+from assay.device.kernels.baselines import (
+    PREPARE,
+    flex_block_lists,
+    lacks_backend,
+    lacks_fp8,
+    prepare_library,
+)
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.errors import Unsupported
@@ -127,3 +133,28 @@ def test_torch_bsr_shares_the_values():
         check_invariants=False,
     )
     assert matrix.values().data_ptr() == inputs.tensors["a_values"].data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0", True),
+        ("\"addmm_impl_cpu_\" not implemented for 'Float8_e4m3fn'", False),
+        ("Could not run 'aten::_scaled_mm' with arguments from the 'CPU' backend.", True),
+        ("CUDA error: an illegal memory access was encountered", False),
+    ],
+)
+def test_pytorchs_words_for_a_device_without_fp8(text, lacking):
+    assert lacks_fp8(RuntimeError(text)) is lacking
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("No available kernel. Aborting execution.", True),
+        ("No viable backend for scaled_dot_product_attention was found.", True),
+        ("CUDA error: an illegal memory access was encountered", False),
+    ],
+)
+def test_pytorchs_words_for_a_backend_that_takes_no_such_problem(text, lacking):
+    assert lacks_backend(RuntimeError(text)) is lacking

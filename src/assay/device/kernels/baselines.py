@@ -14,12 +14,21 @@ from assay.shared.errors import Unsupported
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
 
-NO_BACKEND = ("No available kernel", "No viable backend")
-"""How PyTorch says that the one backend left to it does not take a problem."""
+_NO_BACKEND = ("No available kernel", "No viable backend")
+_NO_FP8 = ("only supported on", "is not implemented for", "Could not run 'aten::_scaled_mm")
 
 
-NO_FP8 = ("only supported on", "is not implemented for", "Could not run 'aten::_scaled_mm")
-"""How PyTorch says that this device or build multiplies no FP8."""
+def lacks_backend(error: Exception) -> bool:
+    """Return whether PyTorch says that the one backend left to it does not take a problem.
+
+    It raises a plain RuntimeError for that, so the text is all there is; the same goes for FP8.
+    """
+    return any(words in str(error) for words in _NO_BACKEND)
+
+
+def lacks_fp8(error: Exception) -> bool:
+    """Return whether PyTorch says that this device or build multiplies no FP8."""
+    return any(words in str(error) for words in _NO_FP8)
 
 
 def _full_precision_sums() -> None:
@@ -55,7 +64,7 @@ def _scaled_mm(inputs: Inputs) -> Prepared:
                 a, b, one, one, out_dtype=out.dtype, use_fast_accum=True, out=out
             )
         except (RuntimeError, NotImplementedError) as error:
-            if any(words in str(error) for words in NO_FP8):
+            if lacks_fp8(error):
                 raise Unsupported(f"torch._scaled_mm: {_first_line(error)}") from error
             raise
 
@@ -110,7 +119,7 @@ def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
                 try:
                     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
                 except RuntimeError as error:
-                    if any(words in str(error) for words in NO_BACKEND):
+                    if lacks_backend(error):
                         raise Unsupported(f"{backend} takes no such problem here") from error
                     raise
 
