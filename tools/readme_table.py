@@ -17,6 +17,7 @@ from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report.formatting import interval, quantity
 from assay.shared.files import write_bytes
+from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
@@ -81,6 +82,8 @@ def newest_tables(root: Path) -> str:
     if not reports:
         raise BadInput("reports/published holds no report")
     report = reports[0]
+    if is_archive(report):
+        raise BadInput(f"{report}: the newest report, which README.md links into, is an archive")
     verdicts = read_record(VerdictsFile, report / VERDICTS)
     name = report.relative_to(root).as_posix()
     return result_tables(load_catalog(report / "evidence"), verdicts, name)

@@ -62,7 +62,10 @@ def assay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 WRONG = [
     (("verify",), "missing argument 'REPORT_DIR' (./assay verify --help says more)"),
-    (("verify", "README.md"), "README.md: is a file; name the report's directory"),
+    (
+        ("verify", "README.md"),
+        "README.md: is a file; name the report's directory, or its archive (.tar.xz)",
+    ),
     (("verify", "nowhere"), "nowhere: no such report directory"),
     (("verify", "src", "--key", "nowhere.pub"), "nowhere.pub: no such key file"),
     (("verify", "--bogus", "src"), "no such option: --bogus (./assay verify --help says more)"),

@@ -13,6 +13,7 @@ from assay.cli import console
 from assay.cli.listing import claim_rows
 from assay.cli.tables import Column, fit, show_table
 from assay.records.verdicts import VerdictsFile
+from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,7 +128,7 @@ class TestTheCommandsTables:
         assert "verdict" in words
 
     def test_compare(self, screen: Terminal) -> None:
-        names = [report.name for report in published_reports(ROOT)]
+        names = [report_name(report) for report in published_reports(ROOT)]
         file = read_record(VerdictsFile, published_reports(ROOT)[0] / "verdicts.json")
         console.show_side_by_side(names, [file] * len(names))
         words = {word.rstrip(":") for word in screen.getvalue().split()}

@@ -17,6 +17,7 @@ from assay.evidence.load import load_evidence
 from assay.records.builds import BuildRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from assay.verification.report_archive import opened_report
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,8 +60,9 @@ def on_host(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], B
 
 
 def measured_builds() -> Iterator[BuildRecord]:
-    for report in published_reports(ROOT):
-        yield from load_evidence(report / "evidence").builds.values()
+    for path in published_reports(ROOT):
+        with opened_report(path) as report:
+            yield from load_evidence(report / "evidence").builds.values()
 
 
 @pytest.mark.docker

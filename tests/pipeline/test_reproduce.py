@@ -15,15 +15,19 @@ import pytest
 
 from assay.base.io import write_record
 from assay.catalog.load import load_catalog
+from assay.verification.report_archive import pack_report
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
-FIRST, SECOND = "first", "second"
+FIRST, SECOND, THIRD = "first", "second", "third"
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A checkout with a measured run, and one that took its figures over."""
+    """A checkout with a measured run, and two that took its figures over.
+
+    The second from its report's directory, the third from its archive.
+    """
 
     checkout: Checkout
     told: dict[str, subprocess.CompletedProcess[str]]
@@ -89,13 +93,18 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     if repository.told[FIRST].returncode == 0:
         shutil.copyfile(f"{repository.key(FIRST)}.pub", trusted / "first.pub")
     repository.told[SECOND] = repository.reproduce(SECOND, "--recorded", f"reports/{FIRST}")
+    first = checkout.root / "reports" / FIRST
+    archive = first.with_name(f"{FIRST}.tar.xz")
+    if first.is_dir():
+        archive.write_bytes(pack_report(first))
+    repository.told[THIRD] = repository.reproduce(THIRD, "--recorded", f"reports/{archive.name}")
     return repository
 
 
 class TestTheLineThatVerifies:
     """What a run prints at its end can be typed as it stands."""
 
-    @pytest.mark.parametrize("run", [FIRST, SECOND])
+    @pytest.mark.parametrize("run", [FIRST, SECOND, THIRD])
     def test_it_verifies_the_report(self, repository: Repository, run: str) -> None:
         told = repository.told[run]
         assert told.returncode == 0, told.stdout + told.stderr
@@ -107,7 +116,7 @@ class TestTheLineThatVerifies:
         assert verified.returncode == 0, verified.stderr
         assert verified.stdout.endswith(f"verified: reports/{run}\n")
         origin = "measurements of h100 are those of the signed reports they come from"
-        assert (origin in verified.stdout) == (run == SECOND)
+        assert (origin in verified.stdout) == (run != FIRST)
 
     def test_a_trusted_key_does_not_stand_in_for_the_named_one(
         self, repository: Repository
@@ -118,6 +127,64 @@ class TestTheLineThatVerifies:
         assert answer.returncode == 1
         assert "which is not trusted" in answer.stderr
         assert repository.assay("verify", f"reports/{FIRST}").returncode == 0
+
+
+class TestAnArchive:
+    """A report is the same report, whether it lies as a directory or as its archive."""
+
+    def evidence(self, repository: Repository, run: str) -> dict[str, bytes]:
+        """The evidence of a run, but for the clock's."""
+        folder = repository.root / "reports" / run / "evidence"
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file() and path.name != "timings.json"
+        }
+
+    def test_figures_taken_from_it_are_the_same_evidence(self, repository: Repository) -> None:
+        assert repository.told[THIRD].returncode == 0, repository.told[THIRD].stderr
+        second, third = self.evidence(repository, SECOND), self.evidence(repository, THIRD)
+        assert second.pop("plan.json") == third.pop("plan.json").replace(b'"third"', b'"second"')
+        assert third == second
+        assert f"figures come from reports/{FIRST}," in repository.told[THIRD].stdout
+
+    def test_a_dry_run_reads_it(self, repository: Repository) -> None:
+        before = repository.files()
+        answer = repository.reproduce("new", "--recorded", f"reports/{FIRST}.tar.xz", "--dry-run")
+        assert answer.returncode == 0, answer.stderr
+        assert repository.files() == before
+
+    def test_verify_says_the_same_of_it(self, repository: Repository) -> None:
+        directory = repository.assay("verify", f"reports/{FIRST}")
+        archive = repository.assay("verify", f"reports/{FIRST}.tar.xz")
+        assert (directory.returncode, archive.returncode) == (0, 0)
+        last = f"verified: reports/{FIRST}"
+        assert directory.stdout.endswith(f"{last}\n")
+        assert archive.stdout == directory.stdout.replace(last, f"{last}.tar.xz")
+
+    def test_compare_calls_it_by_the_reports_name(self, repository: Repository) -> None:
+        own = repository.assay("compare", f"reports/{FIRST}", f"reports/{SECOND}")
+        answer = repository.assay("compare", f"reports/{FIRST}.tar.xz", f"reports/{SECOND}")
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stdout == own.stdout
+
+    def test_one_that_is_damaged_is_a_failed_check(self, repository: Repository) -> None:
+        archive = repository.root / "reports" / f"{FIRST}.tar.xz"
+        sound = archive.read_bytes()
+        archive.write_bytes(sound[:-100])
+        try:
+            answers = [
+                repository.assay("verify", f"reports/{FIRST}.tar.xz"),
+                repository.reproduce("new", "--recorded", f"reports/{FIRST}.tar.xz"),
+            ]
+        finally:
+            archive.write_bytes(sound)
+        for answer in answers:
+            assert (answer.returncode, answer.stdout) == (1, "")
+            assert answer.stderr == (
+                f"assay: reports/{FIRST}.tar.xz: is no archive of a report: it ends early\n"
+            )
+        assert not (repository.root / "results" / "new").exists()
 
 
 class TestDryRun:
@@ -178,6 +245,18 @@ class TestDryRun:
 
 class TestWhatWasNamedAndIsNotThere:
     """One sentence, and exit code 2."""
+
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [
+            ("nowhere", "no such report directory"),
+            ("nowhere.tar.xz", "no such report directory"),
+            ("Snakefile", "is a file; name the report's directory, or its archive (.tar.xz)"),
+        ],
+    )
+    def test_no_report_at_all(self, repository: Repository, name: str, why: str) -> None:
+        answer = repository.reproduce("new", "--recorded", name)
+        assert self.sentence(answer) == f"{name}: {why}"
 
     def sentence(self, answer: subprocess.CompletedProcess[str]) -> str:
         assert answer.returncode == 2, answer.stdout + answer.stderr

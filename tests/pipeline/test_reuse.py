@@ -75,11 +75,13 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     catalog: Catalog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of the run before, whose protocols were longer, the short kernels' comparisons are left."""
-    report = ROOT / "reports" / "published" / "h100_20261121_settled"
+    report = ROOT / "reports" / "published" / "h100_20261121_settled.tar.xz"
     (provision, where) = find_recorded(ROOT, catalog, ["h100"], [report], list(trusted_keys(ROOT)))[
         "h100"
     ]
     assert where == report
+    assert provision.recorded_in == "reports/published/h100_20261121_settled"
+    assert provision.detail.startswith(f"figures come from {provision.recorded_in}, measured on")
     require_figures(provision)
     said = capsys.readouterr().err
     assert said.startswith(

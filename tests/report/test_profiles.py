@@ -6,13 +6,15 @@ import pytest
 
 from assay.evidence.load import load_evidence
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
+from assay.verification.report_archive import opened_report
 
-REPORT = Path(__file__).parents[2] / "reports" / "published" / "h100_20261121_settled"
+PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[tuple[str, str], ProfileRow]:
-    found = profile_rows(load_evidence(REPORT / "evidence"))
+    with opened_report(PUBLISHED / "h100_20261121_settled.tar.xz") as report:
+        found = profile_rows(load_evidence(report / "evidence"))
     return {(row.comparison, row.arm): row for row in found}
 
 

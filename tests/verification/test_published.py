@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from assay.base.io import dump_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
+from assay.verification.report_archive import (
+    SUFFIX,
+    is_archive,
+    opened_report,
+    pack_report,
+    report_name,
+)
 from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import verify
 
@@ -24,7 +32,19 @@ def test_there_is_a_published_report_and_a_key_to_verify_it_with() -> None:
     assert trusted_keys(ROOT)
 
 
-@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.name)
+def test_the_newest_lies_as_a_directory_and_each_older_one_as_an_archive() -> None:
+    assert [is_archive(path) for path in REPORTS] == [False] + [True] * (len(REPORTS) - 1)
+    kept = {path.name for path in (ROOT / "reports" / "published").iterdir()}
+    assert kept == {path.name for path in REPORTS}
+    assert len(set(map(report_name, REPORTS))) == len(REPORTS)
+
+
+@pytest.fixture(scope="module", params=REPORTS, ids=report_name)
+def report(request: pytest.FixtureRequest) -> Iterator[Path]:
+    with opened_report(request.param) as folder:
+        yield folder
+
+
 class TestEveryPublishedReport:
     def test_verifies_against_the_repositorys_keys(self, report: Path) -> None:
         result = verify(report, trusted_keys(ROOT))
@@ -41,7 +61,14 @@ class TestEveryPublishedReport:
         assert all(platform.commit for platform in platforms)
 
     def test_stays_small(self, report: Path) -> None:
-        assert sum(path.stat().st_size for path in report.rglob("*") if path.is_file()) < 5e6
+        assert sum(path.stat().st_size for path in report.rglob("*") if path.is_file()) < 6e6
+
+    def test_its_archive_is_small_and_what_packing_gives_again(self, report: Path) -> None:
+        packed = pack_report(report)
+        assert len(packed) < 2e6
+        archive = ROOT / "reports" / "published" / f"{report.name}{SUFFIX}"
+        if archive in REPORTS:
+            assert packed == archive.read_bytes()
 
 
 def test_the_readmes_results_are_those_of_the_newest_published_report() -> None:

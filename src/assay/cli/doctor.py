@@ -15,6 +15,7 @@ from assay.records.images import RuntimeName
 from assay.runtimes.base import Place
 from assay.runtimes.choose import OPENERS, open_runtime
 from assay.runtimes.host import HostRuntime
+from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import verify
 
@@ -61,13 +62,13 @@ def diagnose(root: Path) -> Iterator[Finding]:
     yield _program("git", "git", "apt-get install git, so that records can name the commit")
     for report in published_reports(root):
         try:
-            verify(report, trusted_keys(root))
+            with opened_report(report) as folder:
+                verify(folder, trusted_keys(root))
             passed, found = True, "verifies"
         except AssayError as error:
             passed, found = False, str(error)
-        yield Finding(
-            f"report {report.name}", passed, found, "" if passed else "restore it with git checkout"
-        )
+        remedy = "" if passed else "restore it with git checkout"
+        yield Finding(f"report {report_name(report)}", passed, found, remedy)
 
 
 def _host_compiler() -> Finding:

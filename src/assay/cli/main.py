@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -52,6 +53,7 @@ from assay.shared.counting import agreeing, counted
 from assay.shared.exit_codes import ExitCode
 from assay.verification.rebuild import check as check_rebuild
 from assay.verification.rebuild import check_selection
+from assay.verification.report_archive import opened_report, report_name
 from assay.verification.sign import public_key_path
 from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import Renderer
@@ -113,7 +115,9 @@ def reproduce(
     ] = None,
     recorded: Annotated[
         list[Path] | None,
-        typer.Option(help="Signed report whose measurements stand in for a GPU; repeatable."),
+        typer.Option(
+            help="Signed report, or its archive, whose measurements stand in for a GPU; repeatable."
+        ),
     ] = None,
     key: Annotated[
         list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
@@ -215,7 +219,9 @@ def _verify_command(request: Request) -> list[str]:
 
 @app.command()
 def verify(
-    report_dir: Annotated[Path, typer.Argument(help="Report directory.", metavar="REPORT_DIR")],
+    report_dir: Annotated[
+        Path, typer.Argument(help="Report directory, or its archive.", metavar="REPORT_DIR")
+    ],
     key: Annotated[
         list[Path] | None,
         typer.Option(
@@ -236,39 +242,31 @@ def verify(
     ] = None,
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
-    _check_report_dir(report_dir)
-    for path in key or ():
-        if not path.is_file():
-            raise BadInput(f"{path}: no such key file")
-    if (runtime or only) and not rebuild:
-        raise BadInput("--runtime and --only belong to --rebuild")
-    check_selection(report_dir, only or ())
-    from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
+    with opened_report(report_dir) as folder:
+        for path in key or ():
+            if not path.is_file():
+                raise BadInput(f"{path}: no such key file")
+        if (runtime or only) and not rebuild:
+            raise BadInput("--runtime and --only belong to --rebuild")
+        check_selection(folder, only or ())
+        from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
 
-    renderer = Renderer(partial(texts_of, ROOT), *git_state(ROOT))
-    ours = trusted_keys(ROOT)
-    result = verify_report(
-        report_dir, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours
-    )
-    console.show_checks(result.checks, result.notes)
-    if rebuild:
-        wish = runtime or _defaults().runtime
-        toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
-        check, notes = check_rebuild(report_dir, ROOT, toolchain, only=tuple(only or ()))
-        console.show_checks((check,), notes)
+        renderer = Renderer(partial(texts_of, ROOT), *git_state(ROOT))
+        ours = trusted_keys(ROOT)
+        result = verify_report(
+            folder, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours
+        )
+        console.show_checks(result.checks, result.notes)
+        if rebuild:
+            wish = runtime or _defaults().runtime
+            toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
+            check, notes = check_rebuild(folder, ROOT, toolchain, only=tuple(only or ()))
+            console.show_checks((check,), notes)
     say(f"verified: {report_dir}")
 
 
 def _defaults() -> RunConfig:
     return load_yaml(RunConfig, ROOT / "config" / "config.yaml")
-
-
-def _check_report_dir(path: Path) -> None:
-    """Raise BadInput where ``path`` cannot be a report."""
-    if path.is_file():
-        raise BadInput(f"{path}: is a file; name the report's directory")
-    if not path.is_dir():
-        raise BadInput(f"{path}: no such report directory")
 
 
 @app.command()
@@ -436,29 +434,37 @@ def claims(
     catalog = load_catalog(ROOT)
     catalog.check_selection(source or (), ())
     report = next(iter(published_reports(ROOT)), None)
-    verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts if report else ()
+    verdicts = _verdicts_of(report).verdicts if report else ()
     rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
     if as_json:
         console.show_json(rows)
     else:
-        console.show_claims(rows, report.name if report else None)
+        console.show_claims(rows, report_name(report) if report else None)
 
 
 @app.command()
 def compare(
     report_dirs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Two or more report directories.", metavar="REPORT_DIR REPORT_DIR"),
+        typer.Argument(
+            help="Two or more report directories, or their archives.",
+            metavar="REPORT_DIR REPORT_DIR",
+        ),
     ] = None,
 ) -> None:
     """The verdicts of several reports side by side."""
     folders = report_dirs or []
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
-    for folder in folders:
-        _check_report_dir(folder)
-    files = [read_record(VerdictsFile, folder / VERDICTS) for folder in folders]
-    console.show_side_by_side([folder.name for folder in folders], files)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(opened_report(folder)) for folder in folders]
+        files = list(map(_verdicts_of, opened))
+    console.show_side_by_side([report_name(folder) for folder in folders], files)
+
+
+def _verdicts_of(report: Path) -> VerdictsFile:
+    with opened_report(report) as folder:
+        return read_record(VerdictsFile, folder / VERDICTS)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

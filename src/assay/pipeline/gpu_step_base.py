@@ -6,6 +6,7 @@ or ``_tell`` for a lone record beside the figures; the rest is in the table of s
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 from assay.shared.job import DeviceJob
+from assay.verification.report_archive import opened_report
 
 G = TypeVar("G", bound=GpuRecord)
 Key = tuple[str, ...]
@@ -66,10 +68,11 @@ class MeasuringParts:
             self.dag.request.runtime, sif_of=lambda image: sif_path(self.root, image)
         )
 
-    def _report_of(self, target: str) -> Path:
+    def _report_of(self, target: str) -> AbstractContextManager[Path]:
+        """The report that a target's figures come from, as a directory."""
         recorded_in = self.dag.target_plan(target).provision.recorded_in
         assert recorded_in is not None
-        return Path(self.dag.request.recorded_dirs[target])
+        return opened_report(Path(self.dag.request.recorded_dirs[target]))
 
     def _took_over(self, stage: TargetStage[Any, Any], target: str) -> bool:
         """Copy a stage's recorded files where the plan says so, and say that this is done.
@@ -87,8 +90,9 @@ class MeasuringParts:
             write_record(allocation, self.run_dir / "allocations" / target / name)
         if self.dag.is_measured_here(target):
             return False
-        for path in stage.files(self.dag.target_plan(target)):
-            recorded.take(self._report_of(target), path, self.run_dir)
+        with self._report_of(target) as report:
+            for path in stage.files(self.dag.target_plan(target)):
+                recorded.take(report, path, self.run_dir)
         return True
 
     def _comparisons(self, target: str) -> tuple[str, ...]:

@@ -36,9 +36,8 @@ class MeasuringSteps(MeasuringParts):
     def platform(self, target: str) -> None:
         """Record host and device; assert that the GPU is the target."""
         if self._took_over(PLATFORMS, target):
-            recorded.take_origin(
-                self._report_of(target), self.dag.target_plan(target), self.run_dir
-            )
+            with self._report_of(target) as report:
+                recorded.take_origin(report, self.dag.target_plan(target), self.run_dir)
             return
         place = self._runner(target)
         device = measure.probe_device(place, self.dag.target(target))

@@ -152,9 +152,8 @@ def _check_names(catalog: Catalog, options: Options) -> None:
         raise BadInput(f"run name '{options.run}': use lower-case letters, digits and _")
     if options.run in ("templates", "published", "cache"):
         raise BadInput(f"run name '{options.run}' is taken by a folder of the repository")
-    for path in (*options.recorded, *([options.prebuilt] if options.prebuilt else [])):
-        if not path.is_dir():
-            raise BadInput(f"{path}: no such directory")
+    if options.prebuilt is not None and not options.prebuilt.is_dir():
+        raise BadInput(f"{options.prebuilt}: no such directory")
     for path in options.keys:
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")

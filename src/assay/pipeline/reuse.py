@@ -32,6 +32,7 @@ from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
+from assay.verification.report_archive import opened_report, report_name
 from assay.verification.verify import verify
 
 
@@ -42,7 +43,7 @@ def find_recorded(
     reports: Sequence[Path],
     keys: Sequence[Path],
 ) -> dict[str, tuple[Provision, Path]]:
-    """The first verified report that holds each target, with its directory.
+    """The first verified report that holds each target, with its directory or archive.
 
     Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
     CheckFailed when a report does not verify.
@@ -50,29 +51,47 @@ def find_recorded(
     wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
     for report in reports:
         missing = wanted - found.keys()
-        held = {t for t in missing if (report / "evidence" / platform_path(t)).is_file()}
-        if not held:
-            continue
-        verify(report, keys)
-        evidence = load_evidence(report / "evidence")
-        then = load_catalog(report / "evidence")
-        builds = usable_builds(root, catalog, evidence)
-        for target in held:
-            platform = evidence.platforms[target]
-            gpu = platform.device.gpu
-            paths = usable_paths(catalog, then, evidence, target) | builds
-            _tell_left_out(_relative(report, root), catalog, then, evidence, target)
-            provision = Provision(
-                target=target,
-                kind="recorded",
-                recorded_in=_relative(report, root),
-                recorded_paths=tuple(sorted(paths)),
-                detail=(
-                    f"figures come from {_relative(report, root)}, measured on {gpu.product} "
-                    f"({gpu.uuid}) at {platform.recorded_at}"
-                ),
-            )
-            found[target] = (provision, report.resolve())
+        if not missing:
+            break
+        with opened_report(report) as folder:
+            name = _relative(report, root)
+            provisions = _recorded_in(folder, name, root, catalog, missing, keys)
+        found |= {target: (each, report.resolve()) for target, each in provisions.items()}
+    return found
+
+
+def _recorded_in(
+    folder: Path,
+    name: str,
+    root: Path,
+    catalog: Catalog,
+    targets: Iterable[str],
+    keys: Sequence[Path],
+) -> dict[str, Provision]:
+    """What an opened report, which evidence is to call ``name``, holds of ``targets``."""
+    held = [t for t in targets if (folder / "evidence" / platform_path(t)).is_file()]
+    if not held:
+        return {}
+    verify(folder, keys)
+    evidence = load_evidence(folder / "evidence")
+    then = load_catalog(folder / "evidence")
+    builds = usable_builds(root, catalog, evidence)
+    found = {}
+    for target in held:
+        platform = evidence.platforms[target]
+        gpu = platform.device.gpu
+        paths = usable_paths(catalog, then, evidence, target) | builds
+        _tell_left_out(name, catalog, then, evidence, target)
+        found[target] = Provision(
+            target=target,
+            kind="recorded",
+            recorded_in=name,
+            recorded_paths=tuple(sorted(paths)),
+            detail=(
+                f"figures come from {name}, measured on {gpu.product} "
+                f"({gpu.uuid}) at {platform.recorded_at}"
+            ),
+        )
     return found
 
 
@@ -84,9 +103,11 @@ def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Pa
     """
     serving: dict[str, Path] = {}
     for report in reports:
-        if not (report / MANIFEST).is_file():
-            raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
-        held = [t for t in catalog.targets if (report / "evidence" / platform_path(t)).is_file()]
+        with opened_report(report) as folder:
+            if not (folder / MANIFEST).is_file():
+                raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
+            evidence = folder / "evidence"
+            held = [t for t in catalog.targets if (evidence / platform_path(t)).is_file()]
         asked = [t for t in targets if t in held]
         if not asked:
             raise BadInput(
@@ -114,11 +135,15 @@ def require_figures(provision: Provision) -> None:
 
 
 def _relative(report: Path, root: Path) -> str:
-    """Its path below the repository, else its name: evidence holds no machine's paths."""
+    """Its path below the repository, else its name: evidence holds no machine's paths.
+
+    Of an archive that of the directory it was made of: a report is one, however it is kept.
+    """
     resolved = report.resolve()
-    if resolved.is_relative_to(root.resolve()):
-        return resolved.relative_to(root.resolve()).as_posix()
-    return resolved.name
+    named = resolved.with_name(report_name(resolved))
+    if named.is_relative_to(root.resolve()):
+        return named.relative_to(root.resolve()).as_posix()
+    return named.name
 
 
 def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -> set[str]:

@@ -64,8 +64,9 @@ class Steps(MeasuringSteps):
         if self.dag.is_measured_here(target):
             self._make_image("runner", target, path)
         else:
-            for name in (path, evidence.sbom_path(path)):
-                recorded.take(self._report_of(target), name, self.run_dir)
+            with self._report_of(target) as report:
+                for name in (path, evidence.sbom_path(path)):
+                    recorded.take(report, name, self.run_dir)
 
     def build(self, artifact: str, arch: str) -> None:
         """Compile one artifact for one architecture; a refusal of the compiler is a record too."""

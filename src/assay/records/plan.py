@@ -19,7 +19,7 @@ class Provision(Record):
     kind: Literal["device", "recorded", "none"]
     """``device``: measured in this run; ``recorded``: taken from a verified report."""
     recorded_in: str | None
-    """Report directory, for ``recorded``."""
+    """Report directory, for ``recorded``, also of a report that is kept as an archive."""
     recorded_paths: tuple[str, ...] = ()
     """Evidence paths that the report holds and that still mean what the configuration says."""
     detail: str
@@ -60,7 +60,7 @@ class Request(Record):
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
     recorded_dirs: dict[str, str] = {}
-    """Target to the directory of the report its figures are taken from."""
+    """Target to the directory, or the archive, of the report its figures are taken from."""
     extra_keys: tuple[str, ...] = ()
     """Public keys the caller trusts beside the repository's own."""
     commit: str | None

@@ -4,14 +4,20 @@ import base64
 import json
 from pathlib import Path
 
+from assay.base.errors import AssayError
 from assay.records.manifest import ATTESTATION, MANIFEST
+from assay.verification.report_archive import SUFFIX, is_archive, read_archive, report_name
 
 
 def published_reports(root: Path) -> list[Path]:
-    """Report directories that belong to the repository, the one signed last first."""
+    """Reports that belong to the repository, the one signed last first.
+
+    Directories or archives of such: to be read through ``opened_report``.
+    """
     folder = root / "reports" / "published"
-    found = sorted((path.parent for path in folder.glob(f"*/{MANIFEST}")), reverse=True)
-    return sorted(found, key=_signed_at, reverse=True)
+    found = [path.parent for path in folder.glob(f"*/{MANIFEST}")]
+    found += filter(is_archive, folder.glob(f"*{SUFFIX}"))
+    return sorted(found, key=lambda path: (_signed_at(path), report_name(path)), reverse=True)
 
 
 def _signed_at(report: Path) -> str:
@@ -20,9 +26,12 @@ def _signed_at(report: Path) -> str:
     Empty where the attestation cannot be read: whoever verifies the report will say why.
     """
     try:
-        envelope = json.loads((report / ATTESTATION).read_bytes())
+        if is_archive(report):
+            envelope = json.loads(read_archive(report)[ATTESTATION])
+        else:
+            envelope = json.loads((report / ATTESTATION).read_bytes())
         created = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["created"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AssayError):
         return ""
     return created if isinstance(created, str) else ""
 

@@ -1,0 +1,225 @@
+"""A report as one file: packed to the same bytes every time, and opened without being trusted.
+
+The archive of ``reports/published/x`` is ``reports/published/x.tar.xz``: its files under the one
+folder ``x``, in order, with one mode, owner and time. Only what packing writes is read, so an
+archive has no room for links, devices, names that lead elsewhere or a file that stands in it twice;
+and how much may come out of it is settled before anything does.
+"""
+
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.verification.manifest import path_problem, walk
+
+SUFFIX = ".tar.xz"
+BLOCK = tarfile.BLOCKSIZE
+END = bytes(2 * BLOCK)
+
+MOST_PACKED = 32_000_000
+"""Bytes of an archive. A report of one target has 5 MB of files and 1.5 MB of archive."""
+MOST_UNPACKED = 64_000_000
+MOST_IN_A_FILE = 32_000_000
+MOST_FILES = 5_000
+MOST_RATIO = 100
+"""Bytes that may come out for one that is in; of a report 3 to 10, its samples being compressed."""
+DICTIONARY = 16 << 20
+"""Bytes that packing looks back: all of a report."""
+MOST_MEMORY = 4 * DICTIONARY
+"""Bytes that decompressing may take, beside what comes out."""
+
+
+def is_archive(path: Path) -> bool:
+    """Whether ``path`` is a file with an archive's name."""
+    return path.name.endswith(SUFFIX) and path.is_file()
+
+
+def report_name(path: Path) -> str:
+    """The name of a report's directory, whether that or its archive lies at ``path``."""
+    return path.name.removesuffix(SUFFIX)
+
+
+@contextmanager
+def opened_report(path: Path) -> Iterator[Path]:
+    """A directory with the report at ``path``: that itself, or a copy unpacked until the end.
+
+    Errors raised meanwhile that name the copy are made to name the archive, which stays. Raises
+    BadInput where there is no report, CheckFailed for an archive that packing did not write,
+    MissingEnvironment where it cannot be unpacked.
+    """
+    if path.is_dir():
+        yield path
+        return
+    if not is_archive(path):
+        if path.is_file():
+            raise BadInput(
+                f"{path}: is a file; name the report's directory, or its archive ({SUFFIX})"
+            )
+        raise BadInput(f"{path}: no such report directory")
+    files = read_archive(path)
+    with _temporary_folder(path) as folder:
+        report = folder / report_name(path)
+        _write(report, files, path)
+        try:
+            yield report
+        except AssayError as error:
+            error.args = (str(error).replace(str(report), str(path)),)
+            raise
+
+
+def pack_report(directory: Path) -> bytes:
+    """The archive of a report directory; equal files and names give equal bytes.
+
+    Raises CheckFailed for what an archive cannot hold: links, special files, empty folders, names
+    that are too long.
+    """
+    top = directory.resolve().name
+    files = {path: (directory / path).read_bytes() for path in walk(directory)}
+    # One thread, one filter, named in full: defaults may change with the library.
+    lzma = _lzma()
+    preset = 9 | lzma.PRESET_EXTREME
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": DICTIONARY}]
+    data: bytes = lzma.compress(_tar(top, files), lzma.FORMAT_XZ, lzma.CHECK_CRC64, None, filters)
+    _unpacked(data, top)  # what is packed can be opened
+    return data
+
+
+def read_archive(path: Path) -> dict[str, bytes]:
+    """The files of an archive by their paths in the report. Raises CheckFailed for any other."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_PACKED + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _unpacked(data, report_name(path.resolve()))
+    except CheckFailed as error:
+        raise CheckFailed(f"{path}: is no archive of a report: {error}") from error
+
+
+def _unpacked(data: bytes, top: str) -> dict[str, bytes]:
+    return _files(_decompressed(data), top)
+
+
+def _tar(top: str, files: Mapping[str, bytes]) -> bytes:
+    parts = []
+    for path, content in sorted(files.items()):
+        parts += [_header(f"{top}/{path}", len(content)), content, bytes(-len(content) % BLOCK)]
+    return b"".join([*parts, END])
+
+
+def _header(name: str, size: int) -> bytes:
+    """A file's entry. Raises CheckFailed for a name that none can have."""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = size, 0o644
+    try:
+        return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+    except ValueError as error:
+        raise CheckFailed(f"{name!r}: cannot stand in an archive: {error}") from error
+
+
+def _decompressed(data: bytes) -> bytes:
+    """What an xz file holds. Raises CheckFailed before more comes out than a report may hold."""
+    if len(data) > MOST_PACKED:
+        raise CheckFailed(f"it has more than {MOST_PACKED} bytes")
+    most = min(MOST_UNPACKED, MOST_RATIO * len(data))
+    lzma = _lzma()
+    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
+    try:
+        content: bytes = reader.decompress(data, max_length=most + 1)
+    except lzma.LZMAError as error:
+        raise CheckFailed(f"it cannot be decompressed: {error}") from error
+    if len(content) > most:
+        raise CheckFailed(f"more than {most} bytes come out of its {len(data)}")
+    if not reader.eof:
+        raise CheckFailed("it ends early")
+    if reader.unused_data:
+        raise CheckFailed("something follows its end")
+    return content
+
+
+def _files(data: bytes, top: str) -> dict[str, bytes]:
+    """The files of a tar that ``_tar`` made under ``top``; raises CheckFailed for any other."""
+    files: dict[str, bytes] = {}
+    offset, last = 0, ""
+    while (block := data[offset : offset + BLOCK]) != END[:BLOCK]:
+        name, size = _entry(block, top)
+        if name <= last:
+            raise CheckFailed(f"{name!r} {'is in it twice' if name == last else 'is out of order'}")
+        content = data[offset + BLOCK : offset + BLOCK + size]
+        files[name.removeprefix(f"{top}/")] = content
+        if len(files) > MOST_FILES:
+            raise CheckFailed(f"it holds more than {MOST_FILES} files")
+        offset, last = offset + BLOCK + size + -size % BLOCK, name
+    for path in files:
+        parts = path.split("/")
+        if any("/".join(parts[:depth]) in files for depth in range(1, len(parts))):
+            raise CheckFailed(f"{path!r} lies below a file")
+    # Headers are compared as they come; this holds the padding, and the end.
+    if not files or _tar(top, files) != data:
+        raise CheckFailed("it holds no file" if not files else "it is not as packing writes it")
+    return files
+
+
+def _entry(block: bytes, top: str) -> tuple[str, int]:
+    """Name and size of the file that a header announces; raises CheckFailed for anything else."""
+    try:
+        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+    except (tarfile.TarError, ValueError) as error:
+        raise CheckFailed(f"its list of files cannot be read: {error}") from error
+    if info.issym() or info.islnk():
+        raise CheckFailed(f"{info.name!r} is a link; a report holds plain files only")
+    if info.type != tarfile.REGTYPE:
+        raise CheckFailed(f"{info.name!r} is not a plain file")
+    if problem := path_problem(info.name):
+        raise CheckFailed(f"{info.name!r} {problem}")
+    if not info.name.startswith(f"{top}/"):
+        raise CheckFailed(f"{info.name!r} is not in the folder '{top}', which it is named after")
+    if info.size > MOST_IN_A_FILE:
+        raise CheckFailed(f"{info.name!r} has more than {MOST_IN_A_FILE} bytes")
+    if info.size < 0 or _header(info.name, info.size) != block:
+        raise CheckFailed(f"the entry of {info.name!r} is not as packing writes it")
+    return info.name, info.size
+
+
+@contextmanager
+def _temporary_folder(archive: Path) -> Iterator[Path]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="assay-report-")
+    except OSError as error:
+        raise _cannot_unpack(archive, error) from error
+    with folder as name:
+        yield Path(name)
+
+
+def _write(report: Path, files: Mapping[str, bytes], archive: Path) -> None:
+    try:
+        for path, content in files.items():
+            file = report / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    except OSError as error:
+        raise _cannot_unpack(archive, error) from error
+
+
+def _cannot_unpack(archive: Path, error: OSError) -> MissingEnvironment:
+    return MissingEnvironment(
+        f"{archive}: cannot be unpacked in a temporary folder (TMPDIR names another place): "
+        f"{error.strerror}"
+    )
+
+
+def _lzma() -> ModuleType:
+    """The standard library's module, which a Python built without its headers lacks."""
+    try:
+        import lzma  # noqa: PLC0415 - whatever needs no archive runs without it
+    except ImportError as error:
+        raise MissingEnvironment(
+            "this Python was built without lzma, which archives of reports need: "
+            "use the system's Python, or build it with liblzma's headers installed"
+        ) from error
+    return lzma

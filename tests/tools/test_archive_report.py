@@ -1,0 +1,70 @@
+"""Packing a report, as a maintainer does it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.archive_report import main
+
+from assay.verification.report_archive import opened_report
+from assay.verification.sign import public_key_path
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    root = write_repository(tmp_path / "repo")
+    signed_report(root)
+    return root / "reports" / "demo_run"
+
+
+@pytest.fixture
+def key(report: Path) -> list[str]:
+    return ["--key", str(public_key_path(report.parents[2] / "key"))]
+
+
+def test_the_archive_lies_beside_and_gives_itself_again(
+    report: Path, key: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(report)
+    assert main([".", *key]) == 0
+    archive = report.with_name("demo_run.tar.xz")
+    with opened_report(archive) as opened:
+        assert main([str(opened), *key]) == 0
+        assert opened.with_name("demo_run.tar.xz").read_bytes() == archive.read_bytes()
+
+
+def test_a_report_that_does_not_verify_is_refused(
+    report: Path, key: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (report / "report.md").write_text("other figures")
+    assert main([str(report), *key]) == 1
+    assert f"{report} does not verify" in capsys.readouterr().err
+    assert not report.with_name("demo_run.tar.xz").exists()
+
+
+def test_so_is_one_of_a_signer_that_nobody_trusts(report: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tools.archive_report", report],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "which is not trusted" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_and_one_that_is_named_otherwise(
+    report: Path, key: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = report.rename(report.with_name("copy"))
+    assert main([str(moved), *key]) == 2
+    assert capsys.readouterr().err == (
+        f"assay: {moved}: is the report of run 'demo_run', and named otherwise: rename it\n"
+    )
+
+
+def test_there_has_to_be_a_directory(report: Path, key: list[str]) -> None:
+    assert main([str(report / "report.md"), *key]) == 2

@@ -1,0 +1,377 @@
+"""Archives of reports: the same bytes every time, read as the directory, and never trusted."""
+
+import base64
+import io
+import json
+import lzma
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.verification import report_archive
+from assay.verification.report_archive import (
+    SUFFIX,
+    opened_report,
+    pack_report,
+    read_archive,
+    report_name,
+)
+from assay.verification.sign import public_key_path
+from assay.verification.trust import published_reports
+from assay.verification.verify import verify
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {"attestation.json": b"{}\n", "evidence/h100/a.json.gz": bytes(range(256)) * 9, "z": b""}
+Entry = tuple[tarfile.TarInfo, bytes]
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where archives are unpacked: empty before and after."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "run", FILES)
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def entry(name: str, data: bytes = b"x", **fields: object) -> Entry:
+    """A file as packing writes it, but for ``fields``."""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(data), 0o644
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info, data
+
+
+def archive(
+    place: Path, *entries: Entry, form: int = tarfile.USTAR_FORMAT, tail: bytes = bytes(1024)
+) -> Path:
+    """``run.tar.xz`` with any entries at all."""
+    data = b"".join(
+        info.tobuf(form, "utf-8", "surrogateescape") + content + bytes(-len(content) % 512)
+        for info, content in entries
+    )
+    path = place / f"run{SUFFIX}"
+    path.write_bytes(lzma.compress(data + tail))
+    return path
+
+
+def refusal(path: Path) -> str:
+    """The one sentence by which an archive is refused."""
+    with pytest.raises(CheckFailed) as raised, opened_report(path):
+        pass
+    sentence = str(raised.value)
+    assert sentence.startswith(f"{path}: is no archive of a report: ")
+    assert "\n" not in sentence
+    return sentence.removeprefix(f"{path}: is no archive of a report: ")
+
+
+class TestPacking:
+    """Equal files under an equal name are equal bytes."""
+
+    def test_neither_times_nor_modes_nor_places_matter(self, folder: Path, tmp_path: Path) -> None:
+        other = write(tmp_path / "elsewhere" / "run", dict(reversed(FILES.items())))
+        (other / "z").chmod(0o700)
+        os.utime(other / "z", (0, 0))
+        assert pack_report(other) == pack_report(folder)
+
+    def test_a_packed_directory_comes_out_as_it_was(self, folder: Path, tmp_path: Path) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        with opened_report(path) as opened:
+            assert opened.name == "run"
+            assert files_of(opened) == FILES
+            assert pack_report(opened) == path.read_bytes()
+
+    def test_other_programs_read_it(self, folder: Path) -> None:
+        with tarfile.open(fileobj=io.BytesIO(pack_report(folder)), mode="r:xz") as tar:
+            members = tar.getmembers()
+        assert [member.name for member in members] == [f"run/{name}" for name in FILES]
+        assert {(m.mode, m.uid, m.gid, m.uname, m.mtime) for m in members} == {(0o644, 0, 0, "", 0)}
+
+    def test_a_link_is_not_packed(self, folder: Path) -> None:
+        (folder / "link").symlink_to("z")
+        with pytest.raises(CheckFailed, match="link: is a link"):
+            pack_report(folder)
+
+    def test_nor_a_name_that_no_archive_can_hold(self, folder: Path) -> None:
+        (folder / ("n" * 200)).write_bytes(b"")
+        with pytest.raises(CheckFailed, match="cannot stand in an archive: name is too long"):
+            pack_report(folder)
+
+
+class TestOpening:
+    """A report is read in one way, however it is kept."""
+
+    def test_a_directory_is_itself(self, folder: Path) -> None:
+        with opened_report(folder) as opened:
+            assert opened == folder
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, None])
+    def test_what_was_unpacked_goes_away(
+        self, folder: Path, tmp_path: Path, temporary: Path, error: type[BaseException] | None
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        if error is None:
+            with opened_report(path):
+                assert list(temporary.iterdir())
+        else:
+            with pytest.raises(error), opened_report(path):
+                raise error
+        assert list(temporary.iterdir()) == []
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_also_when_the_process_is_ended(
+        self, folder: Path, tmp_path: Path, temporary: Path, number: int
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        program = (
+            "import sys, time; from pathlib import Path\n"
+            "from assay.base.progress import leave_on_signals\n"
+            "from assay.verification.report_archive import opened_report\n"
+            "leave_on_signals()\n"
+            "with opened_report(Path(sys.argv[1])) as report:\n"
+            "    print(report, flush=True); time.sleep(60)\n"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(path)], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(temporary)},
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            opened = Path(process.stdout.readline().strip())
+            assert opened.is_relative_to(temporary)
+            assert files_of(opened) == FILES
+            process.send_signal(number)
+        assert process.returncode != 0
+        assert list(temporary.iterdir()) == []
+
+    def test_no_room_to_unpack_is_the_machines_fault(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+        why = "TMPDIR names another place"
+        with pytest.raises(MissingEnvironment, match=why), opened_report(path):
+            pass
+
+    @pytest.mark.parametrize("name", ["run.tar.xz", "run"])
+    def test_nothing_there_is_bad_input(self, tmp_path: Path, name: str) -> None:
+        path, why = tmp_path / "nowhere" / name, "no such report directory"
+        with pytest.raises(BadInput, match=why), opened_report(path):
+            pass
+
+
+class TestVerifying:
+    """A verdict on an archive is the verdict on what is in it."""
+
+    @pytest.fixture
+    def base(self, tmp_path: Path) -> Path:
+        signed_report(write_repository(tmp_path / "repo"))
+        return tmp_path
+
+    def archived(self, base: Path, tmp_path: Path, change: Callable[[Path], None]) -> Path:
+        report = tmp_path / "demo_run"
+        shutil.copytree(base / "repo" / "reports" / "demo_run", report)
+        change(report)
+        path = tmp_path / f"demo_run{SUFFIX}"
+        path.write_bytes(pack_report(report))
+        return path
+
+    def test_a_sound_report_verifies(self, base: Path, tmp_path: Path) -> None:
+        path = self.archived(base, tmp_path, lambda report: None)
+        keys = [public_key_path(base / "key")]
+        with opened_report(path) as opened:
+            result = verify(opened, keys)
+        assert result == verify(base / "repo" / "reports" / "demo_run", keys)
+
+    def test_a_changed_one_fails_by_the_archives_name(self, base: Path, tmp_path: Path) -> None:
+        path = self.archived(base, tmp_path, lambda report: (report / "report.md").write_text("!"))
+        with pytest.raises(CheckFailed) as raised, opened_report(path) as opened:
+            verify(opened, [public_key_path(base / "key")])
+        assert str(raised.value).startswith(f"{path} does not verify:\n  contents: report.md has 1")
+        assert "assay-report-" not in str(raised.value)
+
+
+LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
+HOSTILE: dict[str, tuple[list[Entry], str]] = {
+    "link": ([entry("run/a", b"", **LINK)], "'run/a' is a link; a report holds plain files only"),
+    "hard link": (
+        [entry("run/a"), entry("run/b", b"", type=tarfile.LNKTYPE, linkname="run/a")],
+        "'run/b' is a link",
+    ),
+    "device": ([entry("run/a", b"", type=tarfile.CHRTYPE)], "'run/a' is not a plain file"),
+    "pipe": ([entry("run/a", b"", type=tarfile.FIFOTYPE)], "'run/a' is not a plain file"),
+    "folder": ([entry("run/a", b"", type=tarfile.DIRTYPE)], "'run/a' is not a plain file"),
+    "sparse": ([entry("run/a", type=tarfile.GNUTYPE_SPARSE)], "'run/a' is not a plain file"),
+    "pax": ([entry("run/a", b"9 a=b\n", type=tarfile.XHDTYPE)], "'run/a' is not a plain file"),
+    "absolute": ([entry("/run/a")], "'/run/a' is an absolute path"),
+    "parent": ([entry("run/../a")], "'run/../a' leaves the report directory"),
+    "dot": ([entry("run/./a")], "'run/./a' is not in its shortest form"),
+    "control": ([entry("run/a\nb")], "'run/a\\nb' holds a backslash or a control character"),
+    "top": ([entry("other/a")], "'other/a' is not in the folder 'run', which it is named after"),
+    "two tops": ([entry("run/a"), entry("sun/a")], "'sun/a' is not in the folder 'run'"),
+    "twice": ([entry("run/a"), entry("run/a", b"y")], "'run/a' is in it twice"),
+    "order": ([entry("run/b"), entry("run/a")], "'run/a' is out of order"),
+    "below": ([entry("run/a"), entry("run/a/b")], "'a/b' lies below a file"),
+    "mode": ([entry("run/a", mode=0o4755)], "the entry of 'run/a' is not as packing writes it"),
+    "time": ([entry("run/a", mtime=1)], "the entry of 'run/a' is not as packing writes it"),
+    "owner": ([entry("run/a", uname="root")], "the entry of 'run/a' is not as packing writes it"),
+    "large": ([entry("run/a", size=7 << 30)], "'run/a' has more than 32000000 bytes"),
+    "negative": ([entry("run/a", size=-512)], "the entry of 'run/a' is not as packing writes it"),
+    "beyond": ([entry("run/a", size=4096)], "its list of files cannot be read: empty header"),
+    "none": ([], "it holds no file"),
+}
+
+
+class TestWhatIsNoArchiveOfAReport:
+    """One sentence, and nothing is unpacked."""
+
+    @pytest.mark.parametrize("case", HOSTILE)
+    def test_an_entry_that_packing_never_writes(
+        self, tmp_path: Path, temporary: Path, case: str
+    ) -> None:
+        entries, sentence = HOSTILE[case]
+        form = tarfile.GNU_FORMAT if case == "negative" else tarfile.USTAR_FORMAT
+        assert refusal(archive(tmp_path, *entries, form=form)).startswith(sentence)
+        assert list(temporary.iterdir()) == []
+
+    @pytest.mark.parametrize("tail", [b"", bytes(512), bytes(1536), bytes(1024) + b"x" * 512])
+    def test_another_end(self, tmp_path: Path, tail: bytes) -> None:
+        refusal(archive(tmp_path, entry("run/a"), tail=tail))
+
+    def test_something_in_the_padding(self, tmp_path: Path) -> None:
+        info, data = entry("run/a")
+        path = archive(tmp_path, (info, data + b"hidden"))
+        assert refusal(path) == "it is not as packing writes it"
+
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            (lambda data: b"text, and no xz", "it cannot be decompressed: "),
+            (lambda data: data[:-20], "it ends early"),
+            (lambda data: b"", "it ends early"),
+            (lambda data: data + data, "something follows its end"),
+            (lambda data: data[:40] + b"\0" + data[41:], "it cannot be decompressed: "),
+        ],
+    )
+    def test_another_stream(
+        self, folder: Path, tmp_path: Path, change: Callable[[bytes], bytes], sentence: str
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(change(pack_report(folder)))
+        assert refusal(path).startswith(sentence)
+
+    def test_another_name_than_its_folders(self, folder: Path, tmp_path: Path) -> None:
+        path = tmp_path / f"sun{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        assert "is not in the folder 'sun', which it is named after" in refusal(path)
+
+    def test_too_many_files(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        path.write_bytes(pack_report(folder))
+        monkeypatch.setattr(report_archive, "MOST_FILES", 2)
+        assert refusal(path) == "it holds more than 2 files"
+        with pytest.raises(CheckFailed, match="it holds more than 2 files"):
+            pack_report(folder)
+
+    def test_too_many_bytes(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        data = pack_report(folder)
+        path.write_bytes(data)
+        monkeypatch.setattr(report_archive, "MOST_UNPACKED", 2000)
+        assert refusal(path) == f"more than 2000 bytes come out of its {len(data)}"
+        monkeypatch.setattr(report_archive, "MOST_PACKED", 100)
+        assert refusal(path) == "it has more than 100 bytes"
+
+    def test_a_dictionary_that_takes_all_memory(self, tmp_path: Path) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
+        path.write_bytes(lzma.compress(bytes(1024), filters=filters))
+        assert refusal(path).startswith("it cannot be decompressed: Memory usage limit")
+
+    def test_half_a_gigabyte_of_zeros_takes_neither_time_nor_memory(self, tmp_path: Path) -> None:
+        path = tmp_path / f"run{SUFFIX}"
+        packer = lzma.LZMACompressor(preset=0)
+        piece = bytes(1 << 24)
+        path.write_bytes(b"".join([*(packer.compress(piece) for _ in range(32)), packer.flush()]))
+        program = (
+            "import resource, sys; from assay.cli.main import main\n"
+            "sys.argv[1:] = ['verify', sys.argv[1]]\n"
+            "try: main()\n"
+            "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-c", program, str(path)], capture_output=True, text=True,
+            timeout=60, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        )  # fmt: skip
+        assert ended.returncode == 1
+        (line,) = ended.stderr.splitlines()
+        assert re.search(r"is no archive of a report: more than \d+ bytes come out of", line)
+        assert int(ended.stdout) * 1024 < 500e6
+
+
+class TestPublishedReports:
+    """Directories and archives in one order: the one signed last first."""
+
+    def keep(self, root: Path, name: str, created: str, *, packed: bool) -> None:
+        statement = base64.b64encode(json.dumps({"predicate": {"created": created}}).encode())
+        envelope = json.dumps({"payload": statement.decode()}).encode()
+        files = {"attestation.json": envelope, "manifest.json": b"{}"}
+        folder = write(root / "reports" / "published" / name, files)
+        if packed:
+            folder.with_name(name + SUFFIX).write_bytes(pack_report(folder))
+            shutil.rmtree(folder)
+
+    def test_how_one_is_kept_does_not_matter(self, tmp_path: Path) -> None:
+        self.keep(tmp_path, "a", "2026-03-01", packed=True)
+        self.keep(tmp_path, "b", "2026-01-01", packed=False)
+        self.keep(tmp_path, "c", "2026-02-01", packed=True)
+        self.keep(tmp_path, "d", "2026-02-01", packed=False)
+        (tmp_path / "reports" / "published" / f"broken{SUFFIX}").write_bytes(b"no xz")
+        (tmp_path / "reports" / "published" / "notes.txt").write_text("no report")
+        names = [report_name(path) for path in published_reports(tmp_path)]
+        assert names == ["a", "d", "c", "b", "broken"]
+
+    def test_reading_one_gives_its_files(self, tmp_path: Path) -> None:
+        self.keep(tmp_path, "a", "2026-03-01", packed=True)
+        (path,) = published_reports(tmp_path)
+        assert read_archive(path).keys() == {"attestation.json", "manifest.json"}
