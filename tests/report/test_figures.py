@@ -1,5 +1,7 @@
 """The pictures: deterministic, self-contained SVG, and none at all without data."""
 
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from assay.records.verdicts import Status
 from assay.report import figures
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
-from assay.report.figures import ClaimPoint, RooflinePoint, SweepPoint, Traces, TraceSeries
+from assay.report.figure_traces import Traces, TraceSeries, traces
+from assay.report.figures import ClaimPoint, RooflinePoint, SweepPoint
 
 CLAIMS = (
     ClaimPoint("slow", 0.4, 0.39, 0.41, 0.926, 1.08, Status.NOT_REPRODUCED, "607 → 243 TFLOP/s"),
@@ -27,7 +30,7 @@ PICTURES = {
     "claims": lambda name: figures.claimed_against_measured(CLAIMS, name),
     "roofline": lambda name: figures.roofline(ARMS, 989.4, 3350.0, name),
     "sweep": lambda name: figures.bk_sweep(SWEEP, [(96, 588.0)], name),
-    "traces": lambda name: figures.traces(TRACES, name),
+    "traces": lambda name: traces(TRACES, name),
     "tuning": lambda name: sweep_panels(PANELS, name),
 }
 
@@ -109,4 +112,58 @@ class TestContent:
         assert figures.claimed_against_measured([], "a") is None
         assert figures.roofline([], 1.0, 1.0, "a") is None
         assert figures.bk_sweep([], [(96, 588.0)], "a") is None
-        assert figures.traces(Traces((), (), (), None), "a") is None
+        assert traces(Traces((), (), (), None), "a") is None
+
+
+class TestTraces:
+    """Clock, power and turn times, one below the other."""
+
+    LONG = "a_name_that_leaves_no_room_for_others_beside_it_in_a_row_of_the_legend"
+
+    @staticmethod
+    def drawn(data: Traces) -> str:
+        svg = traces(data, "a")
+        assert svg is not None
+        return svg
+
+    def test_every_turn_is_a_dot_and_every_arm_is_named(self) -> None:
+        series = (TraceSeries("one", (0.1, 0.2), (1.0, 1.1)), TraceSeries("<b>", (0.3,), (0.9,)))
+        svg = self.drawn(replace(TRACES, series=series))
+        assert svg.count("<use ") == 3
+        assert {"one", "<b>"} <= set(Svg(svg).text)
+
+    def test_places_follow_the_values(self) -> None:
+        series = (TraceSeries("arm", (0.0, 1.0, 2.0), (1.0, 1.5, 2.0)),)
+        svg = self.drawn(Traces((), (), series, None))
+        places = re.findall(r'<use href="#a-0" x="([\d.]+)" y="([\d.]+)"', svg)
+        (left, low), (middle, half), (right, high) = ((float(x), float(y)) for x, y in places)
+        assert left < middle < right
+        assert middle - left == pytest.approx(right - middle, abs=0.02)
+        assert low > half > high, "y grows downwards"
+
+    def test_a_steady_clock_is_a_line_of_two_points(self) -> None:
+        at = tuple(0.1 * number for number in range(9))
+        steady = Traces(((at, (1980.0,) * 9, (500.0, *(600.0,) * 8)),), (), (), None)
+        lines = re.findall(r'<path d="M([\d. ]+)" style="[^"]*--series-\d', self.drawn(steady))
+        assert [len(line.split()) // 2 for line in lines] == [2, 3]
+
+    def test_discarded_blocks_are_shaded_in_every_panel(self) -> None:
+        assert self.drawn(TRACES).count("<rect ") == 3
+        assert "<rect " not in self.drawn(replace(TRACES, void_spans=()))
+
+    def test_the_power_limit_is_dashed_where_it_is_known(self) -> None:
+        assert self.drawn(TRACES).count("stroke-dasharray") == 1
+        assert "stroke-dasharray" not in self.drawn(replace(TRACES, power_limit_w=None))
+
+    def test_ticks_have_as_many_decimals_as_tell_them_apart(self) -> None:
+        series = (TraceSeries("arm", (0.0, 1.0), (0.995, 1.005)),)
+        texts = Svg(self.drawn(Traces((), (), series, None))).text
+        assert {"0.995", "1.000", "1.005"} <= set(texts)
+
+    def test_long_names_stand_below_each_other(self) -> None:
+        names = [self.LONG, self.LONG + "_2"]
+        series = tuple(TraceSeries(name, (0.0,), (1.0,)) for name in names)
+        svg = self.drawn(Traces((), (), series, None))
+        xs = re.findall(r'x="([\d.]+)" y="[\d.]+" style="text-anchor: start', svg)
+        assert len(xs) == 2
+        assert len(set(xs)) == 1

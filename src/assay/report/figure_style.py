@@ -22,6 +22,7 @@ _VARIABLES = {
     **{status.facts.light: status.variable for status in Status if status.facts.mark},
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }
+FONT = "'DejaVu Sans', Verdana, sans-serif"
 STYLE = {
     "svg.hashsalt": "assay",
     "svg.fonttype": "none",
@@ -47,6 +48,11 @@ STYLE = {
 }
 
 
+def themed(colour: str) -> str:
+    """Return a colour of this page as a CSS variable of the report's, which each theme sets."""
+    return f"var({_VARIABLES[colour]}, {colour})"
+
+
 def inline_svg(figure: Figure, name: str, title: str) -> str:
     """Render for inlining: no prolog, no metadata, ids that are unique on the page."""
     stream = io.StringIO()
@@ -62,8 +68,8 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)
     text = re.sub(r"<[^>]*>", _short_coordinates, text)
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana")
-    for colour, variable in _VARIABLES.items():
-        text = text.replace(colour, f"var({variable}, {colour})")
+    for colour in _VARIABLES:
+        text = text.replace(colour, themed(colour))
     text = re.sub(r"\s*\n\s*", " ", text)
     text = re.sub(r"<g((?: clip-path=\"[^\"]*\")?)>((?: <use [^>]*/>)+) </g>", _hoist_style, text)
     label = f'<svg role="img" aria-label="{title}" class="figure" '

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from assay.records.verdicts import Status
 from assay.report.figure_style import (
@@ -52,28 +54,6 @@ class SweepPoint:
     rate: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class TraceSeries:
-    """Turns of one arm: middle of each turn in s, and its time over the arm's median."""
-
-    label: str
-    at_s: tuple[float, ...]
-    relative_time: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Traces:
-    """Telemetry and turns of all processes of one comparison, on one time axis.
-
-    ``segments`` holds, for each process, sample times in s, SM clock in MHz, power in W.
-    """
-
-    segments: tuple[tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...]
-    void_spans: tuple[tuple[float, float], ...]
-    series: tuple[TraceSeries, ...]
-    power_limit_w: float | None
 
 
 def claimed_against_measured(points: Sequence[ClaimPoint], name: str) -> str | None:
@@ -133,8 +113,7 @@ def _ratio_ticks(axes: Axes, low: float, high: float) -> None:
         candidates = [10.0**power for power in range(-6, 7)]
     axes.set_xticks([tick for tick in candidates if low <= tick <= high])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis="x", which="minor", length=0)
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def roofline(
@@ -201,29 +180,36 @@ def _log_ticks(low: float, high: float) -> list[float]:
 def _label_points(axes: Axes, points: Sequence[RooflinePoint]) -> None:
     """Points with their names in a column to the right, in order of height, joined by leaders."""
     ordered = sorted(points, key=lambda point: -point.rate)
+    in_axes = axes.transData + axes.transAxes.inverted()
+    leaders = []
     for number, point in enumerate(ordered):
         colour = SERIES[0] if point.ours else SERIES[1]
         height = 1 - (number + 0.5) / len(ordered)
+        place = in_axes.transform((point.intensity, point.rate))
+        leaders.append(np.array((place, (1.035, height))))
         axes.plot(
             point.intensity, point.rate, "o" if point.ours else "s", color=colour, markersize=4.5
         )
-        axes.annotate(
+        axes.text(
+            1.04,
+            height,
             point.label,
-            (point.intensity, point.rate),
-            xytext=(1.04, height),
-            textcoords="axes fraction",
+            transform=axes.transAxes,
             va="center",
             fontsize=7.5,
             color=colour,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": MUTED,
-                "linewidth": 0.35,
-                "relpos": (0, 0.5),
-                "shrinkB": 3,
-            },
-            annotation_clip=False,
         )
+    axes.add_collection(
+        LineCollection(
+            leaders,
+            colors=MUTED,
+            linewidths=0.35,
+            transform=axes.transAxes,
+            clip_on=False,
+            zorder=1.9,
+        ),
+        autolim=False,
+    )
 
 
 def bk_sweep(
@@ -266,46 +252,3 @@ def bk_sweep(
         axes.set_ylabel("rate, TFLOP/s")
         axes.legend(frameon=False)
         return inline_svg(figure, name, "Rate against tile depth BK, measured and published")
-
-
-def traces(data: Traces, name: str) -> str | None:
-    """Clock, power and turn times over time, one below the other; None without samples."""
-    if not data.segments and not data.series:
-        return None
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.2, 3.9), layout="constrained")
-        clock, power, times = figure.subplots(3, 1, sharex=True, height_ratios=(1, 1, 1.7))
-        for at, mhz, watts in data.segments:
-            clock.plot(at, mhz, color=SERIES[0], linewidth=0.9)
-            power.plot(at, watts, color=SERIES[1], linewidth=0.9)
-        if data.power_limit_w is not None:
-            power.axhline(data.power_limit_w, color=MUTED, linewidth=0.7, linestyle=(0, (4, 3)))
-        for number, series in enumerate(data.series):
-            times.plot(
-                series.at_s,
-                series.relative_time,
-                ".",
-                markersize=3.5,
-                color=SERIES[number % len(SERIES)],
-                label=series.label,
-            )
-        for start, end in data.void_spans:
-            for axes in (clock, power, times):
-                axes.axvspan(start, end, color=Status.NOT_REPRODUCED.facts.light, alpha=0.15)
-        labels = ("SM clock\nMHz", "power\nW", "time / median")
-        for axes, label in zip((clock, power, times), labels, strict=True):
-            axes.set_ylabel(label)
-            axes.yaxis.set_major_locator(MaxNLocator(4))
-            axes.grid(axis="y")
-            axes.set_axisbelow(True)
-        times.set_xlabel("time in all processes, end to end, s")
-        figure.legend(
-            loc="outside lower center",
-            ncols=4,
-            frameon=False,
-            fontsize=7.5,
-            markerscale=2,
-            handletextpad=0.2,
-            columnspacing=1.0,
-        )
-        return inline_svg(figure, name, "SM clock, power and launch times over time")

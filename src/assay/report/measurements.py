@@ -18,6 +18,8 @@ from assay.records.targets import Target
 from assay.report import figures
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
+from assay.report.figure_traces import Traces, TraceSeries
+from assay.report.figure_traces import traces as draw_traces
 from assay.shared.counting import counted
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
@@ -127,7 +129,7 @@ def _comparison(
         noise=fmt.percent(noise),
         discarded=_discarded(conduct) if conduct else fmt.NOTHING,
         regimes=_regimes(conduct) if conduct else None,
-        figure=figures.traces(traces(record, limit), f"trace-{target}-{name}") if record else None,
+        figure=draw_traces(traces_of(record, limit), f"trace-{target}-{name}") if record else None,
         links=tuple(link(f"evidence/{path}") for there, path in paths if there is not None),
     )
 
@@ -197,7 +199,7 @@ def _rate(facts: ArmFacts, time: Summary) -> Summary:
     return time.inverse(facts.flop * 1e-9)
 
 
-def traces(record: BenchmarkRecord, power_limit_w: float | None) -> figures.Traces:
+def traces_of(record: BenchmarkRecord, power_limit_w: float | None) -> Traces:
     """Samples of all processes laid end to end; turn times over their arm's median."""
     segments, spans = [], []
     at: dict[str, list[float]] = {}
@@ -220,11 +222,11 @@ def traces(record: BenchmarkRecord, power_limit_w: float | None) -> figures.Trac
                 at.setdefault(turn.arm, []).append(middle)
                 times.setdefault(turn.arm, []).append(median(turn.times_ms))
         start += max(ends, default=0.0) + PROCESS_GAP_S
-    return figures.Traces(
+    return Traces(
         segments=tuple(segments),
         void_spans=tuple(spans),
         series=tuple(
-            figures.TraceSeries(
+            TraceSeries(
                 arm, tuple(at[arm]), tuple(time / median(times[arm]) for time in times[arm])
             )
             for arm in at

@@ -161,9 +161,11 @@ def _draws(
     uniform = generator.random((blocks, processes, resamples))
     cell = process * blocks + (uniform * blocks).astype(np.int64)
     middle = sorted({(samples - 1) // 2, samples // 2})
-    shape = (arms, blocks, processes, resamples, samples)
-    drawn = np.sort(generator.integers(samples, size=shape, dtype=np.int32), axis=-1)
-    ranks = np.ascontiguousarray(np.moveaxis(drawn[..., middle], -1, 1), dtype=np.int64)
+    ranks = np.empty((arms, len(middle), blocks, processes, resamples), dtype=np.int64)
+    for arm, block, drawn in np.ndindex(arms, blocks, processes):  # a piece that fits the cache
+        every = generator.integers(samples, size=(resamples, samples), dtype=np.int32)
+        every.sort(axis=-1)
+        ranks[arm, :, block, drawn] = every[:, middle].T
     return _Draws(process, uniform, ranks, cell * samples + ranks)
 
 
