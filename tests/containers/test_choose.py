@@ -35,6 +35,13 @@ class TestBareMachine:
         assert reasons["apptainer"].startswith("Apptainer is not installed")
         assert reasons["host"] == "the host itself works"
 
+    def test_what_is_not_here_is_told_in_one_line(self):
+        assert choose("auto", gpu=False).told() == [
+            "no container runtime here: docker (not running), podman (not running), "
+            "apptainer (not installed)",
+            "runtime host: the host itself works",
+        ]
+
     @pytest.mark.parametrize("name", ["docker", "podman", "apptainer"])
     def test_what_was_asked_for_is_not_replaced(self, name: str):
         with pytest.raises(MissingEnvironment):

@@ -19,6 +19,13 @@ from assay.shared.counting import counted
 LOCK = "requirements/toolchain.txt"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""
+DRIVER_API = 13_000
+"""CUDA that a driver must offer to run what this toolchain compiles, as cuDriverGetVersion says it.
+
+Changes with the lock's release of nvcc, as does the next line."""
+OLDEST_DRIVER = "580.65.06"
+"""First Linux driver that offers it: CUDA 13.0's release notes, "CUDA Toolkit and Corresponding
+Driver Versions" (https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/)."""
 DATE = 1_600_000_000
 """Time stamp of every file that is compiled, in seconds since 1970; any constant would do."""
 IMAGE_SITE = Path("/opt/assay/toolchain")

@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.base.check_log import NamedCheck
-from assay.cli.tables import Column, show_table
+from assay.cli.doctor import Diagnosis
+from assay.cli.tables import Column, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import Outcome
+from assay.records.claims import NotRun
 from assay.records.images import ImageRecord
-from assay.records.plan import Plan
+from assay.records.plan import Plan, Provision
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
@@ -34,13 +36,16 @@ def show_json(value: object) -> None:
 
 
 def show_plan(plan: Plan) -> None:
-    """What a run is about to do."""
+    """What a run is about to do; what several targets lack stands there once."""
+    for line in absences([target.provision for target in plan.targets]):
+        err.print(line, markup=False, soft_wrap=True)
     for target in plan.targets:
         err.print(
-            f"[bold]{target.target}[/bold]: {escape(target.provision.detail)}; "
+            f"[bold]{target.target}[/bold]: {escape(provided(target.provision))}; "
             f"{counted(len(target.comparisons), 'comparison')}, "
             f"{counted(len(target.programs), 'program run')}, "
-            f"{counted(len(target.profiles), 'profile')}"
+            f"{counted(len(target.profiles), 'profile')}",
+            soft_wrap=True,
         )
     ways = Counter(answer.way for answer in plan.answers)
     told = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
@@ -53,6 +58,29 @@ def show_plan(plan: Plan) -> None:
             f"{left} more {agreeing(left, 'is', 'are')} not compiled here; --rebuild compiles "
             f"{agreeing(left, 'it', 'them')}"
         )
+
+
+def absences(provisions: Sequence[Provision]) -> list[str]:
+    """A line on each thing that keeps targets from being measured here, with their names.
+
+    The names are left out where it keeps every target of the run.
+    """
+    lacking: dict[str, list[str]] = {}
+    for provision in provisions:
+        why = provision.detail if provision.kind == "none" else provision.absence
+        if why is not None:
+            lacking.setdefault(why, []).append(provision.target)
+    return [
+        why if len(names) == len(provisions) else f"{', '.join(names)}: {why}"
+        for why, names in lacking.items()
+    ]
+
+
+def provided(provision: Provision) -> str:
+    """Where a target's figures come from, without what keeps it from being measured here."""
+    if provision.kind != "none":
+        return provision.detail
+    return f"not measured ({fmt.words(provision.reason or NotRun.NO_DEVICE)})"
 
 
 def show_image(record: ImageRecord) -> None:
@@ -115,16 +143,25 @@ def show_checks(checks: Iterable[NamedCheck], notes: Iterable[str]) -> None:
         say(f"note {note}")
 
 
-def show_findings(rows: Iterable[tuple[str, bool, str, str]]) -> None:
-    """Parts of the machine: name, whether it is there, what was found, what to do."""
-    columns = (
-        Column("part"),
-        Column("state"),
-        Column("found", prose=True),
-        Column("remedy", 1, prose=True),
-    )
-    cells = [(part, "ok" if there else "missing", *words) for part, there, *words in rows]
-    show_table(out, err, "this machine", columns, cells)
+def show_diagnosis(diagnosis: Diagnosis) -> None:
+    """Parts of the machine, and at the end what it can do."""
+    findings = diagnosis.findings
+    if is_terminal(out):  # a remedy is what people look for: it is never left out
+        columns: tuple[Column, ...] = (
+            Column("part"),
+            Column("state", prose=True),
+            Column("found", prose=True),
+        )
+        rows: list[tuple[str, ...]] = [
+            (one.part, one.state.value, f"{one.found}{'; ' if one.remedy else ''}{one.remedy}")
+            for one in findings
+        ]
+    else:
+        columns = (Column("part"), Column("state"), Column("found"), Column("remedy"))
+        rows = [(one.part, one.state.value, one.found, one.remedy) for one in findings]
+    show_table(out, err, "this machine", columns, rows)
+    for ability in diagnosis.abilities:
+        say(str(ability))
 
 
 def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:

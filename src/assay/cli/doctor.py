@@ -1,23 +1,42 @@
-"""What this machine has, what it can answer, what is missing and how to get it."""
+"""What this machine has, what is missing and how to get it, and what it can do."""
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from assay.base.errors import AssayError, MissingEnvironment
 from assay.building.toolchain import find_host_compiler, toolchain_directory
 from assay.catalog.load import load_catalog
-from assay.measuring.device_jobs import probe_device
+from assay.catalog.model import Catalog
+from assay.cli.abilities import Ability, Machine, abilities
+from assay.measuring.host_driver import (
+    HostDriver,
+    find_host_driver,
+    remedy_of_old_driver,
+)
+from assay.measuring.local_gpu import lacking_packages
 from assay.records.images import RuntimeName
-from assay.runtimes.base import Place
+from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
-from assay.runtimes.host import HostRuntime
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import verify
+
+
+class State(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    MISSING = "missing"
+    """Or of no use as it is: something that belongs to Assay or to what it needs."""
+    OPTIONAL = "optional, not here"
+    UNUSABLE = "optional, does not work"
+    UNUSED = "not used"
+    """Here, and nothing for Assay."""
 
 
 @dataclass(frozen=True)
@@ -25,70 +44,125 @@ class Finding:
     """One part of the machine."""
 
     part: str
-    ok: bool
+    state: State
     found: str
-    remedy: str
+    remedy: str = ""
 
 
-def diagnose(root: Path) -> Iterator[Finding]:
-    """Every part that a run can use, whether it is there, and what to do if it is not."""
-    yield Finding("python", True, sys.version.split()[0], "")
-    yield _host_compiler()
-    directory = toolchain_directory(root)
-    unpacked = directory.is_dir()
-    yield Finding(
-        "CUDA compiler",
-        True,
-        str(directory) if unpacked else "not unpacked yet",
-        "" if unpacked else "the first ./assay reproduce installs it from pinned PyPI wheels",
+@dataclass(frozen=True)
+class Diagnosis:
+    """The parts of a machine and what it can do with them."""
+
+    findings: tuple[Finding, ...]
+    abilities: tuple[Ability, ...]
+
+
+def diagnose(root: Path, python: str) -> Diagnosis:
+    """Look at every part that a run can use; ``python`` is the device's."""
+    catalog, keys = load_catalog(root), trusted_keys(root)
+    compiler, no_compiler = _ask_compiler()
+    driver = find_host_driver()
+    runtimes, engines = _look_for_engines()
+    machine = Machine(root, catalog, keys, compiler, no_compiler, driver, python, runtimes)
+    findings = (
+        Finding("python", State.OK, sys.version.split()[0]),
+        _host_compiler(compiler, no_compiler),
+        _cuda_compiler(root),
+        *_gpus(catalog, driver, python),
+        *engines,
+        _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics"),
+        _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm"),
+        _program("git", "git", "apt-get install git, so that records can name the commit"),
+        *_reports(root, keys),
     )
-    catalog = load_catalog(root)
-    for target in catalog.targets.values():
-        try:
-            device = probe_device(Place(HostRuntime()), target)
-            yield Finding(f"GPU {target.id}", True, f"{device.gpu.product} {device.gpu.uuid}", "")
-        except MissingEnvironment as error:
-            yield Finding(
-                f"GPU {target.id}",
-                False,
-                str(error),
-                "run on a machine that has it, with --device-python for a Python with PyTorch",
-            )
+    return Diagnosis(findings, tuple(abilities(machine)))
+
+
+def _ask_compiler() -> tuple[str | None, str]:
+    """The host compiler's version, or why there is none that will do."""
+    try:
+        return find_host_compiler(), ""
+    except MissingEnvironment as error:
+        return None, str(error)
+
+
+def _host_compiler(version: str | None, objection: str) -> Finding:
+    if version is None:
+        return Finding("host compiler", State.MISSING, "none that will do", objection)
+    return Finding("host compiler", State.OK, version)
+
+
+def _cuda_compiler(root: Path) -> Finding:
+    directory = toolchain_directory(root)
+    if directory.is_dir():
+        return Finding("CUDA compiler", State.OK, str(directory.relative_to(root)))
+    remedy = "the first ./assay reproduce installs it from pinned PyPI wheels"
+    return Finding("CUDA compiler", State.OK, "not unpacked yet", remedy)
+
+
+def _gpus(catalog: Catalog, driver: HostDriver | None, python: str) -> Iterator[Finding]:
+    """The driver, each GPU once, and the Python that would measure on them."""
+    if driver is None:
+        remedy = "run where a GPU is, to measure; nothing else needs one"
+        yield Finding("NVIDIA driver", State.OPTIONAL, "none", remedy)
+        return
+    if driver.too_old:
+        yield Finding("NVIDIA driver", State.MISSING, f"{driver}: too old", remedy_of_old_driver())
+    else:
+        yield Finding("NVIDIA driver", State.OK, str(driver))
+    for number, gpu in enumerate(driver.gpus):
+        targets = [name for name, target in catalog.targets.items() if gpu.is_of(target)]
+        state = State.OK if targets else State.UNUSED
+        which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
+        yield Finding(f"GPU {number}", state, f"{gpu.product}, {which}, {gpu.uuid}")
+    yield _device_python(python)
+
+
+def _device_python(python: str) -> Finding:
+    lacking = lacking_packages(python)
+    if lacking is None:
+        return Finding("device's Python", State.OK, f"{python}, with PyTorch and nvidia-ml-py")
+    return Finding("device's Python", State.MISSING, lacking.detail, lacking.remedy)
+
+
+def _look_for_engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
+    """Container runtimes that work, and a line on each; those not here share one."""
+    working: dict[RuntimeName, Runtime] = {}
+    findings, absent = [], []
     for name in OPENERS:
-        if name != "host":
-            yield _runtime(name)
-    yield _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics")
-    yield _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm")
-    yield _program("git", "git", "apt-get install git, so that records can name the commit")
-    for report in published_reports(root):
+        if name == "host":
+            continue
         try:
-            with opened_report(report) as folder:
-                verify(folder, trusted_keys(root))
-            passed, found = True, "verifies"
-        except AssayError as error:
-            passed, found = False, str(error)
-        remedy = "" if passed else "restore it with git checkout"
-        yield Finding(f"report {report_name(report)}", passed, found, remedy)
-
-
-def _host_compiler() -> Finding:
-    try:
-        return Finding("host compiler", True, find_host_compiler(), "")
-    except MissingEnvironment as error:
-        return Finding("host compiler", False, "none", str(error))
-
-
-def _runtime(name: RuntimeName) -> Finding:
-    try:
-        return Finding(f"runtime {name}", True, open_runtime(name).describe(), "")
-    except MissingEnvironment as error:
-        return Finding(f"runtime {name}", False, "none", str(error))
+            working[name] = open_runtime(name)
+        except RuntimeAbsent as error:
+            absent.append(f"{name} {error.brief}")
+        except MissingEnvironment as error:
+            findings.append(Finding(name, State.UNUSABLE, str(error)))
+        else:
+            findings.append(Finding(name, State.OK, working[name].describe()))
+    if absent:
+        remedy = "" if working else "install or start one, to compile and measure in containers"
+        findings.append(Finding("container engines", State.OPTIONAL, ", ".join(absent), remedy))
+    return working, findings
 
 
 def _program(name: str, part: str, remedy: str) -> Finding:
     path = shutil.which(name)
     if path is None:
-        return Finding(part, False, "not on PATH", remedy)
+        return Finding(part, State.OPTIONAL, f"no {name} on PATH", remedy)
     shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     lines = [line for line in shown.stdout.splitlines() if line.strip()]
-    return Finding(part, True, lines[-1].strip() if lines else path, "")
+    return Finding(part, State.OK, lines[-1].strip() if lines else path)
+
+
+def _reports(root: Path, keys: list[Path]) -> Iterator[Finding]:
+    for report in published_reports(root):
+        name = report_name(report)
+        try:
+            with opened_report(report) as folder:
+                verify(folder, keys)
+        except AssayError as error:
+            remedy = "restore it with git checkout"
+            yield Finding("published report", State.MISSING, f"{name}: {error}", remedy)
+        else:
+            yield Finding("published report", State.OK, f"{name} verifies")

@@ -40,6 +40,9 @@ from assay.pipeline.request import (
     make_request,
     written_request,
 )
+from assay.pipeline.request import (
+    device_python as named_python,
+)
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.images import Role, RuntimeWish
@@ -194,7 +197,7 @@ def _finish(request: Request, strict: bool) -> None:
     counts = Counter(verdict.status for verdict in verdicts)
     console.show_counts(counts)
     for provision in request.targets:
-        say(f"{provision.target}: {provision.detail}")
+        say(f"{provision.target}: {console.provided(provision)}")
     plan = read_record(Plan, ROOT / "results" / request.run / plan_path())
     if left := told_not_compiled(plan):
         say(left)
@@ -410,11 +413,16 @@ def cdi(
 
 
 @app.command()
-def doctor() -> None:
-    """What this machine has, and how to get what it lacks."""
-    console.show_findings(
-        (finding.part, finding.ok, finding.found, finding.remedy) for finding in diagnose(ROOT)
-    )
+def doctor(
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python that would measure, as for reproduce.", envvar="ASSAY_DEVICE_PYTHON"
+        ),
+    ] = None,
+) -> None:
+    """What this machine has, what it lacks, and what it can do."""
+    console.show_diagnosis(diagnose(ROOT, named_python(device_python)))
 
 
 @app.command()

@@ -24,8 +24,8 @@ def compiler_place(root: Path, wish: str) -> Place:
         sif_of=lambda image: sif_path(root, image),
         objection=lambda name: objection(root, [target], None, name, host_image=False),
     )
-    for name, reason in chosen.reasons:
-        say(f"runtime {name}: {reason}")
+    for line in chosen.told():
+        say(line)
     if chosen.name == "host":
         return Place(HostRuntime())
     image, _ = make_image(root, chosen.name, "toolchain", target)

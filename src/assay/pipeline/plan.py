@@ -280,7 +280,8 @@ def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Itera
     for name in [wanted] if wanted is not None else list(provisions):
         provision, target = provisions[name], catalog.targets[name]
         if provision.kind == "none":
-            yield _answer(claim.id, name, "not_run", NotRun.NO_DEVICE, provision.detail)
+            reason = provision.reason or NotRun.NO_DEVICE
+            yield _answer(claim.id, name, "not_run", reason, provision.detail)
         elif not _arch_supported(catalog, claim, target):
             detail = f"what the claim needs is not built for {target.arch}"
             yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)

@@ -17,18 +17,25 @@ from assay.base.progress import say
 from assay.catalog.model import Catalog
 from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
-from assay.measuring.device_jobs import probe_device
+from assay.measuring.host_driver import HostDriver, find_host_driver
+from assay.measuring.local_gpu import Absence, find_gpu
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.records.claims import NotRun
 from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
-from assay.runtimes.base import Place
 from assay.runtimes.choose import choose
-from assay.runtimes.host import HostRuntime
 from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import published_reports, trusted_keys
 
 DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
+
+
+def device_python(named: str | None) -> str:
+    """Return the device's Python: a command's name, or a path that holds from any directory."""
+    name = named or DEVICE_PYTHON
+    # Links stay: a virtual environment's Python is one, and would lose its packages.
+    return os.path.abspath(name) if os.sep in name else name  # noqa: PTH100
 
 
 def default_signing_key() -> Path:
@@ -64,9 +71,7 @@ class Options:
     @property
     def python(self) -> str:
         """The device's Python; a path holds wherever a job is started."""
-        named = self.device_python or DEVICE_PYTHON
-        # Links stay: a virtual environment's Python is one, and would lose its packages.
-        return os.path.abspath(named) if os.sep in named else named  # noqa: PTH100
+        return device_python(self.device_python)
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
@@ -78,15 +83,16 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     """
     _check_names(catalog, options)
     targets = [catalog.targets[name] for name in options.targets]
+    driver = find_host_driver() if options.executor == "local" else None
     runtime = choose(
         options.runtime,
-        gpu=has_nvidia_driver(),
+        gpu=driver is not None,
         objection=lambda name: objection(
             root, targets, options.prebuilt, name, host_image=options.host_image
         ),
     )
-    for name, reason in runtime.reasons:
-        say(f"runtime {name}: {reason}")
+    for line in runtime.told():
+        say(line)
     if options.host_image and runtime.name not in get_args(EngineName):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     commit, clean = git_state(root)
@@ -102,22 +108,22 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     missing = {}
     for target in options.targets:
         if target not in provisions:
-            found, detail = _device(catalog, options, runtime.name, target)
-            if found is not None:
-                provisions[target] = found
+            found = _device(catalog, options, runtime.name, driver, target)
+            if isinstance(found, Absence):
+                missing[target] = found
             else:
-                missing[target] = detail
-    published = find_recorded(root, catalog, missing, published_reports(root), keys)
-    for target, detail in missing.items():
+                provisions[target] = found
+    # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
+    elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
+    published = find_recorded(root, catalog, elsewhere, published_reports(root), keys)
+    for target, why in missing.items():
         if target in published:
             provision, where = published[target]
-            provisions[target] = provision.model_copy(
-                update={"detail": f"{detail}; {provision.detail}"}
-            )
+            provisions[target] = provision.model_copy(update={"absence": str(why)})
             recorded_dirs[target] = str(where)
         else:
             provisions[target] = Provision(
-                target=target, kind="none", recorded_in=None, detail=detail
+                target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
     if options.writes or options.signing_key.exists():
         load_or_create_signer(options.signing_key)
@@ -188,48 +194,26 @@ def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
 
 
 def _device(
-    catalog: Catalog, options: Options, runtime: RuntimeName, target: str
-) -> tuple[Provision | None, str]:
-    """The target's device if it can be had, else a clause that says why not."""
+    catalog: Catalog,
+    options: Options,
+    runtime: RuntimeName,
+    driver: HostDriver | None,
+    target: str,
+) -> Provision | Absence:
+    """The target's device if it can be had, else why not."""
     described = catalog.targets[target]
     if options.executor == "slurm":
         if described.gpu_model not in slurm_gpu_models():
-            return None, f"the cluster offers no GPU of type {described.gpu_model}"
+            detail = f"the cluster offers no GPU of type {described.gpu_model}"
+            return Absence(NotRun.NO_DEVICE, detail)
         detail = f"measured on the cluster's {described.gpu_model} nodes"
-    elif runtime != "host":
-        # PyTorch is in the image, which is not there yet: the driver's own tool has to do.
-        gpu = next(
-            (gpu for gpu in driver_gpus() if re.fullmatch(described.product_pattern, gpu[0])), None
-        )
-        if gpu is None:
-            return None, f"no {described.product} here (nvidia-smi lists none)"
-        detail = f"measured on this machine's {gpu[0]} ({gpu[1]}) in {runtime}"
     else:
-        place = Place(HostRuntime(), python=options.python)
-        try:
-            device = probe_device(place, described)
-        except MissingEnvironment as error:
-            return None, f"no {described.product} here ({str(error).rstrip('.')})"
-        detail = f"measured on this machine's {device.gpu.product} ({device.gpu.uuid})"
-    return Provision(target=target, kind="device", recorded_in=None, detail=detail), detail
-
-
-def has_nvidia_driver() -> bool:
-    """Whether this machine has a GPU that containers may need."""
-    return Path("/dev/nvidiactl").exists()
-
-
-def driver_gpus() -> list[tuple[str, str]]:
-    """Product and UUID of every GPU that nvidia-smi lists; none where there is no driver."""
-    try:
-        shown = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,uuid", "--format=csv,noheader"],
-            capture_output=True, text=True, check=True, timeout=60,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return []
-    rows = [line.rsplit(",", 1) for line in shown.splitlines() if "," in line]
-    return [(name.strip(), uuid.strip()) for name, uuid in rows]
+        found = find_gpu(described, driver, runtime, options.python)
+        if isinstance(found, Absence):
+            return found
+        where = "" if runtime == "host" else f" in {runtime}"
+        detail = f"measured on this machine's {found}{where}"
+    return Provision(target=target, kind="device", recorded_in=None, detail=detail)
 
 
 def slurm_gpu_models() -> set[str]:

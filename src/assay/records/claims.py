@@ -50,6 +50,7 @@ class NotRun(StrEnum):
     """Why a claim has no measured answer here."""
 
     NO_DEVICE = "no_device"
+    DRIVER_TOO_OLD = "driver_too_old"
     UNSUPPORTED_ARCH = "unsupported_arch"
     CONFIGURATION_MISSING = "configuration_missing"
     ORIGINAL_UNAVAILABLE = "original_unavailable"

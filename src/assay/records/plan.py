@@ -24,6 +24,10 @@ class Provision(Record):
     """Evidence paths that the report holds and that still mean what the configuration says."""
     detail: str
     """What was found, in one sentence."""
+    reason: NotRun | None = None
+    """Code of why nothing is measured, for ``none``; ``no_device`` where it is not said."""
+    absence: str | None = None
+    """Why the target cannot be measured on this machine, where its figures are recorded ones."""
 
 
 class RunConfig(Record):

@@ -172,7 +172,8 @@ def _provided(evidence: Evidence, plan: TargetPlan) -> str:
     if plan.provision.kind == "device":
         return f"measured in this run: {_measured(evidence, plan)}"
     if plan.provision.kind == "recorded":
-        return f"taken from {plan.provision.recorded_in}: {_measured(evidence, plan)}"
+        here = f"; not measured here: {plan.provision.absence}" if plan.provision.absence else ""
+        return f"taken from {plan.provision.recorded_in}: {_measured(evidence, plan)}{here}"
     return f"not measured: {plan.provision.detail}"
 
 

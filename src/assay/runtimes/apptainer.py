@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
-from assay.runtimes.base import Outcome, Task
+from assay.runtimes.base import Outcome, RuntimeAbsent, Task
 from assay.runtimes.driver import find_driver
 from assay.runtimes.engine import NO_COMMAND, exit_code
 from assay.runtimes.said import apptainer_refusal, disk_is_full, lacked_command, lacked_memory
@@ -168,8 +168,8 @@ def find_program() -> str:
     for name in PROGRAMS:
         if path := shutil.which(name):
             return path
-    raise MissingEnvironment(
-        "Apptainer is not installed: neither apptainer nor singularity on PATH"
+    raise RuntimeAbsent(
+        "Apptainer is not installed: neither apptainer nor singularity on PATH", "not installed"
     )
 
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from assay.base.errors import MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName
+
+
+class RuntimeAbsent(MissingEnvironment):
+    """There is nothing of a runtime here that could be mended; the text says how to get it."""
+
+    def __init__(self, sentence: str, brief: str) -> None:
+        super().__init__(sentence)
+        self.brief = brief
+        """The same in two words."""
 
 
 @dataclass(frozen=True)

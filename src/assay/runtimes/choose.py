@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes.apptainer import ApptainerRuntime
-from assay.runtimes.base import Runtime
+from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.engine import EngineRuntime, connect
 from assay.runtimes.host import HostRuntime
 
@@ -23,6 +23,14 @@ class Choice:
     runtime: Runtime
     reasons: tuple[tuple[RuntimeName, str], ...]
     """In the order of the looking; the last one is the chosen one."""
+    absent: tuple[tuple[RuntimeName, str], ...] = ()
+    """Those of which there is nothing here, and in two words what there is not."""
+
+    def told(self) -> list[str]:
+        """Return a line on each that was looked at, and one on all that are not here."""
+        missing = dict(self.absent)
+        lines = [f"runtime {name}: {why}" for name, why in self.reasons if name not in missing]
+        return [say_absent(missing), *lines] if missing else lines
 
 
 def no_sif(image: ImageRecord) -> Path:
@@ -50,6 +58,7 @@ def choose(
     """
     wanted = tuple(OPENERS) if wish == "auto" else (known(wish),)
     reasons: list[tuple[RuntimeName, str]] = []
+    absent: list[tuple[RuntimeName, str]] = []
     for name in wanted:
         try:
             runtime = open_runtime(name, gpu=gpu, sif_of=sif_of)
@@ -57,13 +66,22 @@ def choose(
             if wish != "auto":
                 raise
             reasons.append((name, str(error)))
+            if isinstance(error, RuntimeAbsent):
+                absent.append((name, error.brief))
             continue
         if wish == "auto" and (told := objection(name)):
             reasons.append((name, f"{runtime.describe()} works, but {told}"))
             continue
         reasons.append((name, _works(runtime, gpu)))
-        return Choice(name, runtime, tuple(reasons))
+        return Choice(name, runtime, tuple(reasons), tuple(absent))
     raise AssertionError("the host always works")
+
+
+def say_absent(absent: Mapping[RuntimeName, str]) -> str:
+    """Return one line on runtimes of which there is nothing here, by name."""
+    told = ", ".join(f"{name} ({why})" for name, why in absent.items())
+    every = len(absent) == len(OPENERS) - 1  # the host is always here
+    return f"no container runtime here: {told}" if every else f"not here: {told}"
 
 
 def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:

@@ -11,6 +11,7 @@ import docker.errors
 import requests.exceptions
 
 from assay.base.errors import BadInput, MissingEnvironment
+from assay.runtimes.base import RuntimeAbsent
 
 ASK_S = 60
 """Seconds an engine may take over one answer; waiting for a container's end has no limit."""
@@ -100,8 +101,8 @@ def _knock(name: str, url: str) -> None:
             f"this user may not use {_PROGRAM[name]} at {path}; {group}, or use another runtime"
         ) from None
     except (FileNotFoundError, NotADirectoryError):
-        raise MissingEnvironment(
-            f"{_PROGRAM[name]} is not running: there is no {path}; {_START[name]}"
+        raise RuntimeAbsent(
+            f"{_PROGRAM[name]} is not running: there is no {path}; {_START[name]}", "not running"
         ) from None
     except OSError as error:
         raise MissingEnvironment(

@@ -1,0 +1,122 @@
+"""This machine's NVIDIA driver: its release, the CUDA it offers, its GPUs. Needs no package."""
+
+import ctypes
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER
+from assay.records.targets import Target
+
+ASK_S = 60
+"""Seconds that nvidia-smi may take over an answer."""
+NO_DRIVER = "no NVIDIA driver here"
+
+
+@dataclass(frozen=True)
+class HostGpu:
+    """A GPU as the driver names it."""
+
+    product: str
+    uuid: str
+
+    def is_of(self, target: Target) -> bool:
+        """Return whether it is the product that the target asks for."""
+        return re.fullmatch(target.product_pattern, self.product) is not None
+
+
+@dataclass(frozen=True)
+class HostDriver:
+    """A driver that is loaded; None where it does not say."""
+
+    release: str | None
+    """Of the kernel module, as 580.65.06."""
+    cuda: int | None
+    """Newest CUDA that libcuda offers, as 13000; a compatibility package's libcuda counts."""
+    gpus: tuple[HostGpu, ...]
+
+    def __str__(self) -> str:
+        """Return both versions in a phrase."""
+        release = self.release or "of unknown release"
+        return phrase(release, dotted(self.cuda)) if self.cuda else f"driver {release}"
+
+    @property
+    def too_old(self) -> bool:
+        """Whether binaries of this toolchain do not start here. What CUDA offers decides."""
+        if self.cuda is not None:
+            return self.cuda < DRIVER_API
+        return self.release is not None and _numbers(self.release) < _numbers(OLDEST_DRIVER)
+
+    def gpu_of(self, target: Target) -> HostGpu | None:
+        """Return the first GPU that is the target's product."""
+        return next((gpu for gpu in self.gpus if gpu.is_of(target)), None)
+
+
+def remedy_of_old_driver() -> str:
+    """Return what makes an old driver do, as a clause."""
+    cuda = dotted(DRIVER_API)
+    return (
+        f"CUDA {cuda} needs driver {OLDEST_DRIVER} or newer: install one, or NVIDIA's package "
+        f"cuda-compat-{cuda.replace('.', '-')} with its folder in LD_LIBRARY_PATH"
+    )
+
+
+def phrase(release: str, cuda: str) -> str:
+    """Return a driver's two versions, as ``driver 580.65.06 with CUDA 13.0``."""
+    return f"driver {release} with CUDA {cuda}"
+
+
+def dotted(version: int) -> str:
+    """Return CUDA's 13000 as 13.0."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def find_host_driver(root: Path = Path("/")) -> HostDriver | None:
+    """Ask the machine below ``root`` for its driver; None where none is loaded.
+
+    A libcuda alone is no driver: compatibility packages and containers bring one along.
+    """
+    gpus, stated = _listed_gpus()
+    release = _loaded_release(root) or stated
+    if release is None and not gpus and not (root / "dev/nvidiactl").exists():
+        return None
+    return HostDriver(release, _cuda_of_libcuda(), gpus)
+
+
+def _loaded_release(root: Path) -> str | None:
+    """Release of the loaded kernel module, by its own account."""
+    try:
+        text = (root / "proc/driver/nvidia/version").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)", text)
+    return found.group(1) if found else None
+
+
+def _listed_gpus() -> tuple[tuple[HostGpu, ...], str | None]:
+    """GPUs that nvidia-smi lists, and the driver's release; nothing where it does not answer."""
+    try:
+        shown = subprocess.run(
+            ["nvidia-smi", "--query-gpu=driver_version,uuid,name", "--format=csv,noheader"],
+            capture_output=True, text=True, check=True, timeout=ASK_S,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return (), None
+    rows = [line.split(",", 2) for line in shown.splitlines() if line.count(",") >= 2]
+    gpus = tuple(HostGpu(name.strip(), uuid.strip()) for _, uuid, name in rows)
+    return gpus, rows[0][0].strip() if rows else None
+
+
+def _cuda_of_libcuda() -> int | None:
+    """What cuDriverGetVersion says, which needs no GPU to be initialised; None without libcuda."""
+    number = ctypes.c_int()
+    try:
+        answer = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
+    except (OSError, AttributeError):
+        return None
+    return number.value if answer == 0 and number.value else None
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))

@@ -1,0 +1,119 @@
+"""A target's GPU on this machine, or why it cannot be measured on: a code and a sentence."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import MissingEnvironment
+from assay.building.toolchain import DRIVER_API
+from assay.measuring.device_jobs import probe_device
+from assay.measuring.host_driver import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
+from assay.records.claims import NotRun
+from assay.records.images import RuntimeName
+from assay.records.targets import Target
+from assay.runtimes.base import Place, Task
+from assay.runtimes.host import HostRuntime
+from assay.shared.counting import agreeing
+
+PACKAGES = {"PyTorch": "torch", "nvidia-ml-py": "pynvml"}
+"""What the device's Python needs, and the module by which it is known."""
+ANSWER = "lacks:"
+QUESTION = (
+    "import importlib.util as u;"
+    f"print({ANSWER!r}, *(n for n, m in {PACKAGES!r}.items() if u.find_spec(m) is None))"
+)
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Why nothing can be measured on a target here."""
+
+    reason: NotRun
+    detail: str
+    """A clause, the same for all targets that lack the same."""
+    remedy: str = ""
+    """What helps, where something does but another machine."""
+
+    def __str__(self) -> str:
+        """Return both."""
+        return f"{self.detail}: {self.remedy}" if self.remedy else self.detail
+
+
+def find_gpu(
+    target: Target, driver: HostDriver | None, runtime: RuntimeName, python: str
+) -> str | Absence:
+    """Return the GPU that ``target`` would be measured on, as ``product (UUID)``, or its absence.
+
+    On the host the device's Python is asked, and decides. In a container it is in an image, which
+    is not there yet: the driver has to do.
+    """
+    if runtime != "host":
+        gpu = driver.gpu_of(target) if driver else None
+        if driver is None or gpu is None or driver.too_old:
+            return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
+        return f"{gpu.product} ({gpu.uuid})"
+    place = Place(HostRuntime(), python=python)
+    try:
+        device = probe_device(place, target)
+    except MissingEnvironment as error:
+        return (
+            _absence(target, driver)
+            or lacking_packages(python)
+            or _no_gpu(target, str(error).rstrip("."))
+        )
+    if _api_version(device.cuda_driver) < DRIVER_API:
+        return _too_old(device.gpu.product, phrase(device.driver, device.cuda_driver))
+    return f"{device.gpu.product} ({device.gpu.uuid})"
+
+
+def lacking_packages(python: str) -> Absence | None:
+    """Return what keeps a Python of this machine from measuring, as far as packages go."""
+    lines: list[str] = []
+    task = Task(
+        command=(python, "-c", QUESTION),
+        directory=Path("/"),
+        label="ask the device's Python for its packages",
+        inherit=True,
+    )
+    other = "name another with --device-python"
+    try:
+        HostRuntime().run(task, None, lines.append)
+    except MissingEnvironment as error:
+        return Absence(NotRun.NO_DEVICE, str(error), other)
+    words = next((line.split() for line in lines if line.startswith(ANSWER)), None)
+    if words is None:
+        last = lines[-1].strip() if lines else "nothing"
+        return Absence(NotRun.NO_DEVICE, f"{python} says of its packages: {last}", other)
+    missing = words[1:]
+    if not missing:
+        return None
+    detail = f"the device's Python ({python}) lacks {' and '.join(missing)}"
+    has = f"name one that has {agreeing(len(missing), 'it', 'them')} with --device-python"
+    return Absence(NotRun.NO_DEVICE, detail, has)
+
+
+def _absence(target: Target, driver: HostDriver | None) -> Absence | None:
+    """What the driver alone tells; None where it has nothing against the target."""
+    if driver is None:
+        return Absence(NotRun.NO_DEVICE, NO_DRIVER)
+    gpu = driver.gpu_of(target)
+    if driver.gpus and gpu is None:
+        others = ", ".join(dict.fromkeys(gpu.product for gpu in driver.gpus))
+        return _no_gpu(target, f"this machine has {others}")
+    if driver.too_old:
+        return _too_old(gpu.product if gpu else target.product, str(driver))
+    return None
+
+
+def _no_gpu(target: Target, why: str) -> Absence:
+    return Absence(NotRun.NO_DEVICE, f"no {target.product} here ({why})")
+
+
+def _too_old(product: str, driver: str) -> Absence:
+    detail = f"{product} cannot be measured on, for its {driver} is too old"
+    return Absence(NotRun.DRIVER_TOO_OLD, detail, remedy_of_old_driver())
+
+
+def _api_version(shown: str) -> int:
+    """Return 13000 for CUDA 13.0; what cannot be read is not too old."""
+    major, _, minor = shown.partition(".")
+    return 1000 * int(major) + 10 * int(minor) if (major + minor).isdigit() else DRIVER_API

@@ -1,0 +1,221 @@
+"""What a machine has, and what it can do with it."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay.base.errors import MissingEnvironment
+from assay.catalog.load import load_catalog
+from assay.cli import abilities, console, doctor
+from assay.cli.abilities import Ability, Machine
+from assay.cli.doctor import Diagnosis, Finding, State, diagnose
+from assay.measuring import local_gpu
+from assay.measuring.host_driver import HostDriver, HostGpu
+from assay.measuring.local_gpu import Absence
+from assay.records.claims import NotRun
+from assay.records.plan import Provision
+from tests.cli.test_tables import Terminal
+from tests.report_fixtures import provision, write_repository
+
+H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
+A10 = HostGpu("NVIDIA A10", "GPU-0a")
+NEW = HostDriver("580.65.06", 13000, (H100, A10))
+OLD = HostDriver("535.104.05", 12020, (H100,))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with no published report and no trusted key."""
+    root = write_repository(tmp_path / "repo")
+    (root / "requirements").mkdir()
+    (root / "requirements" / "toolchain.txt").write_text("# pins nothing\n")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with no engine, no program on PATH, no driver; no GPU answers."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    monkeypatch.setenv("CONTAINER_HOST", f"unix://{tmp_path}/podman.sock")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    have_driver(monkeypatch, None)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MissingEnvironment("there is no usable GPU")
+
+    monkeypatch.setattr(local_gpu, "probe_device", refuse)
+
+
+def have_driver(monkeypatch: pytest.MonkeyPatch, driver: HostDriver | None) -> None:
+    monkeypatch.setattr(doctor, "find_host_driver", lambda: driver)
+
+
+def have_packages(monkeypatch: pytest.MonkeyPatch, lacking: Absence | None) -> None:
+    for module in (doctor, local_gpu):
+        monkeypatch.setattr(module, "lacking_packages", lambda _: lacking)
+
+
+def parts(diagnosis: Diagnosis) -> dict[str, Finding]:
+    return {finding.part: finding for finding in diagnosis.findings}
+
+
+def abilities_of(diagnosis: Diagnosis) -> dict[str, Ability]:
+    return {ability.name: ability for ability in diagnosis.abilities}
+
+
+class TestABareMachine:
+    """What is optional is called so, and nothing is said twice."""
+
+    def test_optional_parts_are_optional(self, root: Path) -> None:
+        found = parts(diagnose(root, "python3"))
+        optional = {part for part, one in found.items() if one.state is State.OPTIONAL}
+        assert optional == {
+            "NVIDIA driver", "container engines", "Nsight Compute", "Slurm", "git",
+        }  # fmt: skip
+        assert State.OPTIONAL == "optional, not here"
+        assert found["host compiler"].state is State.MISSING
+
+    def test_engines_share_a_line(self, root: Path) -> None:
+        found = parts(diagnose(root, "python3"))["container engines"].found
+        assert found == "docker not running, podman not running, apptainer not installed"
+
+    def test_no_driver_is_told_once_and_no_package_is_asked_for(self, root: Path) -> None:
+        found = diagnose(root, "python3")
+        told = [*(f"{one.found} {one.remedy}" for one in found.findings),
+                *map(str, found.abilities)]  # fmt: skip
+        assert sum("no NVIDIA driver here" in line for line in told) == 1
+        assert not any("nvidia-ml-py" in line for line in told)
+
+    def test_what_it_cannot_do_is_told_with_why_and_what_helps(self, root: Path) -> None:
+        can = abilities_of(diagnose(root, "python3"))
+        assert list(can) == ["verify", "rebuild", "measure"]
+        assert str(can["verify"]).startswith("verify: no, because config/trusted_keys holds no key")
+        assert str(can["rebuild"]).startswith("rebuild: no, because nvcc needs a C++ compiler")
+        assert "apt-get install g++" in str(can["rebuild"])
+        measure = str(can["measure"])
+        assert measure.startswith("measure: no, because there is no NVIDIA driver here; run on")
+        assert all(target in measure for target in load_catalog(root).targets)
+
+
+class TestAMachineWithGpus:
+    """Each GPU once, with the target that it is."""
+
+    def test_each_gpu_stands_once(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        have_driver(monkeypatch, NEW)
+        have_packages(monkeypatch, None)
+        found = parts(diagnose(root, "python3"))
+        assert [part for part in found if part.startswith("GPU")] == ["GPU 0", "GPU 1"]
+        assert found["GPU 0"].state is State.OK
+        assert "target h100" in found["GPU 0"].found
+        assert H100.uuid in found["GPU 0"].found
+        assert found["GPU 1"].state is State.UNUSED
+        assert found["NVIDIA driver"].found == "driver 580.65.06 with CUDA 13.0"
+
+    def test_missing_packages_are_told_once_beside_the_gpus(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        have_driver(monkeypatch, NEW)
+        lacking = Absence(NotRun.NO_DEVICE, "python3 lacks PyTorch", "name one with it")
+        have_packages(monkeypatch, lacking)
+        found = diagnose(root, "python3")
+        assert parts(found)["device's Python"] == Finding(
+            "device's Python", State.MISSING, "python3 lacks PyTorch", "name one with it"
+        )
+        measure = str(abilities_of(found)["measure"])
+        assert measure == "measure: no, because python3 lacks PyTorch: name one with it"
+
+    def test_an_old_driver_is_told_with_what_helps(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        have_driver(monkeypatch, OLD)
+        have_packages(monkeypatch, None)
+        found = diagnose(root, "python3")
+        row = parts(found)["NVIDIA driver"]
+        assert (row.state, row.found) == (
+            State.MISSING, "driver 535.104.05 with CUDA 12.2: too old",
+        )  # fmt: skip
+        assert "CUDA 13.0 needs driver 580.65.06 or newer" in row.remedy
+        assert "580.65.06" in str(abilities_of(found)["measure"])
+
+    def test_a_gpu_that_answers_can_be_measured_on(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        have_driver(monkeypatch, NEW)
+        have_packages(monkeypatch, None)
+
+        def find(target: object, *_: object) -> str | Absence:
+            here = getattr(target, "id", "") == "h100"
+            return "NVIDIA H100 (GPU-1)" if here else Absence(NotRun.NO_DEVICE, "not here")
+
+        monkeypatch.setattr(abilities, "find_gpu", find)
+        measure = abilities_of(diagnose(root, "python3"))["measure"]
+        assert str(measure) == "measure: yes, h100 on NVIDIA H100 (GPU-1)"
+
+    def test_a_cluster_measures_too(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(abilities.shutil, "which", lambda _: "/usr/bin/sbatch")
+        monkeypatch.setattr(abilities, "slurm_gpu_models", lambda: {"h100", "a10"})
+        machine = Machine(root, load_catalog(root), (), None, "no g++", None, "python3", {})
+        *_, measure = abilities.abilities(machine)
+        assert str(measure) == "measure: yes, on the cluster's h100 nodes, with --executor slurm"
+
+
+class TestShown:
+    """The table ends in what the machine can do; a remedy is at hand at every width."""
+
+    DIAGNOSIS = Diagnosis(
+        (
+            Finding("GPU 0", State.OK, f"{H100.product}, target h100, {H100.uuid}"),
+            Finding("git", State.OPTIONAL, "no git on PATH", "apt-get install git"),
+        ),
+        (Ability("verify", True, "it needs neither"), Ability("rebuild", False, "why", "how")),
+    )
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 200])
+    def test_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+        stream = Terminal()
+        monkeypatch.setattr(console, "out", Console(file=stream, width=width))
+        console.show_diagnosis(self.DIAGNOSIS)
+        text = stream.getvalue()
+        assert H100.uuid in text.split()
+        assert {"apt-get", "install"} <= set(text.split())
+        assert text.splitlines()[-2:] == [
+            "verify: yes, it needs neither", "rebuild: no, because why; how",
+        ]  # fmt: skip
+
+    def test_to_a_program(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stream = io.StringIO()
+        monkeypatch.setattr(console, "out", Console(file=stream, width=80))
+        console.show_diagnosis(self.DIAGNOSIS)
+        lines = stream.getvalue().splitlines()
+        assert lines[0] == "part\tstate\tfound\tremedy"
+        assert lines[2] == "git\toptional, not here\tno git on PATH\tapt-get install git"
+        assert lines[3] == "verify: yes, it needs neither"
+
+
+class TestWhatTargetsLack:
+    """Told once for all that lack the same."""
+
+    NONE = provision("l4", "none", detail="no NVIDIA driver here", reason=NotRun.NO_DEVICE)
+    TAKEN = provision(
+        "h100", "recorded", recorded_in="reports/x", detail="figures come from reports/x",
+        absence="no NVIDIA driver here",
+    )  # fmt: skip
+    OLD = provision("h200", "none", detail="too old", reason=NotRun.DRIVER_TOO_OLD)
+
+    @pytest.mark.parametrize(
+        ("provisions", "lines"),
+        [
+            ((NONE, TAKEN), ["no NVIDIA driver here"]),
+            ((NONE, OLD), ["l4: no NVIDIA driver here", "h200: too old"]),
+            ((provision(),), []),
+        ],
+    )
+    def test_once(self, provisions: tuple[Provision, ...], lines: list[str]) -> None:
+        assert console.absences(provisions) == lines
+
+    def test_a_target_says_the_rest(self) -> None:
+        assert console.provided(self.NONE) == "not measured (no device)"
+        assert console.provided(self.OLD) == "not measured (driver too old)"
+        assert console.provided(self.TAKEN) == "figures come from reports/x"

@@ -1,0 +1,129 @@
+"""The driver of a machine, asked without any package."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER, locked_versions
+from assay.measuring import host_driver
+from assay.measuring.host_driver import HostDriver, HostGpu, dotted, find_host_driver
+
+ROOT = Path(__file__).resolve().parents[2]
+CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 2023\n"
+OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (me@)\n"
+LISTED = "580.159.04, GPU-5a87, NVIDIA H200\n580.159.04, GPU-5a88, NVIDIA H100 80GB HBM3\n"
+LIBCUDA = 'extern "C" int cuDriverGetVersion(int* version) { *version = 12020; return 0; }\n'
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a machine with no driver and no nvidia-smi, whose libcuda is not there."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "dev").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: None)
+    return tmp_path
+
+
+def load(machine: Path, text: str) -> None:
+    """Load a kernel module that says ``text`` of itself."""
+    path = machine / "proc/driver/nvidia/version"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+
+def list_gpus(machine: Path, text: str) -> None:
+    """Install an nvidia-smi that says ``text``."""
+    program = machine / "bin/nvidia-smi"
+    program.write_text(f'#!/bin/sh\nwhile read line; do echo "$line"; done <<END\n{text}END\n')
+    program.chmod(0o755)
+
+
+class TestFinding:
+    """What a machine has."""
+
+    def test_without_a_kernel_module_there_is_no_driver(self, machine: Path) -> None:
+        assert find_host_driver(machine) is None
+
+    def test_a_libcuda_alone_is_none(self, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: 13000)
+        assert find_host_driver(machine) is None
+
+    @pytest.mark.parametrize(("text", "release"), [(CLOSED, "535.104.05"), (OPEN, "580.159.04")])
+    def test_the_kernel_module_says_its_release(
+        self, machine: Path, text: str, release: str
+    ) -> None:
+        load(machine, text)
+        assert find_host_driver(machine) == HostDriver(release, None, ())
+
+    def test_a_device_node_is_a_driver_of_unknown_release(self, machine: Path) -> None:
+        (machine / "dev/nvidiactl").touch()
+        driver = find_host_driver(machine)
+        assert driver == HostDriver(None, None, ())
+        assert str(driver) == "driver of unknown release"
+        assert not driver.too_old
+
+    def test_every_gpu_is_listed_once(self, machine: Path) -> None:
+        list_gpus(machine, LISTED)
+        assert find_host_driver(machine) == HostDriver(
+            "580.159.04",
+            None,
+            (HostGpu("NVIDIA H200", "GPU-5a87"), HostGpu("NVIDIA H100 80GB HBM3", "GPU-5a88")),
+        )
+
+    @pytest.mark.compiler
+    def test_what_cuda_offers_is_asked_of_the_libcuda_that_programs_load(
+        self, tmp_path: Path
+    ) -> None:
+        source = tmp_path / "cuda.cpp"
+        source.write_text(LIBCUDA)
+        library = tmp_path / "libcuda.so.1"
+        compiler = shutil.which("g++")
+        assert compiler is not None
+        subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+        (tmp_path / "dev").mkdir()
+        (tmp_path / "dev/nvidiactl").touch()
+        asked = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "from pathlib import Path\n"
+                "from assay.measuring.host_driver import find_host_driver\n"
+                f"print(find_host_driver(Path({json.dumps(str(tmp_path))})).cuda)",
+            ],
+            env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert asked.stdout == "12020\n"
+
+
+class TestAge:
+    """What CUDA offers decides; the release, where libcuda is silent."""
+
+    @pytest.mark.parametrize(
+        ("release", "cuda", "too_old"),
+        [
+            ("535.104.05", 12020, True),
+            ("535.104.05", 13000, False),  # a compatibility package
+            ("580.65.06", 13000, False),
+            ("590.44.01", 13010, False),
+            ("580.65.06", 12090, True),
+            ("580.65.05", None, True),
+            ("580.65.06", None, False),
+            ("1000.1", None, False),
+            (None, None, False),
+            (None, 12080, True),
+        ],
+    )
+    def test_is_by_cuda_first(self, release: str | None, cuda: int | None, too_old: bool) -> None:
+        assert HostDriver(release, cuda, ()).too_old is too_old
+
+    def test_the_constants_are_those_of_the_locked_compiler(self) -> None:
+        nvcc = locked_versions(ROOT)["nvidia-cuda-nvcc"]
+        assert nvcc.startswith(f"{dotted(DRIVER_API)}.")
+        assert not HostDriver(OLDEST_DRIVER, DRIVER_API, ()).too_old

@@ -1,0 +1,143 @@
+"""A target's GPU here, or the one sentence on why it cannot be measured on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.measuring import local_gpu
+from assay.measuring.host_driver import HostDriver, HostGpu
+from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
+from assay.records.claims import NotRun
+from assay.records.targets import Target
+from tests.report_fixtures import write_repository, write_run
+
+H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-1")
+OLD = HostDriver("535.104.05", 12020, (H100,))
+NEW = HostDriver("580.65.06", 13000, (H100,))
+OTHER = HostDriver("580.65.06", 13000, (HostGpu("NVIDIA A10", "GPU-2"),) * 2)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "repo")
+
+
+@pytest.fixture
+def target(root: Path) -> Target:
+    return load_catalog(root).targets["h100"]
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device's Python that finds no GPU it can use."""
+
+    def probe(*_: object, **__: object) -> Any:
+        raise MissingEnvironment("the device Python lacks nvidia-ml-py: pip install nvidia-ml-py")
+
+    monkeypatch.setattr(local_gpu, "probe_device", probe)
+
+
+def python_with(folder: Path, *packages: str) -> str:
+    """A Python that answers as one with these of the packages does."""
+    missing = [name for name in local_gpu.PACKAGES if name not in packages]
+    program = folder / "python"
+    program.write_text(f"#!/bin/sh\necho '{local_gpu.ANSWER}' {' '.join(missing)}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+@pytest.mark.usefixtures("refusing")
+class TestOnTheHost:
+    """What keeps the device's Python from finding a GPU, said by what helps."""
+
+    def test_no_driver_is_no_matter_of_packages(self, target: Target, tmp_path: Path) -> None:
+        absence = find_gpu(target, None, "host", python_with(tmp_path))
+        assert absence == Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
+        assert str(absence) == "no NVIDIA driver here"
+
+    def test_another_gpu_is_named_once(self, target: Target, tmp_path: Path) -> None:
+        absence = find_gpu(target, OTHER, "host", python_with(tmp_path))
+        assert str(absence) == f"no {target.product} here (this machine has NVIDIA A10)"
+
+    def test_an_old_driver_is_a_reason_of_its_own(self, target: Target, tmp_path: Path) -> None:
+        absence = find_gpu(target, OLD, "host", python_with(tmp_path))
+        assert isinstance(absence, Absence)
+        assert absence.reason is NotRun.DRIVER_TOO_OLD
+        assert "driver 535.104.05 with CUDA 12.2 is too old" in absence.detail
+        assert "CUDA 13.0 needs driver 580.65.06 or newer" in absence.remedy
+
+    @pytest.mark.parametrize(
+        ("packages", "words"),
+        [
+            ((), "lacks PyTorch and nvidia-ml-py: name one that has them with --device-python"),
+            (("PyTorch",), "lacks nvidia-ml-py: name one that has it with --device-python"),
+        ],
+    )
+    def test_packages_are_named_together(
+        self, target: Target, tmp_path: Path, packages: tuple[str, ...], words: str
+    ) -> None:
+        absence = find_gpu(target, NEW, "host", python_with(tmp_path, *packages))
+        assert str(absence).endswith(words)
+
+    def test_what_else_it_says_is_passed_on(self, target: Target, tmp_path: Path) -> None:
+        python = python_with(tmp_path, *local_gpu.PACKAGES)
+        absence = find_gpu(target, NEW, "host", python)
+        assert str(absence).startswith(f"no {target.product} here (the device Python")
+
+    def test_a_python_that_is_not_there(self, target: Target) -> None:
+        absence = find_gpu(target, NEW, "host", "/nonexistent/python")
+        assert "cannot start /nonexistent/python" in str(absence)
+        assert "--device-python" in str(absence)
+
+
+class TestADeviceThatAnswers:
+    """The device's Python decides."""
+
+    @pytest.mark.parametrize(("cuda", "there"), [("13.0", True), ("13.1", True), ("12.8", False)])
+    def test_by_the_cuda_that_it_was_offered(
+        self, root: Path, target: Target, monkeypatch: pytest.MonkeyPatch, cuda: str, there: bool
+    ) -> None:
+        device = load_evidence(write_run(root)).platforms["h100"].device
+        device = device.model_copy(update={"cuda_driver": cuda})
+        monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
+        found = find_gpu(target, None, "host", "python3")
+        if there:
+            assert found == f"{device.gpu.product} ({device.gpu.uuid})"
+        else:
+            assert isinstance(found, Absence)
+            assert found.reason is NotRun.DRIVER_TOO_OLD
+
+
+class TestInAContainer:
+    """The driver alone is asked."""
+
+    def test_a_gpu_is_told_with_its_uuid(self, target: Target) -> None:
+        assert find_gpu(target, NEW, "docker", "python3") == "NVIDIA H100 80GB HBM3 (GPU-1)"
+
+    @pytest.mark.parametrize(
+        ("driver", "reason"),
+        [
+            (None, NotRun.NO_DEVICE),
+            (OLD, NotRun.DRIVER_TOO_OLD),
+            (OTHER, NotRun.NO_DEVICE),
+            (HostDriver("580.65.06", 13000, ()), NotRun.NO_DEVICE),
+        ],
+    )
+    def test_what_keeps_it_from_measuring(
+        self, target: Target, driver: HostDriver | None, reason: NotRun
+    ) -> None:
+        absence = find_gpu(target, driver, "podman", "python3")
+        assert isinstance(absence, Absence)
+        assert absence.reason is reason
+
+
+def test_this_python_is_asked_for_its_packages() -> None:
+    assert lacking_packages("/bin/true") == Absence(
+        NotRun.NO_DEVICE,
+        "/bin/true says of its packages: nothing",
+        "name another with --device-python",
+    )

@@ -1,0 +1,97 @@
+"""Where a request's figures come from, by what this machine has."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.measuring.local_gpu import Absence
+from assay.pipeline import request as requests
+from assay.pipeline.plan import make_plan
+from assay.pipeline.request import Options, make_request
+from assay.records.claims import NotRun
+from assay.records.plan import Request
+from assay.records.verdicts import Status, VerdictsFile
+from tests.report_fixtures import provision, signed_report, write_repository, write_run
+
+NO_DRIVER = Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
+OLD = Absence(NotRun.DRIVER_TOO_OLD, "its driver 535.104.05 is too old", "install 580.65.06")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a published report of the H100, signed by a key that it trusts."""
+    root = write_repository(tmp_path / "repo")
+    report = signed_report(root)
+    keys = root / "config" / "trusted_keys"
+    keys.mkdir()
+    shutil.copy(report / "signer.pub", keys / "demo.pub")
+    (root / "requirements").mkdir()
+    (root / "requirements" / "toolchain.txt").write_text("# pins nothing\n")
+    (root / "reports" / "published").mkdir()
+    shutil.move(report, root / "reports" / "published" / "demo")
+    return root
+
+
+def ask(root: Path, monkeypatch: pytest.MonkeyPatch, found: Absence) -> Request:
+    """The request of a machine on which ``found`` keeps every target from being measured."""
+    monkeypatch.setattr(requests, "find_host_driver", lambda: None)
+    monkeypatch.setattr(requests, "find_gpu", lambda *_: found)
+    catalog = load_catalog(root)
+    options = Options(
+        run="new", sources=tuple(catalog.sources), targets=("h100",), runtime="host",
+        executor="local", device_python=None, prebuilt=None, recorded=(), keys=(),
+        signing_key=root.parent / "key", host_image=False,
+    )  # fmt: skip
+    return make_request(root, catalog, options)
+
+
+class TestATargetThatIsNotHere:
+    """Published figures stand in; what keeps the target from being measured is kept beside them."""
+
+    def test_is_taken_from_the_published_report(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (given,) = ask(root, monkeypatch, NO_DRIVER).targets
+        assert given.kind == "recorded"
+        assert given.detail.startswith("figures come from reports/published/demo")
+        assert given.absence == "no NVIDIA driver here"
+
+    def test_without_a_report_nothing_is_measured(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.rmtree(root / "reports" / "published")
+        (given,) = ask(root, monkeypatch, NO_DRIVER).targets
+        assert (given.kind, given.reason) == ("none", NotRun.NO_DEVICE)
+        assert given.detail == "no NVIDIA driver here"
+
+
+class TestADriverThatIsTooOld:
+    """The GPU is here: its claims are not run, with the remedy, whatever was measured elsewhere."""
+
+    def test_makes_the_claims_not_run(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        request = ask(root, monkeypatch, OLD)
+        (given,) = request.targets
+        assert (given.kind, given.reason) == ("none", NotRun.DRIVER_TOO_OLD)
+        plan = make_plan(load_catalog(root), request)
+        refused = [answer for answer in plan.answers if answer.reason is NotRun.DRIVER_TOO_OLD]
+        assert refused
+        assert {answer.way for answer in refused} == {"not_run"}
+        assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}"}
+
+    def test_is_told_by_verdicts_and_report(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path / "repo")
+        given = provision(kind="none", detail=str(OLD), reason=NotRun.DRIVER_TOO_OLD)
+        write_run(root, provisions=(given,))
+        report = signed_report(root)
+        verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+        refused = [verdict for verdict in verdicts if verdict.reason == "driver_too_old"]
+        assert refused
+        assert {verdict.status for verdict in refused} == {Status.NOT_RUN}
+        assert all("install 580.65.06" in verdict.explanation for verdict in refused)
+        for name in ("report.html", "report.md"):
+            text = (report / name).read_text()
+            assert f"driver too old ({len(refused)})" in text
+            assert "install 580.65.06" in text
