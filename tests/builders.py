@@ -19,9 +19,9 @@ from assay.records.claims import (
     FlopFormula,
     Hardware,
     NotRun,
-    Place,
     Relation,
     Source,
+    SourcePlace,
     Unanswerable,
 )
 from assay.records.kernels import OriginalProgram, Probe, Variant
@@ -32,7 +32,7 @@ from assay.records.measurements import (
     Block,
     Check,
     CorrectnessRecord,
-    Inspection,
+    InspectionResult,
     Process,
     ProgramRecord,
     ProgramRun,
@@ -235,7 +235,7 @@ def claim(name: str, evaluation: Record, **changes: Any) -> Claim:
         "id": name,
         "kind": ClaimKind.MEASUREMENT,
         "statement": "a figure",
-        "place": Place(section="Results", line=1),
+        "place": SourcePlace(section="Results", line=1),
         "value": 600.0,
         "unit": Unit.TFLOP_PER_S,
         "resolution": 1.0,
@@ -546,8 +546,8 @@ def build(
     )
 
 
-def inspection(name: str, lines: int, size: int) -> Inspection:
-    return Inspection(
+def inspection(name: str, lines: int, size: int) -> InspectionResult:
+    return InspectionResult(
         claim=name,
         package="nvidia-cutlass",
         version="4.2.0.0",
@@ -571,7 +571,7 @@ def evidence(
     checks: Sequence[CorrectnessRecord] = (),
     programs: Sequence[ProgramRecord] = (),
     builds: Sequence[BuildRecord] = (),
-    inspections: Sequence[Inspection] = (),
+    inspections: Sequence[InspectionResult] = (),
     platforms: Sequence[PlatformRecord] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Evidence:

@@ -41,7 +41,7 @@ from assay.records.measurements import (
     CheatsRecord,
     Check,
     CorrectnessRecord,
-    Inspection,
+    InspectionResult,
     InspectionsRecord,
     Process,
     ProfileRecord,
@@ -55,7 +55,7 @@ from assay.records.measurements import (
 from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
-from assay.records.tuning import Choice, TuningFile
+from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import Comparison
 from assay.report.render import render
 from assay.shared.files import sha256_bytes, write_bytes
@@ -276,12 +276,12 @@ def write_repository(root: Path) -> Path:
     return root
 
 
-def choice(**changes: Any) -> Choice:
+def choice(**changes: Any) -> TuningChoice:
     """``CHOICE`` with some fields changed, as its file would give it."""
-    return Choice.model_validate_json(json.dumps({**CHOICE, **changes}))
+    return TuningChoice.model_validate_json(json.dumps({**CHOICE, **changes}))
 
 
-def write_tuning(root: Path, *choices: Choice) -> None:
+def write_tuning(root: Path, *choices: TuningChoice) -> None:
     """config/tuning.yaml with these choices; JSON is YAML."""
     tuning = TuningFile(schema="assay/tuning/1", choices=choices)
     write_record(tuning, root / "config" / "tuning.yaml")
@@ -385,12 +385,12 @@ def binary_sha256(artifact: str, arch: str) -> str:
     return sha256_bytes(f"{artifact} {arch}".encode())
 
 
-def _inspections(catalog: Catalog) -> tuple[Inspection, ...]:
+def _inspections(catalog: Catalog) -> tuple[InspectionResult, ...]:
     found = []
     for claim in catalog.claims.values():
         if claim.evaluation.kind == "inspection":
             found.append(
-                Inspection(
+                InspectionResult(
                     claim=claim.id, package=claim.evaluation.package, version="1.0",
                     path=claim.evaluation.path, lines=417, bytes=18666, sha256="cd" * 32,
                 )

@@ -129,6 +129,15 @@ def test_a_room_of_the_device_imports_only_rooms_below_it(name: str):
     assert others <= set(below)
 
 
+def test_class_names_are_unique_in_the_package():
+    homes: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
 def test_no_module_imports_itself_through_others():
     """Packages' own ``__init__`` are left out: to offer what modules below define is their job."""
     modules = {name: path for name, path in MODULES.items() if path.name != "__init__.py"}

@@ -15,7 +15,7 @@ from assay.records.claims import ClaimsFile
 from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
 from assay.records.measurements import InspectionsRecord
-from assay.records.operators import KernelSet
+from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
@@ -31,7 +31,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "comparisons": ComparisonsFile,
     "inspections": InspectionsRecord,
     "judging": Judging,
-    "kernel_set": KernelSet,
+    "kernel_set": KernelSetRecord,
     "kernels": KernelManifest,
     "manifest": Manifest,
     "pipeline": PipelineRecord,

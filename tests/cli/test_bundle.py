@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.cli.bundle import Contents, pack, source_files
+from assay.cli.bundle import BundleContents, pack, source_files
 from assay.cli.make_bundle import BundlePlan, make_bundle
 from assay.shared.files import sha256_file
 
@@ -44,7 +44,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def contents(tmp_path: Path) -> Contents:
+def contents(tmp_path: Path) -> BundleContents:
     run = tmp_path / "run"
     write(run / "inspections.json", "{}")
     write(run / "builds" / "sm_90a" / "kernel.so", "machine code", 0o755)
@@ -53,7 +53,7 @@ def contents(tmp_path: Path) -> Contents:
     write(tmp_path / "wheels" / "alpha-1.0-py3-none-any.whl", "wheel")
     write(tmp_path / "image" / "image.tar", "layers")
     python = f"3.{sys.version_info.minor}"
-    return Contents(
+    return BundleContents(
         target="h100",
         commit="0123abc",
         pythons=(python,),
@@ -84,7 +84,7 @@ class TestPack:
     """``pack``."""
 
     def test_it_holds_sources_wheels_builds_and_images_and_nothing_of_the_users(
-        self, checkout: Path, contents: Contents, tmp_path: Path
+        self, checkout: Path, contents: BundleContents, tmp_path: Path
     ):
         pack(checkout, contents, tmp_path / "b.tar")
         with tarfile.open(tmp_path / "b.tar") as tar:
@@ -105,19 +105,19 @@ class TestPack:
 
     @pytest.mark.parametrize("name", ["b.tar", "b.tar.gz"])
     def test_equal_contents_give_equal_bytes(
-        self, checkout: Path, contents: Contents, tmp_path: Path, name: str
+        self, checkout: Path, contents: BundleContents, tmp_path: Path, name: str
     ):
         pack(checkout, contents, tmp_path / "one" / name)
         os.utime(checkout / "assay", (1, 1))
         pack(checkout, contents, tmp_path / "two" / name)
         assert sha256_file(tmp_path / "one" / name) == sha256_file(tmp_path / "two" / name)
 
-    def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: Contents):
+    def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: BundleContents):
         with pytest.raises(MissingEnvironment, match="cannot be written"):
             pack(checkout, contents, Path("/dev/full/b.tar"))
 
     def test_a_write_that_fails_in_the_middle_leaves_nothing(
-        self, checkout: Path, contents: Contents, tmp_path: Path
+        self, checkout: Path, contents: BundleContents, tmp_path: Path
     ):
         (contents.run_dir / "builds" / "sm_90a" / "gone").symlink_to("/proc/self/mem")
         with pytest.raises(MissingEnvironment, match="cannot be written"):
@@ -134,7 +134,7 @@ class TestRunScript:
     """``run.sh`` inside a bundle."""
 
     @pytest.fixture
-    def top(self, checkout: Path, contents: Contents, tmp_path: Path) -> Path:
+    def top(self, checkout: Path, contents: BundleContents, tmp_path: Path) -> Path:
         pack(checkout, contents, tmp_path / "b.tar")
         return unpack(tmp_path / "b.tar", tmp_path / "node")
 

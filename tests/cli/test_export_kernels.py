@@ -21,9 +21,9 @@ from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
 from assay.records.kernels import OperatorKernel
-from assay.records.operators import CheckName, KernelSet, OperatorOutcome, OperatorsRecord
+from assay.records.operators import CheckName, KernelSetRecord, OperatorOutcome, OperatorsRecord
 from assay.records.plan import Plan
-from assay.records.tuning import Choice
+from assay.records.tuning import TuningChoice
 from assay.report.operators import operator_sections
 from assay.shared.files import sha256_bytes
 from tests import builders
@@ -109,7 +109,7 @@ class TestOffer:
         (first, *_) = catalog.tuning.of("h100")
         chosen = first.model_copy(update={"variant": "bsr_gemm_wgmma_g64"})
 
-        def offer(*choices: Choice) -> tuple[OperatorKernel, ...]:
+        def offer(*choices: TuningChoice) -> tuple[OperatorKernel, ...]:
             tuning = catalog.tuning.model_copy(update={"choices": choices})
             return offered(replace(catalog, tuning=tuning), "h100")
 
@@ -191,7 +191,7 @@ class TestKernelSets:
         compiler(without="bsr_gemm_mma")
         made = make_kernel_set(ROOT, "h100", tmp_path / "set", "host")
         text = (tmp_path / "set" / "kernels.json").read_text()
-        assert KernelSet.model_validate_json(text) == made
+        assert KernelSetRecord.model_validate_json(text) == made
         assert {choice.target for choice in made.choices} == {"h100"}
         assert "bsr_gemm_mma" not in {kernel.variant for kernel in made.kernels}
         for kernel in made.kernels:

@@ -19,7 +19,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.findings.tuning_outcomes import outcomes
 from assay.judging.case import Case
-from assay.records.tuning import Choice
+from assay.records.tuning import TuningChoice
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.trust import published_reports
 from tests.report_fixtures import (
@@ -399,7 +399,7 @@ class TestTune:
     def test_write_hands_over_the_better_choice(
         self, assay: Any, tuned: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        written: list[Choice] = []
+        written: list[TuningChoice] = []
         monkeypatch.setattr(cli, "write_choices", lambda _, choices: written.extend(choices))
         answer = assay("tune", "--target", "h100", "--write")
         assert answer.code == 0

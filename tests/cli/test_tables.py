@@ -11,7 +11,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import console
 from assay.cli.listing import claim_rows
-from assay.cli.tables import Column, fit, show_table
+from assay.cli.tables import TableColumn, fit, show_table
 from assay.records.verdicts import VerdictsFile
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
@@ -19,10 +19,10 @@ from assay.verification.trust import published_reports
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (60, 72, 80, 100, 120, 200, 300)
 COLUMNS = (
-    Column("claim"),
-    Column("figure", 2, number=True),
-    Column("what it says", 3, prose=True),
-    Column("target", 1),
+    TableColumn("claim"),
+    TableColumn("figure", 2, number=True),
+    TableColumn("what it says", 3, prose=True),
+    TableColumn("target", 1),
 )
 ROWS = [
     ("s003_audit_effective_below_actual", "14.75", "Rates of stored blocks, of whole ones", "h100"),
@@ -37,7 +37,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown(width: int, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+def shown(width: int, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> str:
     """What a terminal of ``width`` gets."""
     stream = Terminal()
     out = Console(file=stream, width=width, force_terminal=False)

@@ -14,12 +14,12 @@ from assay.catalog.load import load_catalog
 from assay.cli import tune as tuning
 from assay.cli.tune import FILE, Tuned, better_choices, rewritten, tune, write_choices
 from assay.evidence.load import load_evidence
-from assay.findings.tuning_outcomes import Standing, outcomes
+from assay.findings.tuning_outcomes import ChoiceStanding, outcomes
 from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options
 from assay.records.plan import Provision, Request
-from assay.records.tuning import Choice, SweepArm, TuningFile
+from assay.records.tuning import SweepArm, TuningChoice, TuningFile
 from tests.report_fixtures import (
     choice,
     make_request,
@@ -81,7 +81,7 @@ class TestTune:
         assert plan.answers == ()
         assert plan.targets[0].comparisons == ("demo_sweep",)
         (outcome,) = tuned.outcomes
-        assert outcome.standing is Standing.ANOTHER_IS_FASTER
+        assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
         assert tuned.detail == "found a GPU"
 
     def test_a_goal_of_that_name_exists(self) -> None:
@@ -122,7 +122,7 @@ class TestTune:
 
         monkeypatch.setattr(tuning, "run_workflow", run_in_vain)
         (outcome,) = tune(repository, options(), 2).outcomes
-        assert outcome.standing is Standing.NOT_MEASURED
+        assert outcome.standing is ChoiceStanding.NOT_MEASURED
         assert outcome.sentence == "No result of demo_sweep is among the evidence."
 
 
@@ -144,13 +144,13 @@ class TestBetter:
         write_tuning(repository, choice())
         evidence = load_evidence(write_run(repository))
         found = outcomes(Case(load_catalog(repository), evidence))
-        assert [o.standing for o in found] == [Standing.CONFIRMED]
+        assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
         assert better_choices(Tuned("here", found, evidence)) == []
 
     def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
         (found,) = outcomes(Case(load_catalog(repository), evidence))
-        unsure = replace(found, standing=Standing.CANNOT_TELL)
+        unsure = replace(found, standing=ChoiceStanding.CANNOT_TELL)
         assert better_choices(Tuned("here", (unsure,), evidence)) == []
 
 
@@ -164,7 +164,7 @@ class TestWriting:
         return tmp_path
 
     @staticmethod
-    def changed(old: Choice) -> Choice:
+    def changed(old: TuningChoice) -> TuningChoice:
         arm = SweepArm(comparison=old.evidence.comparison, arm="g16")
         why = r"It's faster: \1 times, 'they' say # really"
         return old.model_copy(update={"variant": "bsr_gemm_wgmma_g16", "evidence": arm, "why": why})

@@ -14,7 +14,7 @@ from pathlib import Path
 import docker
 
 from assay.records.images import ImageBase, ImageRecord
-from assay.runtimes.base import Bind, Outcome, Runtime, Task
+from assay.runtimes.base import Bind, CommandOutcome, Runtime, Task
 from assay.runtimes.engine import EngineRuntime, connect
 from tests.containers.engines import ENGINES
 
@@ -115,13 +115,15 @@ class Bench:
     url: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, *command: str, **keywords: object) -> tuple[Outcome, list[str]]:
+    def run(self, *command: str, **keywords: object) -> tuple[CommandOutcome, list[str]]:
         """Outcome and lines of a command in the image."""
         found: list[str] = []
         task = Task(command, keywords.pop("directory", Path("/")), "a test", **keywords)  # type: ignore[arg-type]
         return self.runtime.run(task, self.image, found.append), found
 
-    def shell(self, script: str, *binds: Bind, **keywords: object) -> tuple[Outcome, list[str]]:
+    def shell(
+        self, script: str, *binds: Bind, **keywords: object
+    ) -> tuple[CommandOutcome, list[str]]:
         """Outcome and lines of a shell script in the image."""
         return self.run("sh", "-c", script, binds=binds, **keywords)
 

@@ -57,7 +57,7 @@ def lay_out(root: Path, version: str = VERSION, folder: str = FOLDER) -> Path:
     return root
 
 
-def found(root: Path, ldconfig: str = LDCONFIG, smi: str = SMI) -> driver.Driver:
+def found(root: Path, ldconfig: str = LDCONFIG, smi: str = SMI) -> driver.DriverParts:
     one = driver.find_driver(root, ldconfig, smi)
     assert one is not None
     return one
@@ -83,8 +83,8 @@ class TestDriver:
 
     def test_gpus_with_their_uuids_by_minor_number(self, tmp_path: Path):
         assert found(lay_out(tmp_path)).gpus == (
-            driver.Gpu(0, "/dev/nvidia0", "GPU-bbbb"),
-            driver.Gpu(1, "/dev/nvidia1", "GPU-aaaa"),
+            driver.GpuNode(0, "/dev/nvidia0", "GPU-bbbb"),
+            driver.GpuNode(1, "/dev/nvidia1", "GPU-aaaa"),
         )
 
     def test_only_the_control_nodes_that_exist(self, tmp_path: Path):

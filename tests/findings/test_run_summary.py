@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.findings.binary_matches import Sameness
-from assay.findings.run_summary import Summary, summarise
+from assay.findings.run_summary import RunSummary, summarise
 from assay.judging.judge import judge
 from assay.records.claims import Benchmark, Metric, Term
 from assay.records.verdicts import Status
@@ -13,7 +13,7 @@ from tests import builders as b
 RATE = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(Term(comparison="duel", arm="ours"),))
 
 
-def summary(content: str = "our binary", kind: str = "device") -> Summary:
+def summary(content: str = "our binary", kind: str = "device") -> RunSummary:
     claims = [
         b.claim("right", RATE, value=b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9),
         b.claim("wrong", RATE, value=900.0),

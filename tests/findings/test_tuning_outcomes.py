@@ -10,10 +10,17 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.findings.tuning_outcomes import Outcome, Standing, decide, outcomes, settings, sweeps
+from assay.findings.tuning_outcomes import (
+    ChoiceStanding,
+    SweepOutcome,
+    decide,
+    outcomes,
+    settings,
+    sweeps,
+)
 from assay.judging.case import Case
 from assay.records.measurements import BenchmarkRecord
-from assay.records.tuning import Choice, TuningFile
+from assay.records.tuning import TuningChoice, TuningFile
 from assay.statistics.summaries import Summary
 from tests.report_fixtures import choice, write_repository, write_run
 
@@ -31,28 +38,28 @@ class TestDecide:
     """The rule on given intervals."""
 
     def test_a_choice_ahead_of_all_is_confirmed_against_the_fastest(self) -> None:
-        assert decide({"a": ratio(1.3), "b": ratio(1.1)}, MARGIN) == (Standing.CONFIRMED, "b")
+        assert decide({"a": ratio(1.3), "b": ratio(1.1)}, MARGIN) == (ChoiceStanding.CONFIRMED, "b")
 
     def test_a_rival_ahead_by_less_than_the_margin_changes_nothing(self) -> None:
-        assert decide({"a": ratio(0.97)}, MARGIN) == (Standing.CONFIRMED, "a")
+        assert decide({"a": ratio(0.97)}, MARGIN) == (ChoiceStanding.CONFIRMED, "a")
 
     def test_a_rival_wholly_beyond_the_margin_is_faster(self) -> None:
         rivals = {"a": ratio(1.2), "b": ratio(0.9), "c": ratio(0.8)}
-        assert decide(rivals, MARGIN) == (Standing.ANOTHER_IS_FASTER, "c")
+        assert decide(rivals, MARGIN) == (ChoiceStanding.ANOTHER_IS_FASTER, "c")
 
     def test_a_wide_interval_does_not_hide_a_rival_that_is_surely_faster(self) -> None:
         rivals = {"wide": ratio(0.8, 0.5), "sure": ratio(0.9)}
-        assert decide(rivals, MARGIN) == (Standing.ANOTHER_IS_FASTER, "sure")
+        assert decide(rivals, MARGIN) == (ChoiceStanding.ANOTHER_IS_FASTER, "sure")
 
     def test_an_interval_across_the_margin_decides_nothing(self) -> None:
         rivals = {"a": ratio(1.3), "b": ratio(1 / (1 + MARGIN))}
-        assert decide(rivals, MARGIN) == (Standing.CANNOT_TELL, "b")
+        assert decide(rivals, MARGIN) == (ChoiceStanding.CANNOT_TELL, "b")
 
     @pytest.mark.parametrize(
         ("low", "standing"),
-        [(-math.log1p(MARGIN), Standing.CONFIRMED), (-0.0488, Standing.CANNOT_TELL)],
+        [(-math.log1p(MARGIN), ChoiceStanding.CONFIRMED), (-0.0488, ChoiceStanding.CANNOT_TELL)],
     )
-    def test_touching_the_margin_is_inside_it(self, low: float, standing: Standing) -> None:
+    def test_touching_the_margin_is_inside_it(self, low: float, standing: ChoiceStanding) -> None:
         assert decide({"a": Summary(0.0, low, 0.01, 5, 15, 90, 0)}, MARGIN)[0] is standing
 
 
@@ -63,11 +70,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, Evidenc
     return load_catalog(root), load_evidence(write_run(root))
 
 
-def chosen(bk: int) -> Choice:
+def chosen(bk: int) -> TuningChoice:
     return choice(variant=f"demo_bk{bk}", evidence={"comparison": "demo_sweep", "arm": f"bk{bk}"})
 
 
-def with_choices(catalog: Catalog, *choices: Choice) -> Catalog:
+def with_choices(catalog: Catalog, *choices: TuningChoice) -> Catalog:
     return replace(catalog, tuning=TuningFile(schema="assay/tuning/1", choices=choices))
 
 
@@ -96,14 +103,14 @@ class TestOutcomes:
     """A choice against the records of its sweep."""
 
     @staticmethod
-    def only(catalog: Catalog, evidence: Evidence) -> Outcome:
+    def only(catalog: Catalog, evidence: Evidence) -> SweepOutcome:
         (outcome,) = outcomes(Case(catalog, evidence))
         return outcome
 
     def test_the_fastest_is_confirmed(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured
         outcome = self.only(with_choices(catalog, chosen(96)), evidence)
-        assert outcome.standing is Standing.CONFIRMED
+        assert outcome.standing is ChoiceStanding.CONFIRMED
         assert (outcome.rival, outcome.rival_variant) == ("bk64", "demo_bk64")
         assert outcome.ratio is not None
         assert outcome.ratio.value() == pytest.approx(1.8 / 1.4, rel=0.01)
@@ -115,7 +122,7 @@ class TestOutcomes:
     ) -> None:
         catalog, evidence = measured
         outcome = self.only(with_choices(catalog, chosen(32)), evidence)
-        assert outcome.standing is Standing.ANOTHER_IS_FASTER
+        assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
         assert outcome.rival == "bk96"
         assert outcome.sentence.startswith("demo_bk96 is faster by 8")
 
@@ -125,7 +132,7 @@ class TestOutcomes:
         catalog, evidence = measured
         record = slowed(evidence.benchmarks[KEY], "bk96", 1.8 / 1.4 / 1.03)
         outcome = self.only(with_choices(catalog, chosen(64)), with_record(evidence, record))
-        assert outcome.standing is Standing.CONFIRMED
+        assert outcome.standing is ChoiceStanding.CONFIRMED
         assert outcome.ratio is not None
         assert outcome.ratio.value() == pytest.approx(1 / 1.03, rel=0.01)
 
@@ -134,7 +141,7 @@ class TestOutcomes:
         catalog, evidence = measured
         record = slowed(evidence.benchmarks[KEY], "control", 1.08)
         outcome = self.only(with_choices(catalog, chosen(96)), with_record(evidence, record))
-        assert outcome.standing is Standing.CANNOT_TELL
+        assert outcome.standing is ChoiceStanding.CANNOT_TELL
         assert "the same binary against itself differs by up to 8" in outcome.sentence
 
     def test_too_few_processes_decide_nothing(self, measured: tuple[Catalog, Evidence]) -> None:
@@ -142,7 +149,7 @@ class TestOutcomes:
         record = evidence.benchmarks[KEY]
         record = record.model_copy(update={"processes": record.processes[2:]})
         outcome = self.only(with_choices(catalog, chosen(96)), with_record(evidence, record))
-        assert outcome.standing is Standing.CANNOT_TELL
+        assert outcome.standing is ChoiceStanding.CANNOT_TELL
         assert "only 3 processes" in outcome.sentence
 
     def test_a_rival_with_wrong_output_is_none(self, measured: tuple[Catalog, Evidence]) -> None:
@@ -156,7 +163,7 @@ class TestOutcomes:
         record = gate.model_copy(update={"arms": arms})
         evidence = replace(evidence, correctness={KEY: record})
         outcome = self.only(with_choices(catalog, chosen(64)), evidence)
-        assert outcome.standing is Standing.CONFIRMED
+        assert outcome.standing is ChoiceStanding.CONFIRMED
         assert outcome.rival == "bk32"
         assert outcome.sentence.endswith("Without a result: bk96.")
         (sweep,) = sweeps(Case(with_choices(catalog, chosen(64)), evidence))
@@ -170,10 +177,10 @@ class TestOutcomes:
         record = evidence.benchmarks[KEY].model_copy(update={"not_timed": {"bk96": "it hung"}})
         evidence = with_record(evidence, record)
         outcome = self.only(with_choices(catalog, chosen(64)), evidence)
-        assert outcome.standing is Standing.CANNOT_TELL
+        assert outcome.standing is ChoiceStanding.CANNOT_TELL
         assert "bk96 gave the right output and has no usable time" in outcome.sentence
         beaten = self.only(with_choices(catalog, chosen(32)), evidence)
-        assert (beaten.standing, beaten.rival) == (Standing.ANOTHER_IS_FASTER, "bk64")
+        assert (beaten.standing, beaten.rival) == (ChoiceStanding.ANOTHER_IS_FASTER, "bk64")
 
     def test_a_wrong_choice_is_not_measured(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured
@@ -183,7 +190,7 @@ class TestOutcomes:
         outcome = self.only(
             with_choices(catalog, chosen(96)), replace(evidence, correctness={KEY: record})
         )
-        assert outcome.standing is Standing.NOT_MEASURED
+        assert outcome.standing is ChoiceStanding.NOT_MEASURED
         assert "is wrong" in outcome.sentence
 
     def test_a_sweep_without_evidence_has_no_outcome(

@@ -5,12 +5,12 @@ import json
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from assay.images.contents import Contents
+from assay.images.contents import ImageContents
 from assay.images.sbom import bill_of_materials
 from assay.records.images import DebianPackage, PythonPackage
 
 IMAGE = "sha256:" + "ab" * 32
-CONTENTS = Contents(
+CONTENTS = ImageContents(
     debian=(
         DebianPackage(name="g++", version="4:12.2.0-3", architecture="amd64"),
         DebianPackage(name="adduser", version="3.134", architecture="all"),
@@ -25,7 +25,7 @@ CONTENTS = Contents(
 )
 
 
-def document(contents: Contents = CONTENTS) -> dict:
+def document(contents: ImageContents = CONTENTS) -> dict:
     return json.loads(bill_of_materials("assay/h100-runner:12", IMAGE, contents, 1_600_000_000))
 
 
@@ -44,7 +44,7 @@ def test_is_the_same_each_time():
         bill_of_materials("assay/h100-runner:12", IMAGE, contents, 1_600_000_000)
         for contents in (
             CONTENTS,
-            Contents(CONTENTS.debian[::-1], CONTENTS.python[::-1], None),
+            ImageContents(CONTENTS.debian[::-1], CONTENTS.python[::-1], None),
         )
     )
     assert first == second

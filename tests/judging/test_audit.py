@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.audit import Interval, audit, evaluate, resolve
+from assay.judging.audit import PrintedRange, audit, evaluate, resolve
 from assay.records.claims import Formula, Operand, Relation
 from assay.records.units import Unit
 from tests import builders as b
@@ -110,7 +110,7 @@ class TestSoundness:
     def test_statistics_of_any_true_values_lie_inside(
         self, drawn: list[tuple[float, float, float]]
     ) -> None:
-        intervals = [Interval(v, v - h, v + h) for v, h, _ in drawn]
+        intervals = [PrintedRange(v, v - h, v + h) for v, h, _ in drawn]
         truth = [v - h + 2 * h * u for v, h, u in drawn]
         slack = 1e-9 * max(truth) + 1e-9
         functions: dict[Formula, Callable[[list[float]], float]] = {
@@ -129,7 +129,7 @@ class TestSoundness:
     def test_quotients_of_any_true_values_lie_inside(
         self, a: float, d: float, ha: float, hd: float, ua: float, ud: float
     ) -> None:
-        top, bottom = Interval(a, a - ha, a + ha), Interval(d, d - hd, d + hd)
+        top, bottom = PrintedRange(a, a - ha, a + ha), PrintedRange(d, d - hd, d + hd)
         result = evaluate(Formula.QUOTIENT, [top, bottom])
         value = (a - ha + 2 * ha * ua) / (d - hd + 2 * hd * ud)
         assert result.low * (1 - 1e-9) <= value <= result.high * (1 + 1e-9)

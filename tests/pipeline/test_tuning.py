@@ -12,7 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan, Request
-from assay.records.tuning import Choice, ShapeClass, TuningFile
+from assay.records.tuning import ShapeClass, TuningChoice, TuningFile
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,
@@ -25,12 +25,12 @@ from tests.report_fixtures import (
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def table(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+def table(choices: Iterable[TuningChoice]) -> list[dict[str, Any]]:
     """Choices as an index of kernels carries them."""
     return [made.model_dump(mode="json") for made in choices]
 
 
-def file_of(*choices: Choice) -> TuningFile:
+def file_of(*choices: TuningChoice) -> TuningFile:
     return TuningFile(schema="assay/tuning/1", choices=choices)
 
 

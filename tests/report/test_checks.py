@@ -14,10 +14,10 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
 from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
-from assay.findings.block_quality import ArmKey, Clocks, clocks_of, conduct_of
+from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of, conduct_of
 from assay.findings.stopwatch_agreement import (
     Coverage,
-    Reading,
+    StopwatchReading,
     agreements,
     coverage,
     nsight_clock_mhz,
@@ -42,7 +42,7 @@ from tests.report_fixtures import WHEN, cheats, sanitizer, stopwatch, write_repo
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
 
 
-def clocks(evidence: Evidence) -> dict[ArmKey, Clocks]:
+def clocks(evidence: Evidence) -> dict[ArmKey, ClockSpread]:
     return clocks_of(turns(evidence.benchmarks.values()))
 
 
@@ -93,7 +93,7 @@ class TestAgreement:
         assert not first.from_events.in_time(0.03)
         assert second.from_events.nvbench.time == pytest.approx(0.05)
         assert second.from_events.in_time(0.03)
-        assert second.nsight == Reading(None)
+        assert second.nsight == StopwatchReading(None)
 
     def test_nsight_is_held_against_the_judged_time_where_nvbench_has_none(
         self, evidence: Evidence, catalog: Catalog
@@ -181,17 +181,19 @@ class TestAgreement:
 
     def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
         first, _ = agreements(evidence, clocks(evidence))
-        judged = Reading(1.0, 1500.0)
-        faster = replace(first, judged=judged, nvbench=judged, nsight=Reading(0.9, 1500 / 0.9))
+        judged = StopwatchReading(1.0, 1500.0)
+        faster = replace(
+            first, judged=judged, nvbench=judged, nsight=StopwatchReading(0.9, 1500 / 0.9)
+        )
         assert faster.from_judged.nsight.time == pytest.approx(-0.1)
         assert faster.from_judged.nsight.cycles == pytest.approx(0.0)
         assert faster.from_judged.by_clock(0.03)
-        wrong = replace(faster, nsight=Reading(0.9, 1500.0)).from_judged
+        wrong = replace(faster, nsight=StopwatchReading(0.9, 1500.0)).from_judged
         assert wrong.in_time(0.03) and wrong.in_cycles(0.03) and not wrong.by_clock(0.03)
-        unknown = replace(faster, nsight=Reading(0.9)).from_judged
+        unknown = replace(faster, nsight=StopwatchReading(0.9)).from_judged
         assert unknown.nsight.cycles is None
         assert unknown.in_time(0.03) and not unknown.by_clock(0.03)
-        hidden = replace(faster, nsight=Reading(1.0, 1800.0)).from_judged
+        hidden = replace(faster, nsight=StopwatchReading(1.0, 1800.0)).from_judged
         assert not hidden.in_time(0.03) and hidden.in_cycles(0.03)
 
     def test_a_clock_is_taken_in_hertz_only(self, evidence: Evidence) -> None:

@@ -28,7 +28,7 @@ from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.verification import rebuild as module
 from assay.verification.rebuild import RebuildResult, check, conclude, rebuild
-from assay.verification.rebuild_outcome import Status, compare
+from assay.verification.rebuild_outcome import RebuildStatus, compare
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trust import published_reports
 from assay.verification.verify import verify
@@ -135,7 +135,7 @@ def run(report: Path, toolchain: Toolchain, *only: str, **options: Any) -> Rebui
     return result
 
 
-def statuses(result: RebuildResult) -> dict[str, Status]:
+def statuses(result: RebuildResult) -> dict[str, RebuildStatus]:
     return {entry.id: entry.status for entry in result.builds}
 
 
@@ -154,7 +154,7 @@ class TestFaithfulEvidence:
     def test_every_build_is_identical_measured_ones_first(self, report: Path, toolchain: Toolchain):
         names = [name for _, name in REAL]
         result = run(report, toolchain, *names, jobs=2)
-        assert statuses(result) == dict.fromkeys(names, Status.IDENTICAL)
+        assert statuses(result) == dict.fromkeys(names, RebuildStatus.IDENTICAL)
         assert [entry.measured for entry in result.builds] == [True, True, True, False]
         assert result.builds[-1].detail == "refused again, in the same words"
 
@@ -173,7 +173,7 @@ class TestFaithfulEvidence:
         self, repo: Path, report: Path, toolchain: Toolchain
     ):
         (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
-        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.IDENTICAL}
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.IDENTICAL}
 
     def test_a_source_is_found_in_history_when_the_commit_is_unknown(
         self, repo: Path, report: Path, toolchain: Toolchain
@@ -184,7 +184,7 @@ class TestFaithfulEvidence:
             PipelineRecord(schema="assay/pipeline/1", commit=None, clean_tree=None),
             report / "evidence" / pipeline_path(),
         )
-        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.IDENTICAL}
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.IDENTICAL}
 
     def test_another_host_compiler_is_a_note(
         self,
@@ -205,7 +205,7 @@ class TestFaithfulEvidence:
         monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
         toolchain = ensure_toolchain(report.parents[1])
         result = run(report, toolchain, *ONE, binaries=base / "out")
-        assert statuses(result) == {"demo_bk32": Status.CUBINS_IDENTICAL}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.CUBINS_IDENTICAL}
         detail = result.builds[0].detail
         assert "by g++ (another) 12 here" in detail
         assert "the device code is the same, byte for byte" in detail and ".text" in detail
@@ -243,7 +243,7 @@ class TestTamperedEvidence:
     ):
         edit(report, "demo_bk32", change)
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.DIFFERS}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.DIFFERS}
         assert sentence in result.builds[0].detail
 
     def test_a_refusal_that_was_invented_fails(self, report: Path, toolchain: Toolchain):
@@ -251,7 +251,7 @@ class TestTamperedEvidence:
             record.update(status="failed", artifact=None, cubins=[], resources=[])
 
         edit(report, "demo_bk32", change)
-        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": Status.DIFFERS}
+        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.DIFFERS}
 
     def test_a_refusal_for_want_of_a_file_confirms_nothing(
         self, report: Path, toolchain: Toolchain
@@ -262,7 +262,7 @@ class TestTamperedEvidence:
 
         edit(report, "demo_bk32", change)
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.NOT_BUILT}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.NOT_BUILT}
         assert "scale.cuh" in result.builds[0].detail
 
 
@@ -274,7 +274,7 @@ class TestNothingToCompile:
     def test_a_source_that_no_commit_has(self, report: Path, toolchain: Toolchain):
         edit(report, "demo_bk32", lambda record: record["sources"][0].update(sha256="0" * 64))
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.SOURCE_MISSING}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
         assert "no commit of this checkout's history" in result.builds[0].detail
         with pytest.raises(CheckFailed, match="check that out and rebuild there"):
             conclude(report, result)
@@ -285,18 +285,18 @@ class TestNothingToCompile:
         (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
         shutil.rmtree(repo / ".git")
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.SOURCE_MISSING}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
         assert "no git history to look in" in result.builds[0].detail
 
     def test_another_toolchain(self, report: Path, toolchain: Toolchain):
         record = toolchain.record.model_copy(update={"lock_sha256": "0" * 64})
         result = run(report, dataclasses.replace(toolchain, record=record), *ONE)
-        assert statuses(result) == {"demo_bk32": Status.TOOLCHAIN_DIFFERS}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.TOOLCHAIN_DIFFERS}
 
     def test_a_malicious_command(self, report: Path, toolchain: Toolchain):
         edit(report, "demo_bk32", lambda record: record["command"].insert(1, "-run"))
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.COMMAND_REFUSED}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.COMMAND_REFUSED}
         with pytest.raises(CheckFailed, match="'-run' is not among the options"):
             conclude(report, result)
 
@@ -306,7 +306,7 @@ class TestNothingToCompile:
 
         edit(report, "demo_bk32", change)
         result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": Status.COMMAND_REFUSED}
+        assert statuses(result) == {"demo_bk32": RebuildStatus.COMMAND_REFUSED}
         assert "-DBK=32, -DBK=64" in result.builds[0].detail
 
     def test_an_unknown_selection_is_bad_input(self, report: Path, toolchain: Toolchain):
@@ -443,22 +443,22 @@ class TestComparing:
 
     def test_other_bytes_by_the_same_host_compiler_differ(self, file: Path):
         status, detail = compare(RECORD, self.outcome(file), RECORD.toolchain)
-        assert status is Status.DIFFERS
+        assert status is RebuildStatus.DIFFERS
         assert "another linker or C library, or another binary" in detail
 
     def test_other_bytes_by_another_host_compiler_with_equal_cubins(self, file: Path):
         ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
-        assert compare(RECORD, self.outcome(file), ours)[0] is Status.CUBINS_IDENTICAL
+        assert compare(RECORD, self.outcome(file), ours)[0] is RebuildStatus.CUBINS_IDENTICAL
 
     def test_no_cubins_vouch_for_nothing(self, file: Path):
         ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
         record = RECORD.model_copy(update={"cubins": ()})
-        assert compare(record, self.outcome(file, cubins=()), ours)[0] is Status.DIFFERS
+        assert compare(record, self.outcome(file, cubins=()), ours)[0] is RebuildStatus.DIFFERS
 
     def test_a_refusal_of_what_was_built(self):
         refused = self.outcome(None, diagnostics="ptxas fatal: no", cubins=(), resources=())
         status, detail = compare(RECORD, refused, RECORD.toolchain)
-        assert status is Status.NOT_BUILT
+        assert status is RebuildStatus.NOT_BUILT
         assert "ptxas fatal: no" in detail
 
     def test_a_refusal_in_other_words(self):
@@ -466,12 +466,12 @@ class TestComparing:
             update={"status": "failed", "artifact": None, "diagnostics": "ptxas fatal: this"}
         )
         refused = self.outcome(None, diagnostics="ptxas fatal: that", cubins=(), resources=())
-        assert compare(record, refused, RECORD.toolchain)[0] is Status.DIFFERS
+        assert compare(record, refused, RECORD.toolchain)[0] is RebuildStatus.DIFFERS
 
     def test_line_tables_are_named_as_the_likely_reason(self, file: Path):
         record = RECORD.model_copy(update={"command": (*RECORD.command, "-lineinfo")})
         status, detail = compare(record, self.outcome(file, cubins=()), RECORD.toolchain)
-        assert status is Status.DIFFERS
+        assert status is RebuildStatus.DIFFERS
         assert "headers of the C++ library" in detail
 
 

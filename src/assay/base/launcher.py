@@ -157,7 +157,7 @@ def install(
     missing = missing_locks(venv, locks, wanted_base)
     if missing == []:
         return  # the start we waited for did it
-    steps = Steps(len(locks) + 2 if missing is None else len(missing), environ)
+    steps = InstallSteps(len(locks) + 2 if missing is None else len(missing), environ)
     if missing is None:
         stamp = {"place": str(venv), "base": str(base)}
         create(root, venv, base, steps, environ)
@@ -176,7 +176,9 @@ def install(
     say(f"the Python environment is ready ({steps.elapsed():.0f} s)")
 
 
-def create(root: Path, venv: Path, base: Path, steps: "Steps", environ: Mapping[str, str]) -> None:
+def create(
+    root: Path, venv: Path, base: Path, steps: "InstallSteps", environ: Mapping[str, str]
+) -> None:
     """Make an environment that holds only the pinned pip and build tools."""
     with_pip = answers(base, "import venv, ensurepip")
     if not with_pip and not answers(base, "import venv, pip"):
@@ -203,7 +205,7 @@ def create(root: Path, venv: Path, base: Path, steps: "Steps", environ: Mapping[
     steps.run("installing the pinned pip and build tools", tools, venv / "install-build.log")
 
 
-class Steps:
+class InstallSteps:
     """Runs numbered steps and says how far they are."""
 
     def __init__(self, total: int, environ: Mapping[str, str]) -> None:

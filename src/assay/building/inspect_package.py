@@ -6,9 +6,8 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.building.toolchain import Packages, ensure_packages, locked_versions
-from assay.records.claims import Claim
-from assay.records.claims import Inspection as InspectionOf
-from assay.records.measurements import Inspection, InspectionsRecord
+from assay.records.claims import Claim, Inspection
+from assay.records.measurements import InspectionResult, InspectionsRecord
 from assay.shared.files import sha256_bytes
 
 
@@ -21,7 +20,7 @@ def inspect_or_take(
     no claim inspects anything, no wheels are asked for.
     Raises MissingEnvironment where neither is to be had.
     """
-    wanted = [claim for claim in claims if isinstance(claim.evaluation, InspectionOf)]
+    wanted = [claim for claim in claims if isinstance(claim.evaluation, Inspection)]
     if not wanted:
         return InspectionsRecord(schema="assay/inspections/1", inspections=())
     if prebuilt is not None and (prebuilt / "inspections.json").is_file():
@@ -35,7 +34,7 @@ def _answers(record: InspectionsRecord, claims: list[Claim], versions: dict[str,
     asked = [
         (claim.id, wanted.package, wanted.path, versions.get(wanted.package))
         for claim in claims
-        if isinstance(wanted := claim.evaluation, InspectionOf)
+        if isinstance(wanted := claim.evaluation, Inspection)
     ]
     return asked == [(i.claim, i.package, i.path, i.version) for i in record.inspections]
 
@@ -51,19 +50,19 @@ def inspect_packages(claims: Iterable[Claim], packages: Packages) -> Inspections
         inspections=tuple(
             _inspect(claim.id, claim.evaluation, packages)
             for claim in claims
-            if isinstance(claim.evaluation, InspectionOf)
+            if isinstance(claim.evaluation, Inspection)
         ),
     )
 
 
-def _inspect(claim: str, wanted: InspectionOf, packages: Packages) -> Inspection:
+def _inspect(claim: str, wanted: Inspection, packages: Packages) -> InspectionResult:
     if wanted.package not in packages.versions:
         raise BadInput(f"claim '{claim}': the toolchain lock pins no package '{wanted.package}'")
     path = packages.site / wanted.path
     if not path.resolve().is_relative_to(packages.site.resolve()) or not path.is_file():
         raise BadInput(f"claim '{claim}': {wanted.package} has no file {wanted.path}")
     data = path.read_bytes()
-    return Inspection(
+    return InspectionResult(
         claim=claim,
         package=wanted.package,
         version=packages.versions[wanted.package],

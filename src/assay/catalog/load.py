@@ -23,7 +23,7 @@ from assay.records.claims import (
 )
 from assay.records.kernels import KernelManifest, OperatorKernel
 from assay.records.targets import Target
-from assay.records.tuning import Choice, TuningFile
+from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import (
     ComparisonsFile,
     Judging,
@@ -166,7 +166,7 @@ def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
         )
 
 
-def _check_choice(catalog: Catalog, where: str, choice: Choice) -> None:
+def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
     """The choice is one of its sweep's arms, made on a problem it is for, and its target has it."""
     _known(where, "target", choice.target, catalog.targets)
     _known(where, "variant", choice.variant, catalog.variants)

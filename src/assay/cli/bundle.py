@@ -26,7 +26,7 @@ FAST = 1
 
 
 @dataclass(frozen=True)
-class Contents:
+class BundleContents:
     """What goes into a bundle."""
 
     target: str
@@ -62,7 +62,7 @@ def source_files(root: Path) -> list[str]:
     return [name for name in names if (root / name).is_file() and not (root / name).is_symlink()]
 
 
-def pack(root: Path, contents: Contents, output: Path) -> None:
+def pack(root: Path, contents: BundleContents, output: Path) -> None:
     """Write the bundle to ``output`` whole or not at all; ``.gz`` names are compressed.
 
     Equal contents give equal bytes. Raises MissingEnvironment when the disk is full or cannot be
@@ -101,7 +101,7 @@ def pack(root: Path, contents: Contents, output: Path) -> None:
         Path(partial).unlink(missing_ok=True)
 
 
-def _files(root: Path, contents: Contents) -> Iterator[tuple[str, Path]]:
+def _files(root: Path, contents: BundleContents) -> Iterator[tuple[str, Path]]:
     """Name inside the bundle and path of every file, the run script first."""
     yield "run.sh", root / RUN_SCRIPT
     for name in source_files(root):
@@ -131,7 +131,7 @@ def _add(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int, mode: int)
     tar.addfile(entry, file)
 
 
-def _environment(contents: Contents) -> str:
+def _environment(contents: BundleContents) -> str:
     """What run.sh reads: shell assignments."""
     values: Sequence[tuple[str, str]] = (
         ("BUNDLE_TARGET", contents.target),

@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from assay.base.check_log import NamedCheck
 from assay.cli.doctor import Diagnosis
-from assay.cli.tables import Column, is_terminal, show_table
+from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
-from assay.findings.tuning_outcomes import Outcome
+from assay.findings.tuning_outcomes import SweepOutcome
 from assay.records.claims import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
@@ -94,7 +94,7 @@ def show_image(record: ImageRecord) -> None:
 
 def show_counts(counts: Mapping[Status, int]) -> None:
     """Verdicts by status."""
-    columns = (Column("status"), Column("count", number=True))
+    columns = (TableColumn("status"), TableColumn("count", number=True))
     rows = [(status.value, str(counts[status])) for status in Status if counts.get(status)]
     show_table(out, err, counted(sum(counts.values()), "verdict"), columns, rows)
 
@@ -104,11 +104,11 @@ def show_timings(
 ) -> None:
     """Where the time of a run went, stage by stage; ``work``: that of each target's benchmarks."""
     columns = (
-        Column("stage"),
-        Column("steps", 1, number=True),
-        Column("seconds", number=True),
-        Column("longest", 2, number=True),
-        Column("which", 3),
+        TableColumn("stage"),
+        TableColumn("steps", 1, number=True),
+        TableColumn("seconds", number=True),
+        TableColumn("longest", 2, number=True),
+        TableColumn("which", 3),
     )
     rows = [
         (
@@ -147,17 +147,22 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
     """Parts of the machine, and at the end what it can do."""
     findings = diagnosis.findings
     if is_terminal(out):  # a remedy is what people look for: it is never left out
-        columns: tuple[Column, ...] = (
-            Column("part"),
-            Column("state", prose=True),
-            Column("found", prose=True),
+        columns: tuple[TableColumn, ...] = (
+            TableColumn("part"),
+            TableColumn("state", prose=True),
+            TableColumn("found", prose=True),
         )
         rows: list[tuple[str, ...]] = [
             (one.part, one.state.value, f"{one.found}{'; ' if one.remedy else ''}{one.remedy}")
             for one in findings
         ]
     else:
-        columns = (Column("part"), Column("state"), Column("found"), Column("remedy"))
+        columns = (
+            TableColumn("part"),
+            TableColumn("state"),
+            TableColumn("found"),
+            TableColumn("remedy"),
+        )
         rows = [(one.part, one.state.value, one.found, one.remedy) for one in findings]
     show_table(out, err, "this machine", columns, rows)
     for ability in diagnosis.abilities:
@@ -170,13 +175,13 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
     where = f"; verdicts of {report}" if report else ""
     columns = (
-        Column("claim"),
-        Column("verdict", 1),
-        Column("claimed", 2),
-        Column("source:line", 3),
-        Column("target", 4),
-        Column("statement", 5, prose=True),
-        Column("answered by", 6, prose=True),
+        TableColumn("claim"),
+        TableColumn("verdict", 1),
+        TableColumn("claimed", 2),
+        TableColumn("source:line", 3),
+        TableColumn("target", 4),
+        TableColumn("statement", 5, prose=True),
+        TableColumn("answered by", 6, prose=True),
     )
     cells = [
         (
@@ -194,13 +199,13 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     show_table(out, err, f"{title} of their arithmetic{where}", columns, cells, more=more)
 
 
-def show_tuning(outcomes: Sequence[Outcome]) -> None:
+def show_tuning(outcomes: Sequence[SweepOutcome]) -> None:
     """What the sweeps say of every choice."""
     columns = (
-        Column("choice"),
-        Column("variant", 1),
-        Column("its sweep says", prose=True),
-        Column("in full", 2, prose=True),
+        TableColumn("choice"),
+        TableColumn("variant", 1),
+        TableColumn("its sweep says", prose=True),
+        TableColumn("in full", 2, prose=True),
     )
     rows = [
         (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.sentence)
@@ -212,7 +217,11 @@ def show_tuning(outcomes: Sequence[Outcome]) -> None:
 def show_side_by_side(names: Sequence[str], files: Sequence[VerdictsFile]) -> None:
     """The verdicts of several reports, one column each."""
     by_key = [{(v.claim, v.target): v for v in file.verdicts} for file in files]
-    columns = (Column("claim"), Column("target", 1), *(Column(name, prose=True) for name in names))
+    columns = (
+        TableColumn("claim"),
+        TableColumn("target", 1),
+        *(TableColumn(name, prose=True) for name in names),
+    )
     keys = {key for verdicts in by_key for key in verdicts}
     rows = [
         (claim, target or "", *(_cell(verdicts.get((claim, target))) for verdicts in by_key))

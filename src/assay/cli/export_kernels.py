@@ -10,13 +10,13 @@ from assay.catalog.load import load_catalog
 from assay.measuring.operator_kernels import kernel_entries, offered
 from assay.pipeline.compiler_place import compiler_place
 from assay.records.builds import BuildRecord
-from assay.records.operators import KernelSet
+from assay.records.operators import KernelSetRecord
 
 INDEX = "kernels.json"
 """As assay.ops.kernel_set says; that module belongs to PyTorch's side."""
 
 
-def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> KernelSet:
+def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> KernelSetRecord:
     """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
 
     A kernel that does not compile is left out, and named. Raises BadInput (unknown target, or no
@@ -47,7 +47,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
             say(f"{named.variant} did not compile and is left out: {record.diagnostics}")
         else:
             builds[named.variant] = (record, output / record.artifact.path)
-    index = KernelSet(
+    index = KernelSetRecord(
         schema="assay/kernel_set/1",
         target=target,
         kernels=kernel_entries(catalog, target, builds),

@@ -10,7 +10,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.catalog.load import load_catalog
-from assay.cli.bundle import Contents, pack
+from assay.cli.bundle import BundleContents, pack
 from assay.cli.wheelhouse import fetch
 from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_path
 from assay.images.obtain import folder_of
@@ -96,7 +96,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
             fetch(root / "requirements" / f"{lock}.txt", version, wheels)
     commit, clean = git_state(root)
     say(f"packing {plan.output}")
-    contents = Contents(
+    contents = BundleContents(
         target=plan.target,
         commit=commit if clean else None,
         pythons=pythons,

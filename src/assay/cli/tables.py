@@ -19,7 +19,7 @@ Row = Sequence[str]
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column, and what becomes of it where a terminal is narrow."""
 
     heading: str
@@ -35,7 +35,7 @@ def show_table(
     out: Console,
     err: Console,
     title: str,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Row],
     *,
     more: str = "a wider terminal or a pipe shows all",
@@ -65,7 +65,7 @@ def is_terminal(console: Console) -> bool:
     return console.file.isatty()
 
 
-def fit(columns: Sequence[Column], rows: Sequence[Row], width: int) -> dict[int, int] | None:
+def fit(columns: Sequence[TableColumn], rows: Sequence[Row], width: int) -> dict[int, int] | None:
     """Width of each column that is shown, by its number; None where not even rank 0 fits.
 
     Columns are left out by rank, highest first. What room is left over goes to the columns of
@@ -88,7 +88,7 @@ def fit(columns: Sequence[Column], rows: Sequence[Row], width: int) -> dict[int,
     return None
 
 
-def _least(column: Column, cells: Sequence[str]) -> int:
+def _least(column: TableColumn, cells: Sequence[str]) -> int:
     """Characters that a column needs: its longest cell, or of prose its longest word."""
     if not column.prose:
         heading, *texts = cells
@@ -105,7 +105,7 @@ def _borders(count: int) -> int:
     return 3 * count + 1
 
 
-def _drawn(columns: Sequence[Column], rows: Sequence[Row], widths: dict[int, int]) -> Table:
+def _drawn(columns: Sequence[TableColumn], rows: Sequence[Row], widths: dict[int, int]) -> Table:
     table = Table()
     for i, width in widths.items():
         justify = "right" if columns[i].number else "left"
@@ -115,7 +115,7 @@ def _drawn(columns: Sequence[Column], rows: Sequence[Row], widths: dict[int, int
     return table
 
 
-def _show_records(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> None:
+def _show_records(out: Console, columns: Sequence[TableColumn], rows: Sequence[Row]) -> None:
     """Each record as lines of its own, for terminals too narrow for any table."""
     for row in rows:
         for column, cell in zip(columns, row, strict=True):

@@ -11,12 +11,12 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.findings.tuning_outcomes import Outcome, Standing, outcomes
+from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
 from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request, written_request
 from assay.pipeline.snakemake_run import only_run, run_workflow
-from assay.records.tuning import Choice, SweepArm, TuningFile
+from assay.records.tuning import SweepArm, TuningChoice, TuningFile
 from assay.report import formatting as fmt
 from assay.shared.files import write_bytes
 
@@ -29,7 +29,7 @@ class Tuned:
 
     detail: str
     """Where the figures come from."""
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SweepOutcome, ...]
     evidence: Evidence
 
 
@@ -57,26 +57,28 @@ def tune(root: Path, options: Options, cores: int) -> Tuned:
     return Tuned(planned.provision.detail, _of_target(catalog, evidence, target), evidence)
 
 
-def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[Outcome, ...]:
+def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
     found = [o for o in outcomes(Case(catalog, evidence)) if o.choice.target == target]
     told = {outcome.choice.id for outcome in found}
     for choice in catalog.tuning.of(target):
         if choice.id not in told:
             words = f"No result of {choice.evidence.comparison} is among the evidence."
-            found.append(Outcome(choice, Standing.NOT_MEASURED, None, None, None, words, ()))
+            found.append(
+                SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, words, ())
+            )
     return tuple(found)
 
 
-def better_choices(tuned: Tuned) -> list[Choice]:
+def better_choices(tuned: Tuned) -> list[TuningChoice]:
     """The choices as they should be, of those that a rival beat."""
     return [
         better(outcome, _measured_on(tuned.evidence, outcome.choice.target))
         for outcome in tuned.outcomes
-        if outcome.standing is Standing.ANOTHER_IS_FASTER
+        if outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
     ]
 
 
-def better(outcome: Outcome, measured_on: str) -> Choice:
+def better(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
     """The rival that was faster, in the place of what was chosen."""
     choice, ratio = outcome.choice, outcome.ratio
     assert outcome.rival and outcome.rival_variant and ratio
@@ -101,7 +103,7 @@ def _measured_on(evidence: Evidence, target: str) -> str:
     return f"{platform.device.gpu.product}, {platform.recorded_at[:10]}"
 
 
-def write_choices(root: Path, choices: Iterable[Choice]) -> None:
+def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
     """Put choices into config/tuning.yaml, in the place of those with their ids.
 
     Comments and order stay. Raises BadInput, before anything is written, where the file is not laid
@@ -124,7 +126,7 @@ def write_choices(root: Path, choices: Iterable[Choice]) -> None:
         trial.unlink(missing_ok=True)
 
 
-def rewritten(text: str, choice: Choice) -> str:
+def rewritten(text: str, choice: TuningChoice) -> str:
     """The file's text with the variant, arm and reason of one choice replaced."""
     entry = re.compile(rf"^  - id: {choice.id}\n(?:    .*\n?)+", re.MULTILINE)
     quoted = choice.why.replace("'", "''")

@@ -9,7 +9,7 @@ from assay.records.measurements import (
     BenchmarkRecord,
     CheatsRecord,
     CorrectnessRecord,
-    Inspection,
+    InspectionResult,
     ProfileRecord,
     ProgramRecord,
     StopwatchRecord,
@@ -46,7 +46,7 @@ class Evidence:
     benchmarks: dict[tuple[str, str], BenchmarkRecord]
     programs: dict[tuple[str, str], ProgramRecord]
     profiles: dict[tuple[str, str, str], ProfileRecord]
-    inspections: dict[str, Inspection]
+    inspections: dict[str, InspectionResult]
     toolchain_images: dict[str, ImageRecord] = field(default_factory=dict)
     """By target; empty where the host compiled."""
     runner_images: dict[str, ImageRecord] = field(default_factory=dict)

@@ -12,7 +12,7 @@ HZ = ("hz", "cycle/second")
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ProfiledKernel:
     """One profiled kernel; ``values`` and ``units`` by metric, of all that are numbers."""
 
     name: str
@@ -39,7 +39,7 @@ def split_raw_page(page: str) -> list[str]:
     return [_as_csv(part) for part in parts]
 
 
-def longest_kernel(page: str) -> Kernel:
+def longest_kernel(page: str) -> ProfiledKernel:
     """The kernel that took longest. Raises ValueError when the page has none."""
     rows = _rows(page)
     if len(rows) < 3:
@@ -48,7 +48,7 @@ def longest_kernel(page: str) -> Kernel:
     duration = header.index(DURATION)
     longest = max(kernels, key=lambda row: _number(row[duration]) or 0.0)
     numbers = [(name, _number(text)) for name, text in zip(header, longest, strict=True)]
-    return Kernel(
+    return ProfiledKernel(
         name=longest[header.index("Kernel Name")],
         values={name: value for name, value in numbers if value is not None},
         units=dict(zip(header, units, strict=True)),

@@ -12,7 +12,7 @@ ArmKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Clocks:
+class ClockSpread:
     """Mean SM clock of an arm's turns in MHz, by cycles over time."""
 
     median_mhz: float
@@ -45,11 +45,11 @@ def conduct_of(record: BenchmarkRecord) -> Conduct:
     )
 
 
-def clocks_of(turns: pd.DataFrame) -> dict[ArmKey, Clocks]:
+def clocks_of(turns: pd.DataFrame) -> dict[ArmKey, ClockSpread]:
     """Return the clocks of every arm in a frame of turns (``assay.frames.TURNS``).
 
     Turns of discarded blocks are left out. An arm without cycles is not there.
     """
     counted = turns[~turns.discarded].dropna(subset="clock_mhz")
     arms = counted.groupby(["target", "comparison", "arm"], observed=True).clock_mhz
-    return {key: Clocks(*mhz) for key, *mhz in arms.agg(["median", "min", "max"]).itertuples()}
+    return {key: ClockSpread(*mhz) for key, *mhz in arms.agg(["median", "min", "max"]).itertuples()}

@@ -82,7 +82,7 @@ class TargetSummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """Everything the report says of a run as a whole."""
 
     run: str
@@ -103,7 +103,7 @@ class Summary:
     """Verdicts whose figure comes from an earlier report."""
 
 
-def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> Summary:
+def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> RunSummary:
     """Counts and facts of a run."""
     every = verdicts.verdicts
     by_source: dict[str, dict[Status, int]] = {}
@@ -112,7 +112,7 @@ def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> S
     reasons = Counter(v.reason or "unstated" for v in every if v.status is Status.NOT_RUN)
     on = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
     targets = tuple(_target(evidence, plan) for plan in evidence.plan.targets)
-    return Summary(
+    return RunSummary(
         run=verdicts.run,
         total=len(every),
         by_status=_counts(v.status for v in every),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ
-from assay.findings.block_quality import ArmKey, Clocks
+from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.records.measurements import BenchmarkRecord, ProfileRecord, StopwatchArm
 from assay.statistics import summaries as stats
 
@@ -19,7 +19,7 @@ TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "m
 
 
 @dataclass(frozen=True)
-class Reading:
+class StopwatchReading:
     """What one stopwatch says of an arm; None where it says nothing."""
 
     ms: float | None
@@ -52,7 +52,7 @@ class Off:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Deviations:
     """How NVBench and Nsight Compute stand to one reference."""
 
     nvbench: Off
@@ -83,26 +83,26 @@ class Agreement:
     target: str
     comparison: str
     arm: str
-    judged: Reading
+    judged: StopwatchReading
     """Medians of the benchmark's samples and turns: what verdicts rest on."""
-    events: Reading
+    events: StopwatchReading
     """Our event times in NVBench's process, seconds before it."""
-    nvbench: Reading
+    nvbench: StopwatchReading
     nvbench_status: str
     """collected, or why not."""
     detail: str
-    nsight: Reading
+    nsight: StopwatchReading
     """Of the longest kernel of a launch, at whatever clock one lone launch runs."""
 
     @property
-    def from_judged(self) -> Standing:
+    def from_judged(self) -> Deviations:
         """How the others stand to what verdicts rest on."""
-        return Standing(_off(self.nvbench, self.judged), _off(self.nsight, self.judged))
+        return Deviations(_off(self.nvbench, self.judged), _off(self.nsight, self.judged))
 
     @property
-    def from_events(self) -> Standing:
+    def from_events(self) -> Deviations:
         """How the others stand to our events in NVBench's process, seconds before it."""
-        return Standing(_off(self.nvbench, self.events), _off(self.nsight, self.events))
+        return Deviations(_off(self.nvbench, self.events), _off(self.nsight, self.events))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _far(off: float | None, limit: float) -> bool:
     return off is not None and abs(off) > limit
 
 
-def _off(reading: Reading, reference: Reading) -> Off:
+def _off(reading: StopwatchReading, reference: StopwatchReading) -> Off:
     return Off(_ratio(reading.ms, reference.ms), _ratio(reading.cycles, reference.cycles))
 
 
@@ -128,7 +128,7 @@ def _ratio(value: float | None, reference: float | None) -> float | None:
     return value / reference - 1 if value is not None and reference else None
 
 
-def agreements(evidence: Evidence, clocks: Mapping[ArmKey, Clocks]) -> Iterator[Agreement]:
+def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iterator[Agreement]:
     """Yield every arm of every stopwatch record, in the order of the evidence.
 
     ``clocks`` are those of the benchmarks' turns.
@@ -163,22 +163,24 @@ def _agreement(
     comparison: str,
     arm: StopwatchArm,
     benchmark: BenchmarkRecord | None,
-    clock: Clocks | None,
+    clock: ClockSpread | None,
     profile: ProfileRecord | None,
 ) -> Agreement:
     return Agreement(
         target=target,
         comparison=comparison,
         arm=arm.arm,
-        judged=Reading(
+        judged=StopwatchReading(
             stats.median_ms(benchmark, arm.arm) if benchmark else None,
             clock.median_mhz if clock else None,
         ),
-        events=Reading(arm.events_median_ms, arm.events_clock_mhz),
-        nvbench=Reading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
+        events=StopwatchReading(arm.events_median_ms, arm.events_clock_mhz),
+        nvbench=StopwatchReading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
         nvbench_status=arm.status,
         detail=arm.detail,
-        nsight=Reading(nsight_ms(profile), nsight_clock_mhz(profile)) if profile else Reading(None),
+        nsight=StopwatchReading(nsight_ms(profile), nsight_clock_mhz(profile))
+        if profile
+        else StopwatchReading(None),
     )
 
 

@@ -13,13 +13,13 @@ from enum import StrEnum
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured, show, show_percent
 from assay.records.claims import Metric, Term
-from assay.records.tuning import Choice
+from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary
 
 
-class Standing(StrEnum):
+class ChoiceStanding(StrEnum):
     """How a choice stands to its sweep."""
 
     CONFIRMED = "confirmed"
@@ -29,11 +29,11 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """What a sweep says of one choice."""
 
-    choice: Choice
-    standing: Standing
+    choice: TuningChoice
+    standing: ChoiceStanding
     rival: str | None
     """Arm that the choice is held against: the rival that the standing rests on."""
     rival_variant: str | None
@@ -68,7 +68,7 @@ class Sweep:
     rows: tuple[SweepRow, ...]
 
 
-def outcomes(case: Case) -> tuple[Outcome, ...]:
+def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
     """Return what the evidence says of each choice whose sweep it holds, in catalog order."""
     return tuple(
         _outcome(case, choice)
@@ -137,7 +137,7 @@ def settings(defines: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in defines.items())
 
 
-def _outcome(case: Case, choice: Choice) -> Outcome:
+def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
     target, name = choice.target, choice.evidence.comparison
     own = measure_term(
         case, target, Metric.TIME, Term(comparison=name, arm=choice.evidence.arm), None
@@ -163,14 +163,14 @@ def _outcome(case: Case, choice: Choice) -> Outcome:
     objection = _objection(own, margin)
     standing, rival = decide(summaries, margin)
     untimed = [arm for arm in lacking if _is_right(case, target, name, arm)]
-    if objection is None and standing is Standing.CONFIRMED and untimed:
+    if objection is None and standing is ChoiceStanding.CONFIRMED and untimed:
         objection = f"{', '.join(untimed)} gave the right output and has no usable time"
     if objection is not None:
-        standing = Standing.CANNOT_TELL
+        standing = ChoiceStanding.CANNOT_TELL
     told = [_sentence(standing, rivals[rival], summaries[rival], margin, objection)]
     if lacking:
         told.append(f"Without a result: {', '.join(lacking)}.")
-    return Outcome(
+    return SweepOutcome(
         choice=choice,
         standing=standing,
         rival=rival,
@@ -181,11 +181,11 @@ def _outcome(case: Case, choice: Choice) -> Outcome:
     )
 
 
-def _unmeasured(choice: Choice, why: str, evidence: tuple[str, ...]) -> Outcome:
-    return Outcome(choice, Standing.NOT_MEASURED, None, None, None, why, evidence)
+def _unmeasured(choice: TuningChoice, why: str, evidence: tuple[str, ...]) -> SweepOutcome:
+    return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why, evidence)
 
 
-def _rivals(case: Case, choice: Choice) -> Iterator[Arm]:
+def _rivals(case: Case, choice: TuningChoice) -> Iterator[Arm]:
     """Other kernels that ran the same problem and could have been chosen."""
     arch = case.catalog.targets[choice.target].arch
     arms = {arm.id: arm for arm in case.catalog.comparisons[choice.evidence.comparison].arms}
@@ -202,7 +202,7 @@ def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:
     return gate is not None and any(a.arm == arm and a.status == "correct" for a in gate.arms)
 
 
-def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[Standing, str]:
+def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding, str]:
     """The standing, and the rival it rests on; ``ratios``: speed of the chosen over each rival's.
 
     Another is faster when the whole interval of some ratio lies below 1 / (1 + margin); the choice
@@ -212,11 +212,13 @@ def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[Standing, str]
     edge = -math.log1p(margin)
     beaten = {rival: ratio for rival, ratio in ratios.items() if ratio.high < edge}
     if beaten:
-        return Standing.ANOTHER_IS_FASTER, min(beaten, key=lambda rival: beaten[rival].estimate)
+        return ChoiceStanding.ANOTHER_IS_FASTER, min(
+            beaten, key=lambda rival: beaten[rival].estimate
+        )
     closest = min(ratios, key=lambda rival: ratios[rival].low)
     if ratios[closest].low < edge:
-        return Standing.CANNOT_TELL, closest
-    return Standing.CONFIRMED, min(ratios, key=lambda rival: ratios[rival].estimate)
+        return ChoiceStanding.CANNOT_TELL, closest
+    return ChoiceStanding.CONFIRMED, min(ratios, key=lambda rival: ratios[rival].estimate)
 
 
 def _objection(own: Measured, margin: float) -> str | None:
@@ -237,19 +239,19 @@ def _objection(own: Measured, margin: float) -> str | None:
 
 
 def _sentence(
-    standing: Standing, rival: str, ratio: Summary, margin: float, objection: str | None
+    standing: ChoiceStanding, rival: str, ratio: Summary, margin: float, objection: str | None
 ) -> str:
     """The standing in words, with the ratio that it rests on."""
     low, high = ratio.interval()
     figure = f"{show(ratio.value())} times as fast as {rival} [{show(low)}, {show(high)}]"
     if objection is not None:
         return f"Cannot tell: {objection}. The chosen configuration is {figure}."
-    if standing is Standing.CONFIRMED:
+    if standing is ChoiceStanding.CONFIRMED:
         return (
             f"Confirmed: no rival is faster by more than {show_percent(margin)}; the chosen "
             f"configuration is {figure}, the fastest of them."
         )
-    if standing is Standing.ANOTHER_IS_FASTER:
+    if standing is ChoiceStanding.ANOTHER_IS_FASTER:
         gain = show_percent(math.expm1(-ratio.estimate))
         return f"{rival} is faster by {gain}: the chosen configuration is {figure}."
     return (

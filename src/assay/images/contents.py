@@ -32,7 +32,7 @@ print(json.dumps({
 
 
 @dataclass(frozen=True)
-class Contents:
+class ImageContents:
     """Packages of an image."""
 
     debian: tuple[DebianPackage, ...]
@@ -46,7 +46,7 @@ def read_contents(
     sites: Iterable[str],
     wheels: Iterable[Wheel],
     python: str = "python3",
-) -> Contents:
+) -> ImageContents:
     """Ask the image; join what was installed from ``wheels`` with their files and digests.
 
     ``sites`` are directories of Python packages beside those Python itself looks into. Raises
@@ -69,7 +69,7 @@ def read_contents(
     if files:
         wheel = next(iter(files.values()))
         raise CheckFailed(f"the image does not hold {wheel.path.name}, which it was built from")
-    return Contents(
+    return ImageContents(
         debian=tuple(
             DebianPackage(name=name, version=version, architecture=architecture)
             for name, version, architecture in answer["debian"]

@@ -10,14 +10,14 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
-from assay.images.contents import Contents
+from assay.images.contents import ImageContents
 from assay.records.images import DebianPackage, PythonPackage
 
 NAMESPACE = UUID("5a3c3c0e-9d1b-5b0e-8b1f-5f2f6a7b9c10")
 """Serial numbers are derived from the image's id, so that they are not random."""
 
 
-def bill_of_materials(tag: str, image_id: str, contents: Contents, epoch: int) -> bytes:
+def bill_of_materials(tag: str, image_id: str, contents: ImageContents, epoch: int) -> bytes:
     """The document for an image and what is installed in it, dated ``epoch``."""
     name, _, version = tag.rpartition(":")
     image = Component(

@@ -17,14 +17,14 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Interval:
+class PrintedRange:
     """A printed or recomputed number and the range it may stand for."""
 
     value: float
     low: float
     high: float
 
-    def meets(self, other: "Interval") -> bool:
+    def meets(self, other: "PrintedRange") -> bool:
         """Whether the ranges share a point, up to binary rounding."""
         slack = ROUNDING * max(abs(self.value), abs(other.value))
         return self.low <= other.high + slack and other.low <= self.high + slack
@@ -35,8 +35,8 @@ class AuditResult:
     """Outcome of one relation; ``recomputed`` is None for an order (formula ``greater``)."""
 
     consistent: bool
-    recomputed: Interval | None
-    claimed: Interval | None
+    recomputed: PrintedRange | None
+    claimed: PrintedRange | None
     sentence: str
 
 
@@ -74,7 +74,7 @@ def audit(
     return AuditResult(consistent, recomputed, printed, sentence)
 
 
-def resolve(operand: Operand, claims: Mapping[str, Claim]) -> Interval:
+def resolve(operand: Operand, claims: Mapping[str, Claim]) -> PrintedRange:
     """The interval an operand stands for, in base units. Raises ValueError without a value."""
     value, resolution, factor = operand.value, operand.resolution, 1.0
     if operand.claim is not None:
@@ -84,15 +84,15 @@ def resolve(operand: Operand, claims: Mapping[str, Claim]) -> Interval:
     if value is None or resolution is None:
         raise ValueError(f"operand {operand.claim or operand.what} carries no value")
     half = resolution / 2
-    return Interval(value * factor, max(0.0, value - half) * factor, (value + half) * factor)
+    return PrintedRange(value * factor, max(0.0, value - half) * factor, (value + half) * factor)
 
 
-def evaluate(formula: Formula, values: Sequence[Interval]) -> Interval:
+def evaluate(formula: Formula, values: Sequence[PrintedRange]) -> PrintedRange:
     """The interval of ``formula`` over independent intervals of non-negative numbers."""
     return _EVALUATORS[formula](values)
 
 
-def _pair(values: Sequence[Interval], what: str) -> tuple[Interval, Interval]:
+def _pair(values: Sequence[PrintedRange], what: str) -> tuple[PrintedRange, PrintedRange]:
     if len(values) != 2:
         raise ValueError(f"{what} takes two operands, not {len(values)}")
     a, b = values
@@ -101,29 +101,29 @@ def _pair(values: Sequence[Interval], what: str) -> tuple[Interval, Interval]:
     return a, b
 
 
-def _quotient(values: Sequence[Interval]) -> Interval:
+def _quotient(values: Sequence[PrintedRange]) -> PrintedRange:
     a, b = _pair(values, "a quotient")
     high = a.high / b.low if b.low > 0 else math.inf
-    return Interval(a.value / b.value, a.low / b.high, high)
+    return PrintedRange(a.value / b.value, a.low / b.high, high)
 
 
-def _linear(factor: float, offset: float) -> Callable[[Sequence[Interval]], Interval]:
+def _linear(factor: float, offset: float) -> Callable[[Sequence[PrintedRange]], PrintedRange]:
     """factor * a / b + offset, which rises with the quotient."""
 
-    def evaluator(values: Sequence[Interval]) -> Interval:
+    def evaluator(values: Sequence[PrintedRange]) -> PrintedRange:
         q = _quotient(values)
-        return Interval(*(factor * part + offset for part in (q.value, q.low, q.high)))
+        return PrintedRange(*(factor * part + offset for part in (q.value, q.low, q.high)))
 
     return evaluator
 
 
 def _by_part(
     function: Callable[[Sequence[float]], float],
-) -> Callable[[Sequence[Interval]], Interval]:
+) -> Callable[[Sequence[PrintedRange]], PrintedRange]:
     """A function that rises with every operand: its bounds are its values at the bounds."""
 
-    def evaluator(values: Sequence[Interval]) -> Interval:
-        return Interval(
+    def evaluator(values: Sequence[PrintedRange]) -> PrintedRange:
+        return PrintedRange(
             function([v.value for v in values]),
             function([v.low for v in values]),
             function([v.high for v in values]),
@@ -141,7 +141,7 @@ def _stdev(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
 
 
-def _sample_stdev(values: Sequence[Interval]) -> Interval:
+def _sample_stdev(values: Sequence[PrintedRange]) -> PrintedRange:
     """Point value plus or minus ||h|| / sqrt(n - 1), h the largest errors of the operands.
 
     Sound: the deviation is the norm of the centred operands over sqrt(n - 1); centring is a
@@ -152,10 +152,10 @@ def _sample_stdev(values: Sequence[Interval]) -> Interval:
     errors = (max(v.high - v.value, v.value - v.low) for v in values)
     slack = math.hypot(*errors) / math.sqrt(len(values) - 1)
     value = _stdev([v.value for v in values])
-    return Interval(value, max(0.0, value - slack), value + slack)
+    return PrintedRange(value, max(0.0, value - slack), value + slack)
 
 
-_EVALUATORS: dict[Formula, Callable[[Sequence[Interval]], Interval]] = {
+_EVALUATORS: dict[Formula, Callable[[Sequence[PrintedRange]], PrintedRange]] = {
     Formula.QUOTIENT: _linear(1.0, 0.0),
     Formula.PERCENT_GAIN: _linear(100.0, -100.0),
     Formula.PERCENT_OF: _linear(100.0, 0.0),
@@ -168,7 +168,7 @@ _EVALUATORS: dict[Formula, Callable[[Sequence[Interval]], Interval]] = {
 }
 
 
-def _order(values: Sequence[Interval]) -> AuditResult:
+def _order(values: Sequence[PrintedRange]) -> AuditResult:
     if len(values) != 2:
         raise ValueError(f"an order takes two operands, not {len(values)}")
     a, b = values
@@ -177,7 +177,7 @@ def _order(values: Sequence[Interval]) -> AuditResult:
     return AuditResult(holds, None, None, sentence)
 
 
-def _stands(recomputed: Interval, printed: Interval, relation: Relation) -> bool:
+def _stands(recomputed: PrintedRange, printed: PrintedRange, relation: Relation) -> bool:
     slack = ROUNDING * max(abs(recomputed.value), abs(printed.value))
     if relation is Relation.AT_LEAST:
         return recomputed.high + slack >= printed.low
@@ -195,7 +195,7 @@ _TEMPLATES: dict[Formula, str] = {
 }
 
 
-def _formula_text(formula: Formula, values: Sequence[Interval]) -> str:
+def _formula_text(formula: Formula, values: Sequence[PrintedRange]) -> str:
     numbers = [show(v.value) for v in values]
     if formula in _TEMPLATES:
         return _TEMPLATES[formula].format(*numbers)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.records.base import Record
-from assay.runtimes.base import Bind, Outcome, Place, Task
+from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks
 from assay.shared.errors import FailureKind
 from assay.shared.exit_codes import ExitCode
@@ -170,7 +170,7 @@ class _JobFile:
 class _Ended:
     """How a start of the device side ended."""
 
-    outcome: Outcome
+    outcome: CommandOutcome
     last_words: str
 
     def failure(self, file: _JobFile) -> DeviceJobFailed:

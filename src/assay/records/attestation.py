@@ -27,7 +27,7 @@ class DigestSet(Record):
     sha256: Sha256
 
 
-class Subject(Record):
+class SignedFile(Record):
     """The one file a statement is about."""
 
     name: Literal["manifest.json"]
@@ -51,6 +51,6 @@ class Statement(Record):
     """In-toto Statement v1, the payload of a report's DSSE envelope."""
 
     type_: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: Annotated[tuple[Subject, ...], Field(min_length=1, max_length=1)]
+    subject: Annotated[tuple[SignedFile, ...], Field(min_length=1, max_length=1)]
     predicate_type: Literal["urn:assay:report:1"] = Field(alias="predicateType")
     predicate: Predicate

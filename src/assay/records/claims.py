@@ -61,7 +61,7 @@ class NotRun(StrEnum):
     NOT_SELECTED = "not_selected"
 
 
-class Place(Record):
+class SourcePlace(Record):
     """Where in its source a figure stands."""
 
     section: str
@@ -242,7 +242,7 @@ class Claim(Record):
     kind: ClaimKind
     statement: str
     """What is claimed, in our own words, one line."""
-    place: Place
+    place: SourcePlace
     value: Measurable | None
     """The printed figure; None only for support statements."""
     unit: Unit | None
@@ -308,7 +308,7 @@ class Audit(Record):
 
     id: Identifier
     statement: str
-    place: Place
+    place: SourcePlace
     claimed: Operand | None
     """The figure the relation should give; None for an order (formula ``greater``)."""
     formula: Formula

@@ -301,7 +301,7 @@ class CheatsRecord(GpuRecord):
         return self
 
 
-class Inspection(Record):
+class InspectionResult(Record):
     """Counts of a file in a pinned package."""
 
     claim: Identifier
@@ -317,4 +317,4 @@ class InspectionsRecord(Record):
     """All inspections of a run."""
 
     schema_: Literal["assay/inspections/1"] = Field(alias="schema")
-    inspections: tuple[Inspection, ...]
+    inspections: tuple[InspectionResult, ...]

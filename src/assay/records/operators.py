@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from assay.records.base import GpuRecord, Identifier, Measurable, Record, Sha256
 from assay.records.kernels import OperatorKernel
-from assay.records.tuning import Choice
+from assay.records.tuning import TuningChoice
 from assay.records.workloads import Operation
 
 CheckName = Literal["oracle", "refusals", "gradient", "opcheck", "torch_compile"]
@@ -26,13 +26,13 @@ class KernelEntry(OperatorKernel):
     sha256: Sha256
 
 
-class KernelSet(Record):
+class KernelSetRecord(Record):
     """``kernels.json``: the index of a folder that assay.ops.load takes."""
 
     schema_: Literal["assay/kernel_set/1"] = Field(alias="schema")
     target: Identifier
     kernels: tuple[KernelEntry, ...]
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[TuningChoice, ...] = ()
     """The target's of config/tuning.yaml."""
 
 

@@ -52,7 +52,7 @@ class SweepArm(Record):
     arm: Identifier
 
 
-class Choice(Record):
+class TuningChoice(Record):
     """One configuration and what it was chosen for."""
 
     id: Identifier
@@ -97,7 +97,7 @@ class TuningFile(Record):
     """``config/tuning.yaml``, and the table beside the builds."""
 
     schema_: Literal["assay/tuning/1"] = Field(alias="schema")
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[TuningChoice, ...] = ()
 
     @model_validator(mode="after")
     def _one_choice_a_problem(self) -> "TuningFile":
@@ -108,6 +108,6 @@ class TuningFile(Record):
                 raise ValueError(f"choices '{first.id}' and '{second.id}' are for the same shapes")
         return self
 
-    def of(self, target: str) -> tuple[Choice, ...]:
+    def of(self, target: str) -> tuple[TuningChoice, ...]:
         """Choices made for one target, in file order."""
         return tuple(choice for choice in self.choices if choice.target == target)

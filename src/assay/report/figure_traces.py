@@ -73,7 +73,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Panel:
+class TracePanel:
     """One of the three: what it is called, and where it lies."""
 
     label: tuple[str, ...]
@@ -113,7 +113,7 @@ def traces(data: Traces, name: str) -> str | None:
     )
 
 
-def _panels(data: Traces) -> Iterator[Panel]:
+def _panels(data: Traces) -> Iterator[TracePanel]:
     """Yield clock, power and times on a common time axis."""
     across = _scale(
         [
@@ -133,7 +133,7 @@ def _panels(data: Traces) -> Iterator[Panel]:
     )
     top = TOP
     for (label, values), height in zip(shown, HEIGHTS, strict=True):
-        yield Panel(label, across, _scale(values, top + height, top))
+        yield TracePanel(label, across, _scale(values, top + height, top))
         top += height + GAP
 
 
@@ -144,7 +144,7 @@ def _scale(values: Sequence[float], start: float, end: float) -> Scale:
     return Scale(low - free, high + free, start, end)
 
 
-def _axes(panel: Panel, last: bool) -> Iterator[str]:
+def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
     """Yield grid, ticks and labels; the last panel has those of the time axis."""
     bottom, top = panel.up.start, panel.up.end
     values = panel.up.ticks(4)
@@ -176,7 +176,7 @@ def _in_words(ticks: Sequence[float]) -> list[tuple[float, str]]:
     return [(tick, f"{tick:.{decimals}f}") for tick in ticks]
 
 
-def _line(panel: Panel, at: Sequence[float], values: Sequence[float], colour: str) -> str:
+def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colour: str) -> str:
     """Return samples joined by a line; of equal ones in a row the first and the last."""
     ys = [_short(panel.up(value)) for value in values]
     kept = [
@@ -197,7 +197,7 @@ def _colour(number: int) -> str:
     return themed(SERIES[number % len(SERIES)])
 
 
-def _shade(panel: Panel, start: float, end: float) -> str:
+def _shade(panel: TracePanel, start: float, end: float) -> str:
     """Return the marking of a discarded block."""
     x, until = panel.across(start), panel.across(end)
     return (

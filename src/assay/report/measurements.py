@@ -7,7 +7,7 @@ from statistics import median
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import benchmark_path, correctness_path
-from assay.findings.block_quality import ArmKey, Clocks, Conduct, conduct_of
+from assay.findings.block_quality import ArmKey, ClockSpread, Conduct, conduct_of
 from assay.records.claims import Benchmark, Metric
 from assay.records.measurements import (
     ArmCorrectness,
@@ -78,7 +78,7 @@ def comparison_sections(
     catalog: Catalog,
     evidence: Evidence,
     summaries: SharedSummaries,
-    clocks: Mapping[ArmKey, Clocks],
+    clocks: Mapping[ArmKey, ClockSpread],
 ) -> tuple[ComparisonSection, ...]:
     """Return every comparison that was at least checked, per target, in the order of the plan."""
     return tuple(
@@ -94,7 +94,7 @@ def _comparison(
     catalog: Catalog,
     evidence: Evidence,
     summaries: SharedSummaries,
-    clocks: Mapping[ArmKey, Clocks],
+    clocks: Mapping[ArmKey, ClockSpread],
     target: str,
     name: str,
 ) -> ComparisonSection:
@@ -144,7 +144,7 @@ def _regimes(conduct: Conduct) -> str | None:
     return f"{', '.join(seen)} of {counted(conduct.blocks, 'block')}" if conduct.regimes else None
 
 
-def _clock(clocks: Clocks | None) -> str:
+def _clock(clocks: ClockSpread | None) -> str:
     if clocks is None:
         return fmt.NOTHING
     low, high = (f"{mhz:.0f}" for mhz in (clocks.low_mhz, clocks.high_mhz))
@@ -165,7 +165,7 @@ def _arm(
     name: str,
     check: ArmCorrectness | None,
     record: BenchmarkRecord | None,
-    clocks: Clocks | None,
+    clocks: ClockSpread | None,
 ) -> ArmRow:
     arm = next(a for a in catalog.comparisons[comparison].arms if a.id == name)
     facts = facts_of(record, name) if record else None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, Kernel, longest_kernel
+from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, ProfiledKernel, longest_kernel
 from assay.evidence.stages import profile_path
 from assay.records.measurements import ProfileRecord
 from assay.report import formatting as fmt
@@ -67,15 +67,15 @@ def _row(target: str, comparison: str, arm: str, record: ProfileRecord) -> Profi
     )
 
 
-def _kernel(record: ProfileRecord) -> Kernel:
+def _kernel(record: ProfileRecord) -> ProfiledKernel:
     """All of the kernel's raw page: of that a record lifts out what its own version knew of."""
     try:
         return longest_kernel(record.raw_page or "")
     except ValueError:
-        return Kernel(record.kernel or "", record.metrics, record.units)
+        return ProfiledKernel(record.kernel or "", record.metrics, record.units)
 
 
-def _metric(kernel: Kernel, name: str) -> str:
+def _metric(kernel: ProfiledKernel, name: str) -> str:
     if name not in kernel.values:
         return fmt.NOTHING
     value, unit = kernel.values[name], kernel.units.get(name, "")
@@ -85,7 +85,7 @@ def _metric(kernel: Kernel, name: str) -> str:
     return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
 
 
-def _stalls(kernel: Kernel) -> tuple[str, ...]:
+def _stalls(kernel: ProfiledKernel) -> tuple[str, ...]:
     whole = kernel.values.get(BETWEEN_INSTRUCTIONS, 0.0)
     if whole <= 0:
         return ()

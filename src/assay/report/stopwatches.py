@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import stopwatch_path
-from assay.findings.block_quality import ArmKey, Clocks
+from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.findings.stopwatch_agreement import (
     Agreement,
     Coverage,
+    Deviations,
     Off,
-    Reading,
-    Standing,
+    StopwatchReading,
     agreements,
     coverage,
 )
@@ -66,7 +66,7 @@ class AgreementSection:
 
 
 def agreement_section(
-    catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, Clocks]
+    catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]
 ) -> AgreementSection | None:
     """Return the table of stopwatches; None where no other stopwatch was asked."""
     found = list(agreements(evidence, clocks))
@@ -109,7 +109,7 @@ def _headline(found: Sequence[Agreement], limit: float) -> Iterator[str]:
         )
 
 
-def _counted(standings: Sequence[Standing], limit: float) -> str:
+def _counted(standings: Sequence[Deviations], limit: float) -> str:
     beyond = sum(one.in_time(limit) for one in standings)
     clocks = sum(one.by_clock(limit) for one in standings)
     return (
@@ -175,7 +175,7 @@ def _differs(off: Off, limit: float) -> str:
     return "differs in cycles" if off.in_cycles(limit) else ""
 
 
-def _time(reading: Reading) -> TimeCell:
+def _time(reading: StopwatchReading) -> TimeCell:
     clock = "" if reading.mhz is None else f"{reading.mhz:.0f}\N{NO-BREAK SPACE}MHz"
     return TimeCell(fmt.quantity(reading.ms, "ms"), clock)
 

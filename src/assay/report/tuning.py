@@ -7,7 +7,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings import tuning_outcomes as sweeps
 from assay.judging.case import Case
-from assay.records.tuning import Choice, ShapeClass
+from assay.records.tuning import ShapeClass, TuningChoice
 from assay.report import formatting as fmt
 from assay.report.claims import Link, link
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
@@ -62,7 +62,7 @@ def tuning_section(
     return TuningSection(rows=rows, pictures=_pictures(sweeps.sweeps(case)))
 
 
-def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:
+def _row(catalog: Catalog, outcome: sweeps.SweepOutcome) -> ChoiceRow:
     choice, ratio = outcome.choice, outcome.ratio
     return ChoiceRow(
         target=choice.target,
@@ -71,7 +71,7 @@ def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:
         variant=choice.variant,
         settings=sweeps.settings(catalog.variants[choice.variant].defines),
         standing=fmt.words(outcome.standing.value),
-        confirmed=outcome.standing is sweeps.Standing.CONFIRMED,
+        confirmed=outcome.standing is sweeps.ChoiceStanding.CONFIRMED,
         ratio=fmt.quantity(ratio.value(), "ratio") if ratio else fmt.NOTHING,
         interval=fmt.interval(ratio.interval()) if ratio else None,
         sentence=outcome.sentence,
@@ -81,7 +81,7 @@ def _row(catalog: Catalog, outcome: sweeps.Outcome) -> ChoiceRow:
     )
 
 
-def _anchor(choice: Choice) -> str:
+def _anchor(choice: TuningChoice) -> str:
     """Where the report shows the sweep's arms one by one."""
     return f"comparison-{choice.target}-{choice.evidence.comparison}"
 

@@ -12,7 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import told
 from assay.findings.block_quality import clocks_of
-from assay.findings.run_summary import Chance, Summary, summarise
+from assay.findings.run_summary import Chance, RunSummary, summarise
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
@@ -177,7 +177,7 @@ def _provided(evidence: Evidence, plan: TargetPlan) -> str:
     return f"not measured: {plan.provision.detail}"
 
 
-def count_table(sources: tuple[str, ...], summary: Summary) -> CountTable:
+def count_table(sources: tuple[str, ...], summary: RunSummary) -> CountTable:
     """Statuses that occur as columns, sources as rows; a zero is a dash."""
     counts = summary.by_source
     seen = [status for status in Status if summary.by_status.get(status)]
@@ -195,7 +195,7 @@ def _count(count: int) -> str:
     return str(count) if count else fmt.NOTHING
 
 
-def remarks(summary: Summary) -> Iterator[str]:
+def remarks(summary: RunSummary) -> Iterator[str]:
     """What the counts alone do not say."""
     if summary.measured_here or summary.figures_recorded:
         yield (

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
-from assay.runtimes.base import Outcome, RuntimeAbsent, Task
+from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task
 from assay.runtimes.driver import find_driver
 from assay.runtimes.engine import NO_COMMAND, exit_code
 from assay.runtimes.said import apptainer_refusal, disk_is_full, lacked_command, lacked_memory
@@ -80,7 +80,9 @@ class ApptainerRuntime:
                 "(no /dev/nvidiactl or no libcuda.so.1); install the driver"
             )
 
-    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+    def run(
+        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+    ) -> CommandOutcome:
         """Run ``task`` in the image's SIF file. Raises CheckFailed for another SIF than recorded.
 
         A SIF file cannot be asked for the image it was made from, so its own digest is compared.
@@ -98,7 +100,7 @@ class ApptainerRuntime:
         if code == NO_COMMAND and lacked_command(last):
             raise MissingEnvironment(f"{image.image_id[:19]} has no command {task.command[0]}")
         killed = code != 0 and lacked_memory(last)
-        return Outcome(exit_code(code), image.image_id, out_of_memory=killed)
+        return CommandOutcome(exit_code(code), image.image_id, out_of_memory=killed)
 
     def _execute(
         self, command: list[str], task: Task, on_line: Callable[[str], None]

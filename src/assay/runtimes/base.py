@@ -51,7 +51,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """How a command ended."""
 
     exit_code: int
@@ -78,7 +78,9 @@ class Runtime(Protocol):
         """The engine with its version, as one phrase: "Docker Engine 26.1.5"."""
         ...
 
-    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+    def run(
+        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+    ) -> CommandOutcome:
         """Run ``task`` in ``image`` (None on the host) and wait for its end.
 
         ``on_line`` gets each line of standard output and standard error as it comes, without the
@@ -103,7 +105,7 @@ class Place:
     cache: Path | None = None
     """Directory in which GPU jobs keep what they compile at run time, for the jobs after them."""
 
-    def run(self, task: Task, on_line: Callable[[str], None]) -> Outcome:
+    def run(self, task: Task, on_line: Callable[[str], None]) -> CommandOutcome:
         """Run a command here."""
         return self.runtime.run(task, self.image, on_line)
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_text
-from assay.runtimes.driver import Driver, find_driver
+from assay.runtimes.driver import DriverParts, find_driver
 from assay.shared.files import write_bytes
 
 VERSION = "0.5.0"
@@ -98,7 +98,7 @@ class Edits:
     """How many programs the engine would have to run on the container; we run none."""
 
 
-def look(root: Path = Path("/")) -> Driver:
+def look(root: Path = Path("/")) -> DriverParts:
     """This host's driver. Raises MissingEnvironment when there is none."""
     driver = find_driver(root)
     if driver is None:
@@ -109,7 +109,7 @@ def look(root: Path = Path("/")) -> Driver:
     return driver
 
 
-def make(driver: Driver) -> Specification:
+def make(driver: DriverParts) -> Specification:
     """The specification of a driver: each GPU by its number and its UUID, and ``all``."""
     devices = []
     for gpu in driver.gpus:

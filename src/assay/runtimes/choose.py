@@ -16,7 +16,7 @@ SifOf = Callable[[ImageRecord], Path]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenRuntime:
     """The runtime that was chosen, open, and a sentence on each that was looked at."""
 
     name: RuntimeName
@@ -49,7 +49,7 @@ def choose(
     gpu: bool,
     sif_of: SifOf = no_sif,
     objection: Callable[[RuntimeName], str | None] = no_objection,
-) -> Choice:
+) -> ChosenRuntime:
     """The runtime ``wish``, or for ``auto`` the first that works on this machine.
 
     With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
@@ -73,7 +73,7 @@ def choose(
             reasons.append((name, f"{runtime.describe()} works, but {told}"))
             continue
         reasons.append((name, _works(runtime, gpu)))
-        return Choice(name, runtime, tuple(reasons), tuple(absent))
+        return ChosenRuntime(name, runtime, tuple(reasons), tuple(absent))
     raise AssertionError("the host always works")
 
 

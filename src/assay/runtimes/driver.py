@@ -38,7 +38,7 @@ LINKS = 16
 
 
 @dataclass(frozen=True)
-class Gpu:
+class GpuNode:
     """One GPU's device node."""
 
     minor: int
@@ -47,10 +47,10 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class Driver:
+class DriverParts:
     """A driver's parts. Paths are the host's, links resolved."""
 
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[GpuNode, ...]
     control_nodes: tuple[str, ...]
     libraries: tuple[tuple[str, str], ...]
     """Name that programs load, and the file: libcuda.so.1, /usr/lib/.../libcuda.so.580.95.05."""
@@ -59,7 +59,7 @@ class Driver:
 
 def find_driver(
     root: Path = Path("/"), ldconfig: str | None = None, smi: str | None = None
-) -> Driver | None:
+) -> DriverParts | None:
     """The driver below ``root``; None without a GPU's node, a control node, or a libcuda.so.1.
 
     ``ldconfig`` is the output of ``ldconfig -p`` and ``smi`` that of ``nvidia-smi -q``; both are
@@ -74,8 +74,8 @@ def find_driver(
     if not minors or not libraries or not (root / "dev/nvidiactl").exists():
         return None
     uuids = parse_uuids(_output("nvidia-smi", "-q") if smi is None else smi)
-    return Driver(
-        gpus=tuple(Gpu(minor, f"/dev/nvidia{minor}", uuids.get(minor)) for minor in minors),
+    return DriverParts(
+        gpus=tuple(GpuNode(minor, f"/dev/nvidia{minor}", uuids.get(minor)) for minor in minors),
         control_nodes=tuple(node for node in CONTROL if (root / node[1:]).exists()),
         libraries=tuple(sorted(libraries.items())),
         programs=tuple(_programs(root)),

@@ -15,7 +15,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes import gpus, owners
-from assay.runtimes.base import Outcome, Task
+from assay.runtimes.base import CommandOutcome, Task
 from assay.runtimes.connection import connect, is_podman, product, reason
 from assay.runtimes.lines import lines
 from assay.runtimes.said import disk_is_full, lacked_command, lacked_memory
@@ -62,7 +62,9 @@ class EngineRuntime:
             self._access = gpus.find_access(self.info, is_podman=self.is_podman)
         return self._access
 
-    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+    def run(
+        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+    ) -> CommandOutcome:
         """Run ``task`` in a new container of ``image`` and remove the container, come what may.
 
         Signals as well, in a process that began with ``progress.leave_on_signals``; what one leaves
@@ -90,7 +92,7 @@ class EngineRuntime:
         task: Task,
         image_id: str,
         on_line: Callable[[str], None],
-    ) -> Outcome:
+    ) -> CommandOutcome:
         api = self.client.api
         try:
             container = api.create_container_from_config(settings, name)["Id"]
@@ -121,7 +123,7 @@ class EngineRuntime:
         if code == NO_COMMAND and lacked_command(last):
             raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
         killed = bool(state.get("OOMKilled")) or lacked_memory(last)
-        return Outcome(code, found, out_of_memory=killed and code != 0)
+        return CommandOutcome(code, found, out_of_memory=killed and code != 0)
 
     def _pieces(self, stream: Any, task: Task) -> Iterator[bytes]:
         """The attached stream, with only its own errors taken for the engine's."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName
-from assay.runtimes.base import Outcome, Task
+from assay.runtimes.base import CommandOutcome, Task
 
 GRACE_S = 5.0
 """Seconds between asking a process to end and ending it."""
@@ -27,7 +27,9 @@ class HostRuntime:
         """What stands in for an engine's version."""
         return "the host itself"
 
-    def run(self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]) -> Outcome:
+    def run(
+        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+    ) -> CommandOutcome:
         """Run ``task``; it and all that it started are ended when this process is interrupted."""
         if image is not None:
             raise ValueError("the host runs no images")
@@ -60,11 +62,11 @@ class HostRuntime:
                 raise
 
 
-def _ended(process: "subprocess.Popen[str]") -> Outcome:
+def _ended(process: "subprocess.Popen[str]") -> CommandOutcome:
     """Wait for the end of a command; what it took is what the kernel counted of it."""
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it once more
-    return Outcome(
+    return CommandOutcome(
         exit_code=process.returncode,
         image_id=None,
         cpu_seconds=used.ru_utime + used.ru_stime,

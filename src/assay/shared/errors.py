@@ -34,13 +34,13 @@ class FailureKind(StrEnum):
     TIMED_OUT = "timed_out"
 
 
-class Failure(Exception):
+class KnownFailure(Exception):
     """Base of the errors that say their kind; the text is one sentence for the user."""
 
     kind: ClassVar[FailureKind] = FailureKind.FAILED
 
 
-class DeviceError(Failure):
+class DeviceError(KnownFailure):
     """What ends a device job early, with the exit code its caller relies on."""
 
     exit_code = ExitCode.CHECK_FAILED
@@ -72,13 +72,13 @@ class NoContext(NoDevice):
     kind = FailureKind.NO_CONTEXT
 
 
-class NoRoom(Failure, RuntimeError):
+class NoRoom(KnownFailure, RuntimeError):
     """A library's own code says that memory ran out."""
 
     kind = FailureKind.NO_ROOM
 
 
-class Unsupported(Failure):
+class Unsupported(KnownFailure):
     """A variant refuses a shape, a pattern or this device; never the end of a job."""
 
     kind = FailureKind.UNSUPPORTED

@@ -1,7 +1,7 @@
 """Which configuration of a kernel runs a problem. Pure, and nothing but the standard library.
 
 Host and device share it: a choice is a mapping with the fields of
-``assay.records.tuning.Choice``, as JSON carries them to a Python without pydantic or PyYAML.
+``assay.records.tuning.TuningChoice``, as JSON carries them to a Python without pydantic or PyYAML.
 """
 
 from collections.abc import Iterable, Mapping

@@ -32,7 +32,7 @@ from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
-from assay.verification.rebuild_outcome import PROVEN, Status, compare, differing_sections
+from assay.verification.rebuild_outcome import PROVEN, RebuildStatus, compare, differing_sections
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Rebuilt:
 
     id: str
     arch: str
-    status: Status
+    status: RebuildStatus
     detail: str
     measured: bool
     """Whether measurements of the report ran this artifact."""
@@ -157,7 +157,7 @@ def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple
             f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}"
         )
     counts = Counter(build.status for build in result.builds)
-    told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    told = ", ".join(f"{counts[status]} {status}" for status in RebuildStatus if counts[status])
     measured = sum(build.measured for build in result.builds)
     detail = (
         f"{counted(len(result.builds), 'build')} compiled from source: {told or 'there are none'}"
@@ -171,7 +171,7 @@ def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
     """A line for every reason why host code differs."""
     reasons: dict[str, list[str]] = {}
     for build in builds:
-        if build.status == Status.CUBINS_IDENTICAL:
+        if build.status == RebuildStatus.CUBINS_IDENTICAL:
             reasons.setdefault(build.detail, []).append(build.name)
     return [
         f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
@@ -182,7 +182,7 @@ def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
 
 
 def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
-    ours = {Status.SOURCE_MISSING, Status.TOOLCHAIN_DIFFERS}
+    ours = {RebuildStatus.SOURCE_MISSING, RebuildStatus.TOOLCHAIN_DIFFERS}
     if commit is None or not any(build.status in ours for build in failed):
         return ""
     return f"\n  the report was made by commit {commit}: check that out and rebuild there"
@@ -247,13 +247,13 @@ def _measured(
     return keys, tuple(problems), tuple(notes)
 
 
-def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[Status, str]:
+def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
     problem = command_problem(record) or manifest_problem(record, job.catalog)
     if problem is not None:
-        return Status.COMMAND_REFUSED, f"its recorded command is not run: {problem}"
+        return RebuildStatus.COMMAND_REFUSED, f"its recorded command is not run: {problem}"
     ours = job.toolchain.record
     if (record.toolchain.lock_sha256, record.toolchain.nvcc) != (ours.lock_sha256, ours.nvcc):
-        return Status.TOOLCHAIN_DIFFERS, (
+        return RebuildStatus.TOOLCHAIN_DIFFERS, (
             f"made by nvcc {record.toolchain.nvcc} of another lock of the toolchain than this "
             f"checkout's (nvcc {ours.nvcc})"
         )
@@ -272,12 +272,12 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[Status, str]:
                 data, _ = find_source(job.root, source, job.commit)
                 write_bytes(tree / source.path, data)
         except SourceMissing as error:
-            return Status.SOURCE_MISSING, str(error)
+            return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, tree, job.toolchain) as outcome:
             status, detail = compare(record, outcome, ours)
-            if outcome.artifact is not None and status is not Status.IDENTICAL:
+            if outcome.artifact is not None and status is not RebuildStatus.IDENTICAL:
                 detail += differing_sections(record, outcome.artifact, job.binaries)
-    if compilation.key != record.key and status is Status.DIFFERS:
+    if compilation.key != record.key and status is RebuildStatus.DIFFERS:
         detail += "; its key is another than this version gives to the same inputs, so it was "
         detail += "compiled in another directory, which some names depend on"
     return status, detail

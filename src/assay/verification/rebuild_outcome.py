@@ -12,7 +12,7 @@ NOT_FOUND = "No such file or directory"
 """The compiler's words for a missing file: a refusal that says nothing of the hardware."""
 
 
-class Status(StrEnum):
+class RebuildStatus(StrEnum):
     """What compiling once more came to."""
 
     IDENTICAL = "identical"
@@ -27,49 +27,51 @@ class Status(StrEnum):
     """The compiler refuses here what it compiled then."""
 
 
-PROVEN = frozenset({Status.IDENTICAL, Status.CUBINS_IDENTICAL})
+PROVEN = frozenset({RebuildStatus.IDENTICAL, RebuildStatus.CUBINS_IDENTICAL})
 
 
-def compare(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> tuple[Status, str]:
+def compare(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
+) -> tuple[RebuildStatus, str]:
     """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
     if outcome.artifact is None:
         return _refused(record, outcome.diagnostics)
     if record.artifact is None:
-        return Status.DIFFERS, "the compiler accepts here what the evidence says it refuses"
+        return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
     if reason := _device_reason(record, outcome, ours):
-        return Status.DIFFERS, reason
+        return RebuildStatus.DIFFERS, reason
     sha256 = sha256_file(outcome.artifact)
     if sha256 == record.artifact.sha256:
-        return Status.IDENTICAL, f"SHA-256 {sha256}"
+        return RebuildStatus.IDENTICAL, f"SHA-256 {sha256}"
     return _other_host_code(record, outcome, ours)
 
 
 def _other_host_code(
     record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
-) -> tuple[Status, str]:
+) -> tuple[RebuildStatus, str]:
     """Another host compiler explains other host code, if cubins vouch for the device code."""
     then, here = record.toolchain.host_compiler, ours.host_compiler
     if not outcome.cubins or record.kind == "probe":
-        return Status.DIFFERS, "other bytes, though its listed cubins are the same"
+        return RebuildStatus.DIFFERS, "other bytes, though its listed cubins are the same"
     if then == here:
-        return Status.DIFFERS, (
+        return RebuildStatus.DIFFERS, (
             f"the device code is the same, and the host code is not, though {here} is what "
             "compiled it then and here: another linker or C library, or another binary"
         )
-    return Status.CUBINS_IDENTICAL, f"by {then} then, by {here} here"
+    return RebuildStatus.CUBINS_IDENTICAL, f"by {then} then, by {here} here"
 
 
-def _refused(record: BuildRecord, diagnostics: str) -> tuple[Status, str]:
+def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]:
     """What it means that the compiler refuses: only the same refusal confirms the evidence."""
     last = (diagnostics.splitlines() or ["without a word"])[-1]
     if record.status == "built":
-        return Status.NOT_BUILT, f"the compiler refuses it here: {last}"
+        return RebuildStatus.NOT_BUILT, f"the compiler refuses it here: {last}"
     missing = [line for line in diagnostics.splitlines() if NOT_FOUND in line]
     if missing:
-        return Status.NOT_BUILT, f"the recorded sources are not all it takes: {missing[0]}"
+        return RebuildStatus.NOT_BUILT, f"the recorded sources are not all it takes: {missing[0]}"
     if diagnostics != record.diagnostics:
-        return Status.DIFFERS, f"the compiler refuses it for another reason: {last}"
-    return Status.IDENTICAL, "refused again, in the same words"
+        return RebuildStatus.DIFFERS, f"the compiler refuses it for another reason: {last}"
+    return RebuildStatus.IDENTICAL, "refused again, in the same words"
 
 
 def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> str | None:

@@ -16,8 +16,8 @@ from assay.records.attestation import (
     DigestSet,
     PipelineRecord,
     Predicate,
+    SignedFile,
     Statement,
-    Subject,
 )
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -79,7 +79,7 @@ def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -
         verdicts=dict(sorted(counts.items())),
         created=_created(),
     )
-    subject = Subject(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))
+    subject = SignedFile(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))
     return Statement.model_validate(
         {
             "_type": STATEMENT_TYPE,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assay.device.tasks import operator_checks, operators
-from assay.device.tasks.operator_checks import CHECKS, Case, layouts, workload
+from assay.device.tasks.operator_checks import CHECKS, OperatorCase, layouts, workload
 from assay.device.tasks.operators import cases, kernel_of, run_operators
 from assay.shared.job import ArtifactSpec, OperatorsJob, OperatorSpec
 from tests.device.helpers import SteadyGpu
@@ -95,9 +95,9 @@ class TestWhatIsWrongIsFound:
         """A case whose operator passes through ``spoil`` first."""
 
         def make(spoil):
-            case = Case(kernel_of(ENTRIES[0]), "cpu", "aot_eager")
+            case = OperatorCase(kernel_of(ENTRIES[0]), "cpu", "aot_eager")
             right = case.operator
-            monkeypatch.setattr(Case, "operator", property(lambda _: spoil(right)))
+            monkeypatch.setattr(OperatorCase, "operator", property(lambda _: spoil(right)))
             return case
 
         return make

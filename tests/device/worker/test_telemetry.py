@@ -2,7 +2,13 @@
 
 import pytest
 
-from assay.device.worker.telemetry import NvmlSensor, Reading, Recorder, Telemetry, choose_device
+from assay.device.worker.telemetry import (
+    NvmlSensor,
+    Reading,
+    Recorder,
+    TelemetryTrace,
+    choose_device,
+)
 from assay.shared.errors import NoDevice
 from assay.shared.job import TargetSpec
 from tests.device.helpers import SteadySensor
@@ -118,7 +124,7 @@ class TestRecorder:
 class TestVoidReason:
     def telemetry(self, *reasons):
         readings = [Reading(1, 1, 1.0, 1, bits) for bits in reasons]
-        return Telemetry([float(at) for at in range(len(reasons))], readings)
+        return TelemetryTrace([float(at) for at in range(len(reasons))], readings)
 
     @pytest.mark.parametrize(
         ("bits", "reason"),

@@ -18,7 +18,7 @@ from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.locks import Watch
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice, Recorder, Sensor, Telemetry
+from assay.device.worker.telemetry import Choice, Recorder, Sensor, TelemetryTrace
 from assay.shared.counting import counted
 from assay.shared.errors import DeviceError, FailureKind
 from assay.shared.job import ArmSpec, BenchmarkJob, ComparisonSpec, Json, ProtocolSpec
@@ -36,7 +36,7 @@ def never_void(_started: float, _ended: float) -> str | None:
 
 
 @dataclass(frozen=True)
-class Measured:
+class TimedProcesses:
     """Process records, and the arms that lost their samples, with the reason."""
 
     processes: list[Json]
@@ -48,7 +48,7 @@ class Measured:
 def process_record(
     index: int,
     value: Json,
-    telemetry: Telemetry,
+    telemetry: TelemetryTrace,
     interval_s: float,
     seconds: float,
     void: Void = never_void,
@@ -108,7 +108,7 @@ def measure_processes(
     run: RunProcess,
     label: str,
     watch: Watch | None = None,
-) -> Measured:
+) -> TimedProcesses:
     """Run the protocol's processes one after the other.
 
     An arm that raises or kills its process is dropped and the process started again without it; an
@@ -124,7 +124,7 @@ def measure_processes(
         index = len(processes)
         left = [arm for arm in arms if arm.id not in dropped]
         if not left:
-            return Measured([], dropped)
+            return TimedProcesses([], dropped)
         recorder = Recorder(sensor, interval_s)
 
         def look(recorder: Recorder = recorder) -> None:
@@ -159,7 +159,7 @@ def measure_processes(
         )
         progress(index + 1, protocol.processes, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
-    return Measured(kept, dropped, list(remarks))
+    return TimedProcesses(kept, dropped, list(remarks))
 
 
 def _summary(label: str, process: Json) -> str:
@@ -196,7 +196,7 @@ def _measure(
     arms: Sequence[ArmSpec],
     protocol: ProtocolSpec,
     gpu: OpenGpu,
-) -> Measured:
+) -> TimedProcesses:
     """All processes under a protocol, on the GPU."""
 
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:

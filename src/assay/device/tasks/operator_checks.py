@@ -25,7 +25,7 @@ FP8_TESTS = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch
 
 
 @dataclass(frozen=True)
-class Case:
+class OperatorCase:
     """An operator, the kernel behind it, and where it runs."""
 
     kernel: Kernel
@@ -87,13 +87,13 @@ def arguments(inputs: Inputs) -> list[Any]:
     return [*first, t["b_values"], t["b_row_ptr"], t["b_col_idx"], inputs.workload.n]
 
 
-def _ragged(case: Case) -> list[Any]:
+def _ragged(case: OperatorCase) -> list[Any]:
     w = workload(case.kernel)
     layout = next(blocks for name, blocks in layouts(w) if name.startswith("ragged"))
     return arguments(make_inputs(w, case.device, SEED, layout))
 
 
-def _differentiable(case: Case, values: list[Any]) -> list[Any]:
+def _differentiable(case: OperatorCase, values: list[Any]) -> list[Any]:
     """The same arguments, of which the values ask for gradients where there are any."""
     return [
         v.detach().clone().requires_grad_()
@@ -103,7 +103,7 @@ def _differentiable(case: Case, values: list[Any]) -> list[Any]:
     ]
 
 
-def against_oracle(case: Case) -> str:
+def against_oracle(case: OperatorCase) -> str:
     """Right for every layout, with its inputs left alone. Raises AssertionError."""
     said = []
     for name, layout in layouts(workload(case.kernel)):
@@ -120,7 +120,7 @@ def against_oracle(case: Case) -> str:
     return f"relative error: {'; '.join(said)}"
 
 
-def refusals(case: Case) -> str:
+def refusals(case: OperatorCase) -> str:
     """Wrong arguments end in a sentence of ours. Raises AssertionError."""
     good = _ragged(case)
     # An index of the wrong type, a matrix that is not contiguous, and blocks no kernel is for.
@@ -141,7 +141,7 @@ def refusals(case: Case) -> str:
     return f"{counted(len(attempts), 'wrong call')}, each refused in a sentence"
 
 
-def gradient(case: Case) -> str:
+def gradient(case: OperatorCase) -> str:
     """As autograd's own in float64, by way of dense matrices. Raises AssertionError."""
     mine = _differentiable(case, _ragged(case))
     output = case.operator(*mine)
@@ -174,7 +174,7 @@ def _dense_product(operation: str, values: list[Any]) -> Tensor:
     return reference.densify(a_values, a_row_ptr, a_col_idx, k) @ b
 
 
-def opcheck(case: Case) -> str:
+def opcheck(case: OperatorCase) -> str:
     """torch.library.opcheck. Raises its OpCheckError."""
     tests = {} if case.has_gradient else {"test_utils": FP8_TESTS}
     values = _differentiable(case, _ragged(case))
@@ -183,7 +183,7 @@ def opcheck(case: Case) -> str:
     return ", ".join(results) + left_out
 
 
-def compiled(case: Case) -> str:
+def compiled(case: OperatorCase) -> str:
     """One graph with work before and after the operator, as eager. Raises AssertionError."""
     values = _ragged(case)
 
@@ -210,7 +210,7 @@ def compiled(case: Case) -> str:
     return f"fullgraph, {case.backend}, {what}"
 
 
-CHECKS: dict[str, Callable[[Case], str]] = {
+CHECKS: dict[str, Callable[[OperatorCase], str]] = {
     "oracle": against_oracle,
     "refusals": refusals,
     "gradient": gradient,
@@ -219,7 +219,7 @@ CHECKS: dict[str, Callable[[Case], str]] = {
 }
 
 
-def try_operator(case: Case) -> list[Json]:
+def try_operator(case: OperatorCase) -> list[Json]:
     """Every check of a case, as OperatorCheck records. An unexpected error is a failed check."""
     results = []
     for name, check in CHECKS.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from assay.device.tasks.operator_checks import Case, try_operator
+from assay.device.tasks.operator_checks import OperatorCase, try_operator
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
@@ -38,18 +38,18 @@ def kernel_of(spec: OperatorSpec) -> Kernel:
     )
 
 
-def cases(kernels: Sequence[Kernel], device: str) -> list[Case]:
+def cases(kernels: Sequence[Kernel], device: str) -> list[OperatorCase]:
     """A case a kernel; the first of each operator goes through Inductor."""
-    found: list[Case] = []
+    found: list[OperatorCase] = []
     seen: set[str] = set()
     for kernel in kernels:
         backend = TRACED if kernel.operation in seen else INDUCTOR
         seen.add(kernel.operation)
-        found.append(Case(kernel, device, backend))
+        found.append(OperatorCase(kernel, device, backend))
     return found
 
 
-def _try(case: Case, target: str, note: Note) -> Json:
+def _try(case: OperatorCase, target: str, note: Note) -> Json:
     """The outcome of one case, but for its seconds. Raises where the GPU is of no more use."""
     note(case.kernel.id)
     torch._dynamo.reset()
@@ -65,7 +65,7 @@ def _try(case: Case, target: str, note: Note) -> Json:
     }
 
 
-def _together(chosen: Sequence[Case], target: str, note: Note) -> list[Json]:
+def _together(chosen: Sequence[OperatorCase], target: str, note: Note) -> list[Json]:
     """Several cases in one process."""
     outcomes = []
     for number, case in enumerate(chosen, start=1):
@@ -77,7 +77,9 @@ def _together(chosen: Sequence[Case], target: str, note: Note) -> list[Json]:
     return outcomes
 
 
-def _in_child(chosen: Sequence[Case], target: str, choice: Choice, end: float) -> list[Json] | Json:
+def _in_child(
+    chosen: Sequence[OperatorCase], target: str, choice: Choice, end: float
+) -> list[Json] | Json:
     """Outcomes of cases from one fresh process; the one outcome of all where it died.
 
     ``end``: the monotonic time by which it is stopped.

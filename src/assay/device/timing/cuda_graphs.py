@@ -15,7 +15,7 @@ import torch
 from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
 from assay.device.kernels.prepared import Prepared
-from assay.shared.errors import Failure, FailureKind
+from assay.shared.errors import FailureKind, KnownFailure
 from assay.shared.job import WorkloadSpec
 
 COLD_FACTOR = 2
@@ -27,7 +27,7 @@ SEED_STRIDE = 7919
 """Between the seeds of two sets of buffers: other values, the same pattern."""
 
 
-class GraphFailed(Failure):
+class GraphFailed(KnownFailure):
     """An arm's launches can't be captured; all arms of its comparison are timed by events then."""
 
     kind = FailureKind.NOT_CAPTURED

@@ -4,7 +4,7 @@ import errno
 import re
 import sys
 
-from assay.shared.errors import Failure, FailureKind
+from assay.shared.errors import FailureKind, KnownFailure
 from assay.shared.launch_abi import OUT_OF_MEMORY
 
 _NO_ROOM = re.compile(
@@ -23,7 +23,7 @@ def kind_of(error: BaseException) -> FailureKind:
     A wrong result, an illegal address and a missed deadline are no want of room: what those come
     from would come again.
     """
-    if isinstance(error, Failure):
+    if isinstance(error, KnownFailure):
         return error.kind
     torch = sys.modules.get("torch")
     lacking: tuple[type[BaseException], ...] = (MemoryError,)

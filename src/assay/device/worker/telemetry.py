@@ -49,7 +49,7 @@ class Sensor(Protocol):
 
 
 @dataclass
-class Telemetry:
+class TelemetryTrace:
     """Samples on the monotonic clock, which all processes of a machine share."""
 
     at: list[float] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Recorder:
         self, sensor: Sensor, interval_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._sensor, self._interval, self._clock = sensor, interval_s, clock
-        self.telemetry = Telemetry()
+        self.telemetry = TelemetryTrace()
         self.sample()
 
     def sample(self) -> None:
