@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput
-from assay.building.binary_diff import FATBIN, OUTSIDE, device_images, differences, explain
+from assay.building.binary_diff import FATBIN, OUTSIDE, cubins_inside, differences, explain
 from assay.building.nvcc import compiled
 from assay.building.toolchain import Toolchain, toolchain_lock_digest
-from assay.shared.files import sha256_file
+from assay.shared.files import sha256_bytes, sha256_file
 from tests.building.test_build import catalog, make_tree
 from tests.verification.test_rebuild import describe_small
 
@@ -56,7 +56,7 @@ class TestHostCode:
         assert found.different == len(b"hidden")
 
     def test_a_library_without_device_code_has_no_images(self, tmp_path: Path):
-        assert device_images(library(tmp_path, "a.so")) == ()
+        assert cubins_inside(library(tmp_path, "a.so")) == ()
 
 
 @pytest.mark.compiler
@@ -69,11 +69,11 @@ class TestDeviceCode:
         job = describe_small(place, catalog(), toolchain_lock_digest(root))
         with compiled(job, place, toolchain) as outcome:
             assert outcome.artifact is not None, outcome.diagnostics
-            images = device_images(outcome.artifact)
-            assert {cubin.sha256 for cubin in outcome.cubins} <= set(images)
+            images = {sha256_bytes(cubin) for cubin in cubins_inside(outcome.artifact)}
+            assert {cubin.sha256 for cubin in outcome.cubins} <= images
             kept = outcome.artifact.parent / "keep"
             linked = {sha256_file(path) for path in kept.glob("*_dlink.cubin")}
-            assert set(images) - linked == {cubin.sha256 for cubin in outcome.cubins}
+            assert images - linked == {cubin.sha256 for cubin in outcome.cubins}
 
             data = bytearray(outcome.artifact.read_bytes())
             (cubin,) = (path for path in kept.glob("*.cubin") if "_dlink" not in path.name)
@@ -98,4 +98,4 @@ class TestOtherFiles:
 
     def test_a_missing_file(self, tmp_path: Path):
         with pytest.raises(BadInput, match="cannot be read"):
-            device_images(tmp_path / "none")
+            cubins_inside(tmp_path / "none")

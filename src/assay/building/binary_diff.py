@@ -11,7 +11,6 @@ from elftools.elf.elffile import ELFFile
 
 from assay.base.errors import BadInput
 from assay.shared.counting import agreeing, counted
-from assay.shared.files import sha256_bytes
 
 FATBIN = ".nv_fatbin"
 OUTSIDE = "(headers and padding)"
@@ -147,15 +146,15 @@ def _difference(
     )
 
 
-def device_images(path: Path) -> tuple[str, ...]:
-    """SHA-256 of every cubin inside a library or program, in the order of the file.
+def cubins_inside(path: Path) -> tuple[bytes, ...]:
+    """Every cubin inside a library or program, in the order of the file.
 
     Images are stored as they are: nvcc compresses PTX, and here is none. Raises BadInput for what
     is no ELF file, or holds a fatbin of a form unknown here.
     """
     data = _read(path).sections.get(FATBIN, b"")
     try:
-        return tuple(sha256_bytes(image) for image in _images(data))
+        return tuple(_images(data))
     except (struct.error, ValueError) as error:
         raise BadInput(f"{path}: its device code cannot be read: {error}") from error
 

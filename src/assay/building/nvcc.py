@@ -25,6 +25,8 @@ from assay.shared.files import sha256_file
 
 SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
 TICK_S = 15.0
+KEEP = "keep"
+"""Folder of intermediate files, as the recipe's --keep-dir names it."""
 DIAGNOSTIC_LINES = 20
 OUT_OF_RESOURCES = ("Killed", "No space left on device", "Cannot allocate memory", "out of memory")
 """Words of a compiler that lost its machine, not its argument."""
@@ -69,7 +71,7 @@ def _stage(job: Compilation, root: Path, directory: Path) -> None:
     if directory.exists():  # left behind by a killed process: we hold its lock
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
-    (directory / "keep").mkdir()
+    (directory / KEEP).mkdir()
     for source in job.sources:
         target = directory / source.path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +136,7 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     if code != 0:
         return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES), cost)
     artifact = directory / job.output
-    kept = [path for path in (directory / "keep").glob("*.cubin") if "_dlink" not in path.name]
+    kept = [path for path in (directory / KEEP).glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
     return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "", cost)
 

@@ -26,13 +26,20 @@ from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.evidence.model import BuildKey, Evidence
+from assay.evidence.model import BuildKey, Evidence, binaries_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.rebuild_outcome import PROVEN, RebuildStatus, compare, differing_sections
+
+SAME_DEVICE_CODE = {
+    RebuildStatus.CUBINS_IDENTICAL: "",
+    RebuildStatus.LINE_TABLES_DIFFER: ", but for line tables, which name headers of the host "
+    "compiler",
+}
+"""Outcomes by which other host code is excused, with what else they excuse."""
 
 
 @dataclass(frozen=True)
@@ -168,16 +175,17 @@ def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple
 
 
 def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
-    """A line for every reason why host code differs."""
-    reasons: dict[str, list[str]] = {}
+    """A line for every reason why host code differs, and what of it is in the device code."""
+    reasons: dict[tuple[RebuildStatus, str], list[str]] = {}
     for build in builds:
-        if build.status == RebuildStatus.CUBINS_IDENTICAL:
-            reasons.setdefault(build.detail, []).append(build.name)
+        if build.status in SAME_DEVICE_CODE:
+            reasons.setdefault((build.status, build.detail), []).append(build.name)
     return [
         f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
-        f"code, byte for byte; {agreeing(len(names), 'its', 'their')} host code is other "
-        f"({reason}) and is not shown to come from these sources: {listed(names)}"
-        for reason, names in reasons.items()
+        f"code, byte for byte{SAME_DEVICE_CODE[status]}; {agreeing(len(names), 'its', 'their')} "
+        f"host code is other ({reason}) and is not shown to come from these sources: "
+        f"{listed(names)}"
+        for (status, reason), names in reasons.items()
     ]
 
 
@@ -193,16 +201,20 @@ def check_selection(report_dir: Path, only: Sequence[str]) -> None:
 
     By the names of files alone: the report need not have been verified yet.
     """
-    found = (report_dir / "evidence" / "builds").glob("*/*.json")
+    evidence = report_dir / "evidence"
+    found = [*evidence.glob("builds/*/*.json"), *evidence.glob("*/origin/builds/*/*.json")]
     _check_names([(path.parent.name, path.stem) for path in found], only)
 
 
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
-    _check_names([(record.arch, record.id) for record in evidence.builds.values()], only)
+    """What the run compiled, and what it left to the report that its figures come from."""
+    recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
+    records = (recorded | evidence.builds).values()
+    _check_names([(record.arch, record.id) for record in records], only)
     wanted = set(only)
     return [
         record
-        for record in evidence.builds.values()
+        for record in records
         if not wanted or wanted & {record.id, f"{record.arch}/{record.id}"}
     ]
 
@@ -235,8 +247,7 @@ def _measured(
     notes: list[str] = []
     for name, target, sha256 in ran:
         key = (name, catalog.targets[target].arch)
-        record = evidence.builds.get(key)
-        if record is not None and record.artifact and record.artifact.sha256 == sha256:
+        if sha256 in binaries_of(evidence, *key):
             keys.add(key)
             continue
         sentence = f"{target} measured {name} as binary {sha256[:16]}..., which is no build of this"
@@ -274,7 +285,7 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
         except SourceMissing as error:
             return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, tree, job.toolchain) as outcome:
-            status, detail = compare(record, outcome, ours)
+            status, detail = compare(record, outcome, ours, job.root)
             if outcome.artifact is not None and status is not RebuildStatus.IDENTICAL:
                 detail += differing_sections(record, outcome.artifact, job.binaries)
     if compilation.key != record.key and status is RebuildStatus.DIFFERS:

@@ -4,7 +4,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay.building.binary_diff import differences, explain
-from assay.building.nvcc import Compiled
+from assay.building.line_tables import OPTION, differ_in_line_tables_alone
+from assay.building.nvcc import KEEP, Compiled
 from assay.records.builds import BuildRecord, ToolchainRecord
 from assay.shared.files import sha256_file
 
@@ -19,6 +20,9 @@ class RebuildStatus(StrEnum):
     """The same artifact byte for byte, or the same refusal."""
     CUBINS_IDENTICAL = "cubins_identical"
     """All device code is the same; host code, by another compiler, is not."""
+    LINE_TABLES_DIFFER = "line_tables_differ"
+    """The same but for line tables in the device code, which name headers of the host compiler.
+    With the recorded line tables in it, each cubin is the recorded one, byte for byte."""
     DIFFERS = "differs"
     SOURCE_MISSING = "source_missing"
     TOOLCHAIN_DIFFERS = "toolchain_differs"
@@ -27,18 +31,25 @@ class RebuildStatus(StrEnum):
     """The compiler refuses here what it compiled then."""
 
 
-PROVEN = frozenset({RebuildStatus.IDENTICAL, RebuildStatus.CUBINS_IDENTICAL})
+PROVEN = frozenset(
+    {RebuildStatus.IDENTICAL, RebuildStatus.CUBINS_IDENTICAL, RebuildStatus.LINE_TABLES_DIFFER}
+)
 
 
 def compare(
-    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, root: Path
 ) -> tuple[RebuildStatus, str]:
-    """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
+    """Hold an outcome against its record. Says why bytes may differ, as far as records tell.
+
+    ``root`` is the checkout, which keeps line tables of published cubins.
+    """
     if outcome.artifact is None:
         return _refused(record, outcome.diagnostics)
     if record.artifact is None:
         return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
     if reason := _device_reason(record, outcome, ours):
+        if _only_line_tables(record, outcome, ours, root):
+            return RebuildStatus.LINE_TABLES_DIFFER, _by_whom(record, ours)
         return RebuildStatus.DIFFERS, reason
     sha256 = sha256_file(outcome.artifact)
     if sha256 == record.artifact.sha256:
@@ -58,7 +69,31 @@ def _other_host_code(
             f"the device code is the same, and the host code is not, though {here} is what "
             "compiled it then and here: another linker or C library, or another binary"
         )
-    return RebuildStatus.CUBINS_IDENTICAL, f"by {then} then, by {here} here"
+    return RebuildStatus.CUBINS_IDENTICAL, _by_whom(record, ours)
+
+
+def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
+    return f"by {record.toolchain.host_compiler} then, by {ours.host_compiler} here"
+
+
+def _only_line_tables(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, root: Path
+) -> bool:
+    """Whether cubins differ in what another host compiler's headers leave in them, and no more.
+
+    By the same host compiler nothing would differ, nor would it excuse other host code.
+    """
+    if record.toolchain.host_compiler == ours.host_compiler or outcome.artifact is None:
+        return False
+    then = {cubin.path: cubin.sha256 for cubin in record.cubins}
+    now = {cubin.path: cubin.sha256 for cubin in outcome.cubins}
+    if OPTION not in record.command or then.keys() != now.keys():
+        return False
+    kept = outcome.artifact.parent / KEEP
+    return outcome.resources == record.resources and all(
+        now[name] == digest or differ_in_line_tables_alone(root, digest, kept / name)
+        for name, digest in then.items()
+    )
 
 
 def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]:
@@ -84,11 +119,11 @@ def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
     now = {cubin.path: cubin for cubin in outcome.cubins}
     names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
     reason = f"other device code in {', '.join(names)}"
-    if "-lineinfo" in record.command:
+    if OPTION in record.command:
         reason += (
-            f" (by {record.toolchain.host_compiler} then, by {ours.host_compiler} here: its line "
-            "tables name headers of the C++ library with their dates and sizes, so it is the same "
-            "only with the same package of the host compiler)"
+            f" ({_by_whom(record, ours)}: its line tables name headers of the C++ library with "
+            "their dates and sizes, so it is the same only with the same package of the host "
+            "compiler; that nothing else differs is not shown)"
         )
     return reason
 

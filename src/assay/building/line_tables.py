@@ -1,0 +1,94 @@
+"""Line tables in device code: all that a host compiler leaves in a cubin, and how to look past it.
+
+``-lineinfo`` puts a table of source files into the cubin, with folder, date and size of each; some
+are headers of the host compiler's C++ library. A *skeleton* is a cubin with every other section
+blanked. Filled with the sections of a cubin that another host compiler made, it is the first cubin
+again, byte for byte, exactly if nothing but line tables differs: a digest then proves it, wherever
+the skeleton came from.
+"""
+
+import lzma
+from io import BytesIO
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from assay.base.errors import BadInput
+from assay.shared.files import sha256_bytes, write_bytes
+
+OPTION = "-lineinfo"
+SECTIONS = (".debug_line", ".rel.debug_line", ".rela.debug_line")
+"""The line tables and their relocations."""
+NAMES = ".shstrtab"
+"""Names of the sections: a skeleton keeps them, for by them the others are found."""
+FOLDER = "config/line_tables"
+"""Where the repository keeps skeletons, each under the digest of its cubin."""
+_UNREADABLE = (ELFError, UnicodeDecodeError, ValueError, KeyError, OverflowError)
+
+Place = tuple[str, int, int]
+"""Name, offset and size of a section."""
+
+
+def skeleton(cubin: bytes) -> bytes:
+    """``cubin`` with zeros for the contents of every section but its line tables.
+
+    Raises BadInput for no ELF file.
+    """
+    blank = bytearray(cubin)
+    for name, start, size in _others(cubin):
+        if name == NAMES:
+            continue
+        blank[start : start + size] = bytes(size)
+    return bytes(blank)
+
+
+def restored(bones: bytes, cubin: bytes) -> bytes | None:
+    """A skeleton with the sections of ``cubin``; None where these are others, or of other sizes.
+
+    Raises BadInput where one of them is no ELF file.
+    """
+    wanted, given = _others(bones), _others(cubin)
+    if [(name, size) for name, _, size in wanted] != [(name, size) for name, _, size in given]:
+        return None
+    whole = bytearray(bones)
+    for (_, to, size), (_, start, _) in zip(wanted, given, strict=True):
+        whole[to : to + size] = cubin[start : start + size]
+    return bytes(whole)
+
+
+def differ_in_line_tables_alone(root: Path, sha256: str, cubin: Path) -> bool:
+    """Whether ``cubin`` is, but for its line tables, the one that has the digest ``sha256``.
+
+    False where that cannot be shown, because the repository ``root`` has no skeleton for it.
+    """
+    path = skeleton_path(root, sha256)
+    try:
+        whole = restored(lzma.decompress(path.read_bytes()), cubin.read_bytes())
+    except (OSError, lzma.LZMAError, BadInput):
+        return False
+    return whole is not None and sha256_bytes(whole) == sha256
+
+
+def keep_skeleton(root: Path, cubin: bytes) -> Path:
+    """Keep the skeleton of a cubin for those who compile it elsewhere; returns its file."""
+    path = skeleton_path(root, sha256_bytes(cubin))
+    write_bytes(path, lzma.compress(skeleton(cubin), preset=9 | lzma.PRESET_EXTREME))
+    return path
+
+
+def skeleton_path(root: Path, sha256: str) -> Path:
+    """Where the skeleton of the cubin with this digest lies."""
+    return root / FOLDER / f"{sha256}.xz"
+
+
+def _others(data: bytes) -> list[Place]:
+    """Every section with contents that is no line table, in the file's order."""
+    try:
+        return [
+            (section.name, section["sh_offset"], section["sh_size"])
+            for section in ELFFile(BytesIO(data)).iter_sections()
+            if section["sh_type"] not in {"SHT_NULL", "SHT_NOBITS"} and section.name not in SECTIONS
+        ]
+    except _UNREADABLE as error:
+        raise BadInput(f"no ELF file that can be read: {error}") from error
