@@ -84,14 +84,14 @@ def _panel(axes: Axes, panel: Panel) -> None:
             # A rival is hollow: the page's own ground shows through it.
             markerfacecolor=colour if row.chosen else "none",
         )
-        axes.annotate(
+        axes.text(
+            1.02,
+            number,
             fill(row.note, WRAP),
-            (1.02, number),
-            xycoords=("axes fraction", "data"),
+            transform=axes.get_yaxis_transform(),
             va="center",
             fontsize=7.5,
             linespacing=1.0,
-            annotation_clip=False,
         )
     axes.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
     axes.tick_params(axis="y", length=0)

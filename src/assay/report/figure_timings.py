@@ -55,13 +55,13 @@ def where_the_time_went(
         axes.set_ylim(len(rows) - 0.45, -0.55)
         for number, row in enumerate(rows):
             _bars(axes, number, row)
-            axes.annotate(
+            axes.text(
+                1.02,
+                number,
                 row.note,
-                (1.02, number),
-                xycoords=("axes fraction", "data"),
+                transform=axes.get_yaxis_transform(),
                 va="center",
                 fontsize=8,
-                annotation_clip=False,
             )
         for at in cuts:
             axes.axvline(at, color=MUTED, linewidth=0.7, linestyle=(0, (4, 3)))

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from assay.records.verdicts import Status
@@ -74,18 +75,20 @@ def claimed_against_measured(points: Sequence[ClaimPoint], name: str) -> str | N
         for row, point in enumerate(points):
             lower = low if point.band_low is None else point.band_low
             upper = high if point.band_high is None else point.band_high
-            axes.fill_betweenx((row - 0.36, row + 0.36), lower, upper, color=BAND, linewidth=0)
+            axes.add_patch(
+                Rectangle((lower, row - 0.36), upper - lower, 0.72, color=BAND, linewidth=0)
+            )
             facts = point.status.facts
             colour = facts.light if facts.mark else MUTED
             axes.plot((point.low, point.high), (row, row), color=colour, linewidth=1.6)
             axes.plot(point.ratio, row, facts.mark or "s", color=colour, markersize=5)
-            axes.annotate(
+            axes.text(
+                1.02,
+                row,
                 point.note,
-                (1.02, row),
-                xycoords=("axes fraction", "data"),
+                transform=axes.get_yaxis_transform(),
                 va="center",
                 fontsize=8,
-                annotation_clip=False,
             )
         axes.set_yticks(range(len(points)), [point.label for point in points])
         axes.tick_params(axis="y", length=0)
