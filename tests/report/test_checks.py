@@ -37,6 +37,8 @@ from assay.report.operators import operator_sections
 from assay.report.render import render
 from assay.report.sanitizer import sanitizer_sections
 from assay.report.stopwatches import agreement_section
+from assay.shared.job import CheatsJob
+from tests.jobs import TARGET
 from tests.report_fixtures import WHEN, cheats, sanitizer, stopwatch, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
@@ -396,7 +398,7 @@ def test_the_fixture_is_what_the_device_side_writes(run: tuple[Path, Path]) -> N
 def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
     run: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    job = {"target": {"id": "h100"}}
+    job = CheatsJob(TARGET)
     told = [make(job, "GPU-1", WHEN, "it hung") for make in (failed_cheats, failed_sanitizer)]
     copy = tmp_path / "results" / "copy"
     shutil.copytree(run[1], copy)
