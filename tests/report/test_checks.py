@@ -252,11 +252,16 @@ class TestAlarms:
         assert "object to an honest kernel" in alarm
         assert "is caught as well" in cheats_sections(evidence)[0].summary
 
+    @pytest.mark.parametrize(
+        "told",
+        [{"ended": False, "timed_run": "SIGKILL"}, {"timed_run": "failed: died of SIGKILL"}],
+        ids=["as it is recorded", "as earlier evidence says it"],
+    )
     def test_a_cheat_that_could_not_be_tried_is_neither_caught_nor_let_through(
-        self, catalog: Catalog, evidence: Evidence
+        self, catalog: Catalog, evidence: Evidence, told: dict[str, object]
     ) -> None:
         record = cheats("h100", caught=False)
-        last = record.cheats[2].model_copy(update={"timed_run": "failed: died of SIGKILL"})
+        last = record.cheats[2].model_copy(update=told)
         evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:2], last)})
         (alarm,) = alarms(catalog, evidence)
         assert "it is not known what the checks make of: warm up detector" in alarm

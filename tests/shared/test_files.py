@@ -2,10 +2,11 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
-from assay.shared.files import write_json
+from assay.shared.files import whole_file, write_bytes, write_json
 
 
 class TestWriteRecord:
@@ -29,3 +30,27 @@ class TestWriteRecord:
         with pytest.raises(ValueError, match="not JSON compliant"):
             write_json({"a": float("nan")}, path)
         assert json.loads(path.read_text()) == {"a": 1}
+
+
+def test_what_was_written_stands_there_with_its_mode(tmp_path: Path):
+    path = tmp_path / "deep" / "tool"
+    with whole_file(path, 0o755) as stream:
+        stream.write(b"one ")
+        stream.write(b"two")
+        assert not path.exists()
+    assert path.read_bytes() == b"one two"
+    assert path.stat().st_mode & 0o777 == 0o755
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("end", [ValueError, KeyboardInterrupt, SystemExit])
+def test_what_was_cut_short_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, end: type[BaseException]
+):
+    path = tmp_path / "record.json"
+    write_bytes(path, b"old")
+    with pytest.raises(end), whole_file(path) as stream:
+        stream.write(b"half of it")
+        raise end
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

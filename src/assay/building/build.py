@@ -5,9 +5,7 @@ directory that another machine filled, when sources, command and toolchain lock 
 this checkout would compile.
 """
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed
@@ -19,7 +17,7 @@ from assay.building.toolchain import ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord, FileDigest
 from assay.runtimes.base import Place
-from assay.shared.files import sha256_file
+from assay.shared.files import sha256_file, whole_file
 
 
 def build(
@@ -133,13 +131,5 @@ def _compile(
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file whole or not at all, executable for all: containers run under other users."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    try:
-        shutil.copyfile(source, temporary)
-        Path(temporary).chmod(0o755)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with source.open("rb") as content, whole_file(target, 0o755) as stream:
+        shutil.copyfileobj(content, stream)

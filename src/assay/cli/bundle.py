@@ -9,7 +9,6 @@ import io
 import os
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import IO
 
 from assay.base.errors import MissingEnvironment
 from assay.building.toolchain import DATE
-from assay.shared.files import sha256_bytes, sha256_file
+from assay.shared.files import sha256_bytes, sha256_file, whole_file
 
 RUN_SCRIPT = "tools/bundle_run.sh"
 FAST = 1
@@ -70,13 +69,7 @@ def pack(root: Path, contents: BundleContents, output: Path) -> None:
     """
     top = f"assay-{contents.target}"
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-    except OSError as error:
-        raise MissingEnvironment(f"{output}: cannot be written: {error.strerror}") from error
-    try:
-        with ExitStack() as stack:
-            raw = stack.enter_context(os.fdopen(handle, "wb"))
+        with whole_file(output) as raw, ExitStack() as stack:
             stream: IO[bytes] | gzip.GzipFile = raw
             if output.suffix in (".gz", ".tgz"):
                 stream = stack.enter_context(
@@ -93,12 +86,8 @@ def pack(root: Path, contents: BundleContents, output: Path) -> None:
             _add(tar, f"{top}/bundle.env", io.BytesIO(text), len(text), 0o644)
             listed = "".join(sums).encode()
             _add(tar, f"{top}/SHA256SUMS", io.BytesIO(listed), len(listed), 0o644)
-        Path(partial).chmod(0o644)
-        Path(partial).replace(output)
     except OSError as error:
         raise MissingEnvironment(f"{output}: cannot be written: {error.strerror}") from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
 
 
 def _files(root: Path, contents: BundleContents) -> Iterator[tuple[str, Path]]:

@@ -271,6 +271,9 @@ class CheatOutcome(Record):
     as_meant: bool
     """Whether ``meant`` is among ``caught_by``; of the honest kernel, whether nothing is."""
     timed_run: str
+    """What the timed launches came to, in words."""
+    ended: bool | None = None
+    """Whether its process came to a result; None in evidence from before this was recorded."""
 
     @model_validator(mode="after")
     def _meant_is_what_caught_it(self) -> "CheatOutcome":

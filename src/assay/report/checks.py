@@ -67,8 +67,10 @@ def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
 
 
 def _failed(cheat: CheatOutcome) -> bool:
-    """Whether its process came to no result."""
-    return cheat.timed_run.startswith("failed: ")
+    """Whether its process came to no result; earlier evidence says so in words alone."""
+    if cheat.ended is None:
+        return cheat.timed_run.startswith("failed: ")
+    return not cheat.ended
 
 
 def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:

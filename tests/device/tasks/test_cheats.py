@@ -75,3 +75,4 @@ def test_the_record_names_a_cheat_that_could_not_run(monkeypatch, validated_if_p
     assert all(by_name[name]["as_meant"] for name in ON_THE_HOST)
     assert not by_name["other_stream"]["as_meant"]
     assert by_name["other_stream"]["timed_run"].startswith("failed: ")
+    assert by_name["other_stream"]["ended"] is False

@@ -232,6 +232,7 @@ def try_cheat(
         "caught_by": caught_by,
         "as_meant": as_meant,
         "timed_run": wrong or "passed",
+        "ended": True,
     }
 
 
@@ -255,6 +256,7 @@ def run_cheats(job: CheatsJob, gpu: OpenGpu) -> Json:
                 "caught_by": [],
                 "as_meant": False,
                 "timed_run": f"failed: {outcome.error}",
+                "ended": False,
             }
         )
         by = ", ".join(outcomes[-1]["caught_by"]) or "nothing"
