@@ -108,6 +108,28 @@ class TestManifests:
             assert not re.search(r"\b(printf|cudaMalloc\w*|exit|abort|assert)\s*\(", text), path
 
 
+class TestCommon:
+    """kernels/common/README.md, the plan of a move, against the sources as they are."""
+
+    ROWS = re.findall(
+        r"^\| `(\w+)` \| `([\w./]+)` \|", (KERNELS / "common/README.md").read_text(), re.M
+    )
+
+    def test_every_helper_stands_where_the_plan_says(self) -> None:
+        assert len(self.ROWS) > 50
+        for name, path in self.ROWS:
+            text = (KERNELS / path).read_text(encoding="utf-8")
+            defined = rf"\b{name}\([^;]*?\)( const)? \{{|(struct|#define|constexpr \w+) {name}\b"
+            assert re.search(defined, text, re.S), f"{path} has no {name}"
+
+    def test_the_plan_leaves_none_of_the_shared_headers_helpers_out(self) -> None:
+        text = (KERNELS / "bsr_gemm/sm90.cuh").read_text(encoding="utf-8")
+        defined = set(re.findall(r"__forceinline__ [\w:]+ (\w+)\(", text))
+        defined |= set(re.findall(r"^inline [^(]*?\b(\w+)\(CU", text, re.M))
+        assert len(defined) > 30
+        assert defined - {"advance"} <= {name for name, path in self.ROWS}
+
+
 class TestFamilies:
     """A member is the base of its family with its own differences; a whole variant is itself."""
 
