@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from assay.base.io import read_record
+from assay.base.progress import SignalledExit
 from assay.catalog.load import load_catalog
 from assay.cli import main as cli
 from assay.cli.tune import Tuned
@@ -19,6 +20,8 @@ from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.findings.tuning_outcomes import outcomes
 from assay.judging.case import Case
+from assay.pipeline import preview
+from assay.records.timings import Stage
 from assay.records.tuning import TuningChoice
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.trust import published_reports
@@ -105,7 +108,24 @@ class TestWhatIsWrong:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(cli, "load_catalog", interrupted)
-        assert assay("claims").code == 130
+        answer = assay("claims", "--source", "000")
+        assert answer.code == 130
+        assert answer.err == (
+            "assay: interrupted: nothing half-made is left; to begin again: "
+            "./assay claims --source 000\n"
+        )
+
+    def test_a_signal_is_an_interruption_with_its_own_code(
+        self, assay: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def ended(_: object) -> None:
+            raise SignalledExit(143)
+
+        monkeypatch.setattr(cli, "load_catalog", ended)
+        answer = assay("claims")
+        assert answer.code == 143
+        assert answer.err.count("\n") == 1
+        assert answer.err.startswith("assay: interrupted: ")
 
     def test_the_process_ends_the_same_way(self) -> None:
         ended = subprocess.run(
@@ -346,11 +366,22 @@ class TestReproduce:
         assert "where the time went" not in answer.out
         assert "6 verdicts" in answer.err
 
-    def test_a_dry_run_tells_the_plan_and_no_time(self, assay: Any, finished: Path) -> None:
+    def test_a_dry_run_tells_what_is_left_and_no_time_that_passed(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        build = Stage.BUILD, frozenset({("artifact", "demo_bk32"), ("arch", "sm_90a")})
+        monkeypatch.setattr(preview, "build_seconds", lambda *_: {build: 90.0})
+        left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
+        monkeypatch.setattr(preview, "pending_files", lambda *_: left)
         answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")
-        assert answer.code == 0
-        assert answer.out == ""
-        assert "answers planned" in answer.err
+        assert answer.code == 0, answer.err
+        lines = answer.out.splitlines()
+        assert any(line.startswith("would be measured on h100: ") for line in lines)
+        assert "compiled for sm_90a: 1 variant: demo_bk32" in lines
+        assert "steps on h100: benchmark" in lines
+        assert lines[-1].replace("\N{NO-BREAK SPACE}", " ").startswith("time: about 90.0 s with ")
+        assert lines[-1].endswith("; without 1 step that nobody has timed")
+        assert "where the time went" not in answer.out
 
     def test_the_last_line_names_every_key_that_was_given(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch

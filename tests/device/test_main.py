@@ -73,3 +73,15 @@ def test_imports_nothing_of_the_host(tmp_path):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "['assay']"
+
+
+def test_an_interrupt_is_130_without_a_traceback(tmp_path, monkeypatch, capsys):
+    from assay.device import __main__ as device
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(device, "read_job", interrupted)
+    assert device.main(["job.json"]) == 130
+    told = capsys.readouterr().err
+    assert told == "interrupted; the records that were written before are whole\n"

@@ -27,7 +27,7 @@ from tests.report_fixtures import cheats, make_request, provision, stopwatch, wr
 RUN = "batches"
 NAMES = ("duel_a", "duel_b", "duel_c")
 STAND_IN = """#!{python}
-import gzip, json, os, shutil, sys
+import gzip, json, os, shutil, sys, time
 from pathlib import Path
 
 if sys.argv[1:] == ["--version"]:
@@ -37,9 +37,16 @@ names = [job["job"].get("comparison", {{}}).get("id", "") for job in jobs]
 with (folder / "starts").open("a") as log:
     log.write(" ".join([jobs[0]["task"], *names]).strip() + "\\n")
 bad = (folder / "bad").read_text().split() if (folder / "bad").exists() else []
+slow = (folder / "slow").read_text().split() if (folder / "slow").exists() else []
 code = 0
 for job, name in zip(jobs, names):
     output = Path(job["output"])
+    if f"{{job['task']}}.{{name}}" in slow:
+        (folder / "waiting").touch()
+        time.sleep(300)
+    if (folder / "gone").exists() and job["task"] == (folder / "gone").read_text():
+        print("the GPU has fallen off the bus", file=sys.stderr)
+        sys.exit(3)
     if job["task"] == "device":
         shutil.copyfile(folder / "device.json", output)
     elif f"{{job['task']}}.{{name}}" in bad:

@@ -4,10 +4,14 @@ With the stand-in for the device's Python, and the comparisons of libraries, of 
 """
 
 import os
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +40,8 @@ class Repository:
     def root(self) -> Path:
         return self.checkout.root
 
-    def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Start the command line in the checkout, as a person whose home is elsewhere."""
+    def environment(self) -> dict[str, str]:
+        """That of a person whose home is elsewhere."""
         environment = {
             **os.environ,
             "ASSAY_ROOT": str(self.root),
@@ -46,11 +50,21 @@ class Repository:
             "PYTHONPATH": str(self.root / "src"),
         }
         environment.pop("ASSAY_DEVICE_PYTHON", None)
+        return environment
+
+    def assay(self, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
+        """Start the command line in the checkout, with ``more`` in its environment."""
         return subprocess.run(
             [sys.executable, "-m", "assay.cli", *map(str, arguments)],
-            cwd=self.root, env=environment, capture_output=True, text=True, timeout=300,
-            check=False,
+            cwd=self.root, env={**self.environment(), **more}, capture_output=True, text=True,
+            timeout=300, check=False,
         )  # fmt: skip
+
+    def measuring(self, run: str) -> list[str]:
+        """The arguments of a start that measures run ``run``."""
+        python = self.checkout.folder / "python"
+        words = ["reproduce", "--run", run, "--cores", "1", "--device-python", str(python)]
+        return [*words, "--signing-key", str(self.key(run))]
 
     def reproduce(self, run: str, *more: object) -> subprocess.CompletedProcess[str]:
         """One start of the measured run or, with ``--recorded`` in ``more``, of another."""
@@ -194,7 +208,7 @@ class TestDryRun:
         before = repository.files()
         answer = repository.measure("--dry-run")
         assert answer.returncode == 0, answer.stderr
-        assert "Nothing to be done" in answer.stdout + answer.stderr
+        assert answer.stdout == f"nothing is left to do: run '{FIRST}' is finished\n"
         assert "tried again" not in answer.stderr
         assert repository.files() == before
 
@@ -215,32 +229,160 @@ class TestDryRun:
         finally:
             path.write_bytes(kept)
             os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-        told = answer.stdout + answer.stderr
-        assert answer.returncode == 0, told
+        assert answer.returncode == 0, answer.stderr
+        told = answer.stdout.splitlines()
         assert "failed before and would be tried again: h100/cheats.json" in told
-        rules = {line.split()[0] for line in told.partition("Job stats:")[2].splitlines() if line}
-        assert {"cheats", "judge", "report", "sign", "verify"} <= rules
-        assert not rules & {"platform", "correctness", "benchmark", "stopwatch"}
+        assert "steps on h100: cheats" in told
+        assert "is measured already on h100: 3 claims: " in answer.stdout
 
     def test_another_request_is_a_reason_and_its_place_is_none(
         self, repository: Repository
     ) -> None:
         before = repository.files()
         answer = repository.measure("--dry-run", "--signing-key", repository.key(SECOND))
-        told = answer.stdout + answer.stderr
-        assert answer.returncode == 0, told
-        assert "Nothing to be done" not in told
-        assert "Params have changed" not in told
+        assert answer.returncode == 0, answer.stderr
+        assert "nothing is left to do" not in answer.stdout
+        assert "steps on h100" not in answer.stdout, "what was measured stays measured"
         assert repository.files() == before
 
-    def test_of_a_new_run_nothing_is_left(self, repository: Repository) -> None:
+    def test_of_a_new_run_nothing_is_left_and_all_is_told(self, repository: Repository) -> None:
         before = repository.files()
-        answer = repository.reproduce("new", "--dry-run")
+        answer = repository.assay(*repository.measuring("new"), "--dry-run")
         assert answer.returncode == 0, answer.stderr
-        assert "verify: the report, as its reader would" in answer.stdout + answer.stderr
+        assert "would be measured on h100: 3 claims: fixture_duel_a_h100, " in answer.stdout
+        assert "steps on h100: platform, correctness, benchmark, " in answer.stdout
+        assert "Snakemake" not in answer.stdout + answer.stderr
         assert repository.files() == before
         assert not (repository.root / "results" / "new").exists()
         assert not repository.key("new").exists()
+
+
+class TestWhatCannotBeWritten:
+    """One sentence with the option that helps; a dry run needs no place to write to."""
+
+    def test_a_key_below_a_file(self, repository: Repository) -> None:
+        (repository.checkout.folder / "file").touch()
+        bad = {"ASSAY_SIGNING_KEY": str(repository.checkout.folder / "file" / "key")}
+        words = ("reproduce", "--run", "unsigned")
+        answer = repository.assay(*words, **bad)
+        assert (answer.returncode, answer.stdout) == (3, "")
+        (line,) = answer.stderr.splitlines()
+        assert line.startswith("assay: no signing key can be made at ")
+        assert "--signing-key or ASSAY_SIGNING_KEY" in line
+        dry = repository.assay(*words, "--dry-run", **bad)
+        assert dry.returncode == 0, dry.stderr
+        assert "Traceback" not in dry.stderr
+        assert not (repository.root / "results" / "unsigned").exists()
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+    def test_a_tree_and_a_home_that_are_read_only(self, repository: Repository) -> None:
+        places = f"mount --bind {repository.checkout.folder} {repository.checkout.folder} && "
+        places += f"mount -o remount,ro,bind {repository.checkout.folder}"
+        if subprocess.run(["unshare", "-m", "sh", "-c", places], check=False).returncode != 0:
+            pytest.skip("no mount can be made here")
+        code = {}
+        for more in ("", " --dry-run"):
+            command = f"{places} && exec {sys.executable} -m assay.cli reproduce --run ro{more}"
+            ended = subprocess.run(
+                ["unshare", "-m", "sh", "-c", command],
+                cwd=repository.root, env=repository.environment(), capture_output=True, text=True,
+                check=False,
+            )  # fmt: skip
+            assert "Traceback" not in ended.stderr
+            code[more] = ended.returncode
+            if not more:
+                (line,) = ended.stderr.splitlines()
+                assert "run from a copy of it" in line
+        assert code == {"": 3, " --dry-run": 0}
+
+
+class TestWhatIsShown:
+    """A run's own lines; Snakemake's are in its log."""
+
+    def test_snakemakes_words_are_in_the_log(self, repository: Repository) -> None:
+        told = repository.told[FIRST].stdout + repository.told[FIRST].stderr
+        log = repository.root / "results" / FIRST / "logs" / "snakemake.log"
+        kept = log.read_text()
+        for words in ("Building DAG of jobs", "Job stats:", "Reason: ", "rule benchmark"):
+            assert words not in told
+        assert "Job stats:" in kept
+        assert "Reason: " in kept
+
+    def test_they_are_shown_where_that_is_asked_for(self, repository: Repository) -> None:
+        answer = repository.measure("--verbose")
+        assert answer.returncode == 0, answer.stderr
+        assert "Nothing to be done" in answer.stderr
+
+
+class TestARunThatCannotGoOn:
+    """It says why, once, and ends with the code of what failed."""
+
+    @pytest.fixture
+    def folder(self, repository: Repository) -> Iterator[Path]:
+        """Where the stand-in is told what goes wrong."""
+        yield repository.checkout.folder
+        for name in ("bad", "gone", "slow", "waiting"):
+            (repository.checkout.folder / name).unlink(missing_ok=True)
+
+    def test_what_the_machine_lacks_ends_it_at_once(
+        self, repository: Repository, folder: Path
+    ) -> None:
+        (folder / "gone").write_text("correctness")
+        answer = repository.assay(*repository.measuring("lacking"))
+        assert answer.returncode == 3, answer.stderr
+        assert answer.stderr.splitlines()[-1] == (
+            "assay: correctness.h100: the GPU has fallen off the bus"
+        )
+        assert "Traceback" not in answer.stderr
+        assert "failed; what does not depend on it" not in answer.stderr
+        assert (repository.root / "results" / "lacking" / "h100" / "platform.json").is_file()
+
+    def test_a_failed_step_is_explained_once(self, repository: Repository, folder: Path) -> None:
+        (folder / "bad").write_text("benchmark.duel_b")
+        answer = repository.assay(*repository.measuring("failing"))
+        assert answer.returncode == 1
+        assert answer.stderr.count("device job 'benchmark' failed: it is bad") == 1
+        assert "Traceback" not in answer.stderr
+
+    @pytest.mark.parametrize(
+        ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "term"]
+    )
+    def test_an_interrupted_one_says_what_is_kept_and_how_to_go_on(
+        self, repository: Repository, folder: Path, number: signal.Signals, code: int
+    ) -> None:
+        run = f"stopped_{code}"
+        (folder / "slow").write_text("benchmark.duel_b")
+        arguments = repository.measuring(run)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay.cli", *arguments],
+            cwd=repository.root, env=repository.environment(), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        limit = time.monotonic() + 240
+        while not (folder / "waiting").exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < limit
+            time.sleep(0.1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == code, err
+        assert out == ""
+        last = err.splitlines()[-1]
+        kept = re.fullmatch(
+            rf"assay: interrupted: (\d+) measurements are kept in results/{run}; to go on: (.+)",
+            last,
+        )
+        assert kept is not None, last
+        assert int(kept[1]) >= 4, "three gates and the first of three benchmarks"
+        assert kept[2] == shlex.join(["./assay", *arguments])
+        assert err.count("interrupted") == 1
+        assert "Traceback" not in err
+        assert "failed" not in err
+        (folder / "slow").unlink()
+        repository.checkout.starts()
+        again = repository.assay(*arguments)
+        assert again.returncode == 0, again.stderr
+        assert "benchmark duel_b duel_c" in repository.checkout.starts()
 
 
 class TestWhatWasNamedAndIsNotThere:

@@ -13,9 +13,10 @@ CALLER = """
 import sys
 from pathlib import Path
 from assay.base.progress import leave_on_signals
-from assay.pipeline.snakemake_run import _run
+from assay.pipeline.workflow_process import run_process
 leave_on_signals()
-_run(["/bin/sh", "-c", "sleep 300 & echo $! > job; wait"], Path(sys.argv[1]))
+place = Path(sys.argv[1])
+run_process(["/bin/sh", "-c", "sleep 300 & echo $! > job; wait"], place, place / "run")
 """
 
 

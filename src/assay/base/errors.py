@@ -9,7 +9,7 @@ from assay.shared.exit_codes import ExitCode
 class AssayError(Exception):
     """Base of every error Assay raises on purpose; its text is one sentence for the user."""
 
-    exit_code = ExitCode.CHECK_FAILED
+    exit_code: int = ExitCode.CHECK_FAILED
 
 
 class CheckFailed(AssayError):
@@ -28,3 +28,11 @@ class MissingEnvironment(AssayError):
     """This machine lacks something; the sentence says what and how to get it."""
 
     exit_code = ExitCode.MACHINE_LACKS
+
+
+class Interrupted(AssayError):
+    """The caller, or the machine, asked for an end; the sentence says what was kept."""
+
+    def __init__(self, sentence: str, exit_code: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code

@@ -21,7 +21,14 @@ from typing import NoReturn
 
 from assay.base.errors import AssayError, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
-from assay.base.progress import exclusive, say, watch
+from assay.base.progress import (
+    SignalledExit,
+    exclusive,
+    leave_on_signals,
+    quote,
+    say,
+    watch,
+)
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_json
@@ -36,14 +43,15 @@ def main(root: str, arguments: Sequence[str]) -> int:
 
     Returns an exit code only when that is impossible, after a sentence on stderr.
     """
+    leave_on_signals()
     try:
         python = prepare(Path(root), arguments, os.environ)
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("assay: interrupted; the next start begins the install again", file=sys.stderr)
-        return ExitCode.INTERRUPTED
+    except (KeyboardInterrupt, SignalledExit) as stop:
+        say("interrupted; the next start begins the install again")
+        return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
     return become(python, Path(root), arguments, os.environ)
 
 
@@ -223,7 +231,7 @@ class InstallSteps:
         self.number += 1
         say(f"step {self.number} of {self.total}: {title}")
         if watch(command, log, self.environment, tick_s=TICK_S, describe=stage) != 0:
-            print(tail(log), file=sys.stderr)
+            quote(tail(log))
             raise MissingEnvironment(
                 f"step {self.number} ({title}) failed, see the lines above: {REMEDY}"
             )

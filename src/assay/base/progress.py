@@ -21,6 +21,12 @@ def say(line: str) -> None:
     print(f"assay: {line}", file=sys.stderr, flush=True)
 
 
+def quote(text: str) -> None:
+    """Lines of another program, told as such."""
+    for line in text.splitlines():
+        say(f"  {line}")
+
+
 def watch(
     command: Sequence[str],
     log: Path,
@@ -58,6 +64,15 @@ def watch(
                 process.wait()
 
 
+class SignalledExit(SystemExit):
+    """A signal asked this process to end; ``code`` is 128 and the signal's number, as shells say.
+
+    143 for SIGTERM, that is, and not Ctrl-C's 130: who sent it can tell the two apart.
+    """
+
+    code: int
+
+
 def leave_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``.
 
@@ -65,7 +80,7 @@ def leave_on_signals() -> None:
     """
 
     def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        raise SignalledExit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:

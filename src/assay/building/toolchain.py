@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
-from assay.base.progress import exclusive, say, watch
+from assay.base.progress import exclusive, quote, say, watch
 from assay.records.builds import ToolchainRecord
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
@@ -168,7 +168,7 @@ def _unpack(lock: Path, site: Path) -> None:
     command = pip_install(Path(sys.executable), lock, os.environ)
     command += ["--target", str(partial), "--no-compile", "--only-binary", ":all:"]
     if watch(command, log, clean(os.environ), tick_s=TICK_S, describe=stage) != 0:
-        print(tail(log), file=sys.stderr)
+        quote(tail(log))
         raise MissingEnvironment(
             f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: {REMEDY}"
         )

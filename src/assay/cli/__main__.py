@@ -1,6 +1,10 @@
 """The entry: ``python -m assay.cli``."""
 
-from assay.cli.main import main
+import sys
 
 if __name__ == "__main__":
+    try:
+        from assay.cli.main import main
+    except KeyboardInterrupt:  # the imports take a second or two
+        sys.exit(130)
     main()

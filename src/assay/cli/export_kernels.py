@@ -25,11 +25,11 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
     arch = catalog.targets[target].arch
+    place = compiler_place(root, runtime)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{output}: no folder can be made there: {error.strerror}") from error
-    place = compiler_place(root, runtime)
     builds: dict[str, tuple[BuildRecord, Path]] = {}
     for named in offered(catalog, target):
         say(f"compiling {named.variant} for {arch}")

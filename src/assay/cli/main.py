@@ -13,9 +13,9 @@ import typer
 from typer.exceptions import TyperException
 
 from assay import __version__
-from assay.base.errors import AssayError, BadInput, CheckFailed
+from assay.base.errors import AssayError, BadInput, CheckFailed, Interrupted
 from assay.base.io import load_yaml, read_record
-from assay.base.progress import leave_on_signals
+from assay.base.progress import SignalledExit, leave_on_signals
 from assay.building.toolchain import ensure_toolchain
 from assay.catalog.load import load_catalog
 from assay.cli import console
@@ -24,7 +24,9 @@ from assay.cli.doctor import diagnose
 from assay.cli.export_kernels import make_kernel_set
 from assay.cli.listing import claim_rows, matching, statuses
 from assay.cli.make_bundle import BundlePlan, make_bundle
+from assay.cli.preview_words import preview_lines
 from assay.cli.tune import better_choices, tune, write_choices
+from assay.cli.unwritable import is_about_writing, unwritable_sentence
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
@@ -33,6 +35,7 @@ from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.images.stage import make_image
 from assay.pipeline.compiler_place import compiler_place
 from assay.pipeline.plan import make_plan
+from assay.pipeline.preview import preview
 from assay.pipeline.request import (
     Options,
     default_signing_key,
@@ -50,6 +53,7 @@ from assay.records.manifest import PAGE, VERDICTS
 from assay.records.plan import Executor, Plan, Request, RunConfig
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
+from assay.runtimes.base import Place
 from assay.runtimes.cdi import SPECIFICATION, dump, look, make, names, write_spec
 from assay.runtimes.choose import known
 from assay.shared.counting import agreeing, counted
@@ -141,6 +145,14 @@ def reproduce(
             "PyTorch and an engine, and no way to get wheels.",
         ),
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            help="Show what Snakemake says, too, which is kept in results/NAME/logs in any case; "
+            "with --dry-run, name every claim and build.",
+        ),
+    ] = False,
     timings: Annotated[
         bool, typer.Option("--timings", help="Say at the end how long each stage took.")
     ] = False,
@@ -166,20 +178,21 @@ def reproduce(
     )
     request = make_request(ROOT, catalog, options)
     plan = make_plan(catalog, request)
+    width = cores or os.cpu_count() or 1
+    again = outputs_to_retry(ROOT / "results" / request.run, plan)
+    if dry_run:
+        found = preview(ROOT, catalog, request, plan, cores=width, again=again)
+        for line in preview_lines(catalog, found, width, every=verbose):
+            say(line)
+        if again:
+            say(f"failed before and would be tried again: {', '.join(again)}")
+        return
     console.show_plan(plan)
-    with only_run(ROOT, request.run), written_request(ROOT, request, scratch=dry_run) as path:
-        run_workflow(
-            ROOT,
-            request,
-            path,
-            cores=cores or os.cpu_count() or 1,
-            dry_run=dry_run,
-            again=outputs_to_retry(ROOT / "results" / request.run, plan),
-        )
-    if not dry_run:
-        if timings:
-            _tell_timings(ROOT / "results" / request.run)
-        _finish(request, strict)
+    with only_run(ROOT, request.run), written_request(ROOT, request, scratch=False) as path:
+        run_workflow(ROOT, request, path, cores=width, again=again, verbose=verbose)
+    if timings:
+        _tell_timings(ROOT / "results" / request.run)
+    _finish(request, strict)
 
 
 def _tell_timings(run_dir: Path) -> None:
@@ -254,18 +267,23 @@ def verify(
         check_selection(folder, only or ())
         from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
 
+        place = _compiler_place(runtime) if rebuild else None
         renderer = Renderer(partial(texts_of, ROOT), *git_state(ROOT))
         ours = trusted_keys(ROOT)
         result = verify_report(
             folder, key or ours, repository=ROOT, renderer=renderer, origin_keys=ours
         )
         console.show_checks(result.checks, result.notes)
-        if rebuild:
-            wish = runtime or _defaults().runtime
-            toolchain = ensure_toolchain(ROOT, compiler_place(ROOT, wish))
+        if place is not None:
+            toolchain = ensure_toolchain(ROOT, place)
             check, notes = check_rebuild(folder, ROOT, toolchain, only=tuple(only or ()))
             console.show_checks((check,), notes)
     say(f"verified: {report_dir}")
+
+
+def _compiler_place(runtime: RuntimeWish | None) -> Place:
+    """Where compilers run, asked for before anything takes time: one may be missing."""
+    return compiler_place(ROOT, runtime or _defaults().runtime)
 
 
 def _defaults() -> RunConfig:
@@ -344,6 +362,7 @@ def tune_target(
         keys=(),
         signing_key=default_signing_key(),
         host_image=False,
+        signs=False,
     )
     tuned = tune(ROOT, options, cores or os.cpu_count() or 1)
     say(f"{target}: {tuned.detail}")
@@ -496,14 +515,28 @@ def main() -> None:
     leave_on_signals()
     try:
         code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
+        if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+    except Interrupted as stop:
+        _end(f"{stop}; to go on: {_again(arguments)}", stop.exit_code)
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
         _end(_usage_sentence(error), ExitCode.BAD_INPUT)
-    except KeyboardInterrupt:
-        _end("interrupted", ExitCode.INTERRUPTED)
+    except (KeyboardInterrupt, SignalledExit) as stop:
+        code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
+        _end(f"interrupted: nothing half-made is left; to begin again: {_again(arguments)}", code)
+    except OSError as error:
+        if not is_about_writing(error):
+            raise
+        _end(unwritable_sentence(error, ROOT), ExitCode.MACHINE_LACKS)
     else:
         sys.exit((code or ExitCode.DONE) if arguments else ExitCode.BAD_INPUT)
+
+
+def _again(arguments: list[str]) -> str:
+    """The command as it was typed."""
+    return shlex.join(["./assay", *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:

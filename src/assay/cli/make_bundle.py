@@ -69,6 +69,7 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
         signing_key=default_signing_key(),
         host_image=False,
         rebuild=True,
+        signs=False,
     )
     request = make_request(root, catalog, options)
     if plan.runner and request.runtime == "host":

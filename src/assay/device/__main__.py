@@ -3,8 +3,9 @@
 Exit codes: 0 all are done; 1 a job failed, and left its kind and a sentence beside its output (see
 ``batch``), while the others were done; 2 a job is malformed, and none was begun; 3 there is no
 usable GPU of the asked kind, it is in use by others, or PyTorch or nvidia-ml-py is missing: what
-was done before stays. The jobs of a batch have one task and one target; they share one start of
-Python, one import of PyTorch and the GPU's lock, and each still measures in fresh processes.
+was done before stays; 130 it was interrupted, and the same holds. The jobs of a batch have one task
+and one target; they share one start of Python, one import of PyTorch and the GPU's lock, and each
+still measures in fresh processes.
 """
 
 import importlib
@@ -27,6 +28,7 @@ from assay.device.worker.preload import (
 )
 from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
+from assay.shared.exit_codes import ExitCode
 from assay.shared.job import ComparisonJob, Json
 from assay.shared.job_file import QueuedJob, read_job
 from assay.shared.tasks import TASKS
@@ -46,6 +48,9 @@ def main(arguments: list[str]) -> int:
     except DeviceError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; the records that were written before are whole\n")
+        return ExitCode.INTERRUPTED
 
 
 def _run(batch: Sequence[QueuedJob], preloaded: list[str], arguments: list[str]) -> int:

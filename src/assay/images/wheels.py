@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, pip_download, stage, tail
-from assay.base.progress import exclusive, say, watch
+from assay.base.progress import exclusive, quote, say, watch
 from assay.images.disk import TICK_S, disk_sentence, partial
 from assay.runtimes.said import disk_is_full
 from assay.shared.files import sha256_file
@@ -124,7 +123,7 @@ def _refuse(log: Path, lock: Path, folder: Path) -> None:
             f"the disk is full while downloading wheels: free some space below {folder} "
             "and start again"
         )
-    print(tail(log), file=sys.stderr)
+    quote(tail(log))
     raise MissingEnvironment(
         f"the wheels of {lock.name} could not be had, see the lines above: {REMEDY}"
     )

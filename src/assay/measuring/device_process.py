@@ -5,7 +5,6 @@ a container; the host never imports it.
 """
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TypeVar
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
+from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks
@@ -208,7 +208,7 @@ def _start(
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            print(line, file=sys.stderr, flush=True)
+            quote(line)
 
     for file in batch:
         file.write()

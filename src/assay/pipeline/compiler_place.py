@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from assay.base.progress import say
+from assay.building.toolchain import find_host_compiler
 from assay.catalog.load import load_catalog
 from assay.images.stage import make_image, objection, sif_path
 from assay.records.targets import Target
@@ -15,7 +16,8 @@ def compiler_place(root: Path, wish: str) -> Place:
     """The host, or a toolchain image that was made and loaded; says which, and why not the others.
 
     Every target's toolchain image holds the same compilers, so the first target's will do. Raises
-    MissingEnvironment when the runtime asked for does not work, or its image cannot be made.
+    MissingEnvironment when the runtime asked for does not work, its image cannot be made, or the
+    host lacks what nvcc needs.
     """
     target: Target = next(iter(load_catalog(root).targets.values()))
     chosen = choose(
@@ -27,6 +29,7 @@ def compiler_place(root: Path, wish: str) -> Place:
     for line in chosen.told():
         say(line)
     if chosen.name == "host":
+        find_host_compiler()
         return Place(HostRuntime())
     image, _ = make_image(root, chosen.name, "toolchain", target)
     return Place(chosen.runtime, image)

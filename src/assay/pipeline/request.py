@@ -19,11 +19,12 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
+from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.records.claims import NotRun
 from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
-from assay.runtimes.choose import choose
+from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import published_reports, trusted_keys
 
@@ -39,8 +40,14 @@ def device_python(named: str | None) -> str:
 
 
 def default_signing_key() -> Path:
-    """The private key of whoever runs this; made on first use."""
-    return Path.home() / ".config" / "assay" / "signing_key.pem"
+    """The private key of whoever runs this; made on first use. Raises MissingEnvironment."""
+    try:
+        return Path.home() / ".config" / "assay" / "signing_key.pem"
+    except RuntimeError as error:
+        raise MissingEnvironment(
+            "this account has no home: set HOME, or name the key with --signing-key or "
+            "ASSAY_SIGNING_KEY"
+        ) from error
 
 
 REQUEST = "request.json"
@@ -66,7 +73,9 @@ class Options:
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
     writes: bool = True
-    """Whether a first signing key may be made; a dry run makes none."""
+    """Whether anything may be written: a dry run makes not even a first signing key."""
+    signs: bool = True
+    """Whether a report is to be signed, for which a key must be had."""
 
     @property
     def python(self) -> str:
@@ -82,19 +91,10 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     BadInput, MissingEnvironment, or the verification's error for a recorded report.
     """
     _check_names(catalog, options)
-    targets = [catalog.targets[name] for name in options.targets]
+    key = options.signing_key if options.signs else None
+    require_places(root, options.run, key, writes=options.writes)
     driver = find_host_driver() if options.executor == "local" else None
-    runtime = choose(
-        options.runtime,
-        gpu=driver is not None,
-        objection=lambda name: objection(
-            root, targets, options.prebuilt, name, host_image=options.host_image
-        ),
-    )
-    for line in runtime.told():
-        say(line)
-    if options.host_image and runtime.name not in get_args(EngineName):
-        raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
+    runtime = _chosen_runtime(root, catalog, options, driver)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root)]
     recorded_dirs: dict[str, str] = {}
@@ -125,8 +125,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
-    if options.writes or options.signing_key.exists():
-        load_or_create_signer(options.signing_key)
+    if key is not None and options.writes:
+        load_or_create_signer(key)
     return Request.model_validate(
         {
             "schema": "assay/request/1",
@@ -147,6 +147,31 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "clean_tree": clean,
         }
     )
+
+
+def _chosen_runtime(
+    root: Path, catalog: Catalog, options: Options, driver: HostDriver | None
+) -> ChosenRuntime:
+    """Where jobs run, seen to work; says which, and why not the others.
+
+    Raises BadInput or MissingEnvironment where the wishes cannot be met there.
+    """
+    targets = [catalog.targets[name] for name in options.targets]
+    runtime = choose(
+        options.runtime,
+        gpu=driver is not None,
+        objection=lambda name: objection(
+            root, targets, options.prebuilt, name, host_image=options.host_image
+        ),
+    )
+    for line in runtime.told():
+        say(line)
+    if options.host_image and runtime.name not in get_args(EngineName):
+        raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
+    if runtime.name == "host" and options.prebuilt is None:
+        everything = options.rebuild or driver is not None
+        require_compiler(catalog, options.sources, options.targets, everything=everything)
+    return runtime
 
 
 def _check_names(catalog: Catalog, options: Options) -> None:

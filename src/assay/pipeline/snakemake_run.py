@@ -1,19 +1,22 @@
 """Starting Snakemake on a request, and turning its end into the right exit code."""
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
-from assay.base.progress import exclusive, say
+from assay.base.errors import CheckFailed, Interrupted
+from assay.base.pip_locks import tail
+from assay.base.progress import SignalledExit, exclusive, quote, say
+from assay.base.writable import why_not_writable
+from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.request import REQUEST
+from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.plan import Request
+from assay.shared.counting import agreeing, counted
+from assay.shared.exit_codes import ExitCode
 
 MB = 1_000_000
 CGROUP_LIMITS = (
@@ -21,11 +24,6 @@ CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 """Where a container, or a service, finds what it may use: cgroup v2 and v1."""
-GRACE_S = 60.0
-"""Time that jobs have to remove their containers when the run is interrupted."""
-ERRORS: dict[int, type[AssayError]] = {
-    kind.exit_code: kind for kind in (CheckFailed, BadInput, MissingEnvironment)
-}
 
 
 def run_workflow(
@@ -34,47 +32,91 @@ def run_workflow(
     request_path: Path,
     *,
     cores: int,
-    dry_run: bool = False,
     goal: str | None = None,
     again: Sequence[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
 
-    ``again``: outputs below the run's directory that are made anew though they are there. A dry run
-    leaves the run as it is, and may read the request from elsewhere. Raises the first failed step's
-    error with its exit code.
+    ``again``: outputs below the run's directory that are made anew though they are there. What
+    Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
+    ``verbose``. The first step that finds that the machine lacks something ends the run; what was
+    finished is kept. Raises the failed steps' error with the first one's exit code, Interrupted
+    when this process is.
     """
     run_dir = root / "results" / request.run
+    command = [*snakemake_command(root, request, request_path, goal), "--cores", str(cores)]
+    shutil.rmtree(run_dir / "failures", ignore_errors=True)
+    if again:
+        say(f"failed before and tried again: {', '.join(again)}")
+        command += forced(request, again)
+    try:
+        code = run_process(
+            command,
+            root,
+            run_dir,
+            environment=snakemake_environment(root, os.environ),
+            verbose=verbose,
+            ends_run=lambda failure: failure.lacks_something,
+            cancels=request.executor == "slurm",
+        )
+    except (KeyboardInterrupt, SignalledExit) as stop:
+        code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
+        raise Interrupted(f"interrupted: {_kept(root, run_dir)}", code) from stop
+    if code == 0:
+        return
+    if failures := read_failures(run_dir):
+        raise error_of(failures)
+    if not verbose:
+        quote(tail(log_path(run_dir)))
+    raise CheckFailed(
+        f"the workflow ended with code {code}; its last words are above, "
+        f"all of them in {log_path(run_dir)}"
+    )
+
+
+def snakemake_command(
+    root: Path, request: Request, request_path: Path, goal: str | None = None
+) -> list[str]:
+    """How Snakemake is started on a request, without any limit on cores."""
     profile = "slurm" if request.executor == "slurm" else "default"
-    command = [
+    return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
-        "--cores", str(cores), "--nolock", "--resources", *_limits(request),
-        "--config", *_request_settings(root, run_dir, request_path),
+        "--nolock", "--resources", *_limits(request),
+        "--config", *_request_settings(root, root / "results" / request.run, request_path),
     ]  # fmt: skip
-    if dry_run:
-        command += ["--dry-run"]
-    else:
-        shutil.rmtree(run_dir / "failures", ignore_errors=True)
-    if again:
-        tried = "would be tried" if dry_run else "tried"
-        say(f"failed before and {tried} again: {', '.join(again)}")
-        command += ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
-    code = _run(command, root)
-    if code == 0:
-        return
-    if dry_run:
-        raise CheckFailed(f"the workflow ended with code {code}; its last words are above")
-    failures = sorted((run_dir / "failures").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
-    if failures:
-        first = json.loads(failures[0].read_text())
-        raise ERRORS.get(first["exit_code"], CheckFailed)(f"{first['step']}: {first['message']}")
-    raise CheckFailed(
-        f"the workflow ended with code {code}; its last words are above, "
-        f"logs are under {run_dir / 'logs'}"
+
+
+def forced(request: Request, again: Sequence[str]) -> list[str]:
+    """Options that have outputs made anew."""
+    return ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
+
+
+def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The caller's environment, but for a cache below a home that cannot be written.
+
+    Snakemake, and the libraries of the steps, would end there with a traceback.
+    """
+    home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
+    if why_not_writable(Path(home) / "snakemake") is None:
+        return dict(environ)
+    return {**environ, "XDG_CACHE_HOME": str(root / "results" / "cache" / "home")}
+
+
+def _kept(root: Path, run_dir: Path) -> str:
+    """What an interrupted run leaves for its next start."""
+    found = (
+        (len(list((run_dir / "builds").glob("*/*.json"))), "build"),
+        (len(list((run_dir / "kept").glob("*/*/*.json.gz"))), "measurement"),
     )
+    told = [counted(number, noun) for number, noun in found if number]
+    if not told:
+        return "nothing was finished yet"
+    verb = agreeing(sum(number for number, _ in found), "is", "are")
+    return f"{' and '.join(told)} {verb} kept in {run_dir.relative_to(root)}"
 
 
 def _limits(request: Request) -> list[str]:
@@ -118,25 +160,3 @@ def only_run(root: Path, name: str) -> Iterator[None]:
     waiting = f"another process is at run '{name}' of this checkout; waiting for it"
     with exclusive(folder / f".{name}.lock", waiting):
         yield
-
-
-def _run(command: Sequence[str], root: Path) -> int:
-    """Exit code of the workflow; its jobs end with it when this process is interrupted."""
-    process = subprocess.Popen(command, cwd=root, start_new_session=True)
-    try:
-        return process.wait()
-    finally:
-        if process.poll() is None:
-            _end(process)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the workflow and its jobs to end, and see to it that they do."""
-    for number, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, None)):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        try:
-            process.wait(patience)
-            return
-        except subprocess.TimeoutExpired:
-            continue

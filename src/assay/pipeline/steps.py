@@ -4,12 +4,13 @@ This and ``measuring_steps``, which holds the steps of the GPU, are the composit
 know all stages. The scripts in ``workflow/scripts`` call it.
 """
 
-import json
 import sys
 import time
+import traceback
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from assay.base.errors import AssayError
 from assay.base.io import read_record, write_record, write_record_if_changed
@@ -22,6 +23,7 @@ from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
 from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
+from assay.pipeline.failures import StepFailure, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.records.attestation import PipelineRecord
 from assay.records.images import ImageRecord, Role
@@ -29,6 +31,7 @@ from assay.records.manifest import VERDICTS
 from assay.report.render import render, texts_of
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification import sign
 from assay.verification.trust import trusted_keys
@@ -144,7 +147,8 @@ def run_step(
 
     Further keyword arguments are what the workflow watches for changes. An AssayError becomes a
     sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the command
-    line finds the exit code it owes its caller. Says how long the step took.
+    line finds it with the exit code it owes its caller; of any other error ``log`` holds the
+    traceback. Says how long the step took.
     """
     leave_on_signals()
     run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
@@ -152,13 +156,32 @@ def run_step(
     try:
         getattr(Steps(Path.cwd(), request), rule)(**arguments)
     except AssayError as error:
-        failure = {"step": name, "exit_code": error.exit_code, "message": str(error)}
-        write_bytes(run_dir / "failures" / f"{name}.json", json.dumps(failure).encode())
-        write_bytes(Path(log), f"{error}\n".encode())
-        say(f"{name}: {error}")
-        sys.exit(error.exit_code)
+        _fail(run_dir, StepFailure(name, error.exit_code, str(error)), Path(log), str(error))
+    except KeyboardInterrupt:
+        sys.exit(
+            ExitCode.INTERRUPTED
+        )  # whoever interrupted the workflow hears of it from the command line
+    except Exception as error:
+        words = f"{type(error).__name__}: {error} (the traceback is in {log})"
+        _fail(
+            run_dir,
+            StepFailure(name, ExitCode.CHECK_FAILED, words),
+            Path(log),
+            traceback.format_exc(),
+        )
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
     write_timing(run_dir, rule, arguments, began, seconds)
     if seconds >= 1:
         say(f"{name}: {seconds:.1f} s")
+
+
+def _fail(run_dir: Path, failure: StepFailure, log: Path, text: str) -> NoReturn:
+    """Leave word of a failure and end.
+
+    Without the mark of a line for people: the command line says the sentence at the run's end.
+    """
+    print(f"{failure.step}: {text}", file=sys.stderr, flush=True)
+    write_failure(run_dir, failure)
+    write_bytes(log, f"{text.rstrip()}\n".encode())
+    sys.exit(failure.exit_code)

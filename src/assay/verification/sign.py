@@ -7,8 +7,9 @@ from pathlib import Path
 
 from securesystemslib.signer import CryptoSigner
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, load_yaml, read_record
+from assay.base.writable import why_not_writable
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import (
     PREDICATE_TYPE,
@@ -32,7 +33,8 @@ def sign(report_dir: Path, key_path: Path) -> str:
 
     ``key_path`` is an Ed25519 private key; where no file is, a key pair is made there first (mode
     0600). Its public half is written beside it unless that is there. Raises BadInput for a bad key
-    or an unfinished report, CheckFailed for links and special files.
+    or an unfinished report, MissingEnvironment where no key can be made, CheckFailed for links and
+    special files.
     """
     signer = load_or_create_signer(key_path)
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
@@ -52,7 +54,11 @@ def public_key_path(key_path: Path) -> Path:
 
 
 def load_or_create_signer(path: Path) -> CryptoSigner:
-    """The signer at ``path``; makes a key pair there on first use. Raises BadInput."""
+    """The signer at ``path``; makes a key pair there on first use.
+
+    Raises BadInput for what is no key, MissingEnvironment where none can be made.
+    """
+    require_key_place(path)
     if path.exists():
         return load_signer(path)
     signer = CryptoSigner.generate_ed25519()
@@ -63,10 +69,32 @@ def load_or_create_signer(path: Path) -> CryptoSigner:
     except FileExistsError:
         return load_signer(path)
     except OSError as error:
-        raise BadInput(f"{path}: no key can be written there: {error.strerror}") from error
+        raise MissingEnvironment(_no_key(path, f"{error.filename}: {error.strerror}")) from error
     with os.fdopen(handle, "wb") as stream:
         stream.write(signer.private_bytes)
     return signer
+
+
+def require_key_place(path: Path) -> None:
+    """Raise MissingEnvironment unless a key is at ``path``, or one can be made there.
+
+    The public half must find its place beside it, too: a report is signed at the end of a run that
+    may have taken hours. Writes nothing.
+    """
+    try:
+        wanted = public_key_path(path) if path.exists() else path
+        why = None if wanted.exists() else why_not_writable(wanted)
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+    if why is not None:
+        raise MissingEnvironment(_no_key(path, why))
+
+
+def _no_key(path: Path, why: str) -> str:
+    return (
+        f"no signing key can be made at {path} ({why}): name another place with --signing-key or "
+        "ASSAY_SIGNING_KEY"
+    )
 
 
 def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -> Statement:

@@ -1,0 +1,113 @@
+"""How ``reproduce --dry-run`` says what a run would do."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from assay.catalog.model import Catalog
+from assay.findings.step_timings import ON_GPU, measured_here
+from assay.pipeline.preview import Preview, Step, target_of
+from assay.records.plan import Answer, BuildJob
+from assay.records.timings import Stage
+from assay.report import formatting as fmt
+from assay.shared.counting import counted
+
+NAMED = 4
+"""Ids of a group that are named where nobody asks for all."""
+WAYS = {
+    "measure": "would be measured",
+    "recorded": "would be taken over from a report",
+    "compute": "would be computed without a GPU",
+}
+FIGURES = (Stage.BENCHMARK, Stage.PROGRAM)
+"""Stages that measure what claims are held against."""
+
+
+def preview_lines(catalog: Catalog, found: Preview, cores: int, *, every: bool) -> Iterator[str]:
+    """Claims, builds and time, a line a group; with ``every`` one a claim and a build."""
+    if not found.steps:
+        yield f"nothing is left to do: run '{found.plan.run}' is finished"
+        return
+    yield from _claims(catalog, found, every=every)
+    yield from _builds(found, every=every)
+    yield from _gpu_steps(found)
+    yield _time(found, cores)
+
+
+def _claims(catalog: Catalog, found: Preview, *, every: bool) -> Iterator[str]:
+    groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+    measuring = {target_of(step) for step in found.steps if step[0] in FIGURES}
+    for answer in found.plan.answers:
+        groups[_way(answer, measuring), answer.target or ""].append(answer)
+    order = [*WAYS.values()]
+    for (words, target), answers in sorted(
+        groups.items(),
+        key=lambda group: (order.index(group[0][0]) if group[0][0] in order else 9, group[0]),
+    ):
+        audits = sum(answer.claim not in catalog.claims for answer in answers)
+        count = counted(len(answers) - audits, "claim")
+        count += f" and {counted(audits, 'audit')}" if audits else ""
+        head = f"{words}{f' on {target}' if target else ''}: {count}"
+        if every:
+            yield head
+            yield from (f"  {answer.claim} {target}".rstrip() for answer in answers)
+        else:
+            yield f"{head}: {_named([answer.claim for answer in answers])}"
+
+
+def _way(answer: Answer, measuring: set[str]) -> str:
+    """What would become of a claim, in words."""
+    if answer.way == "measure" and answer.target not in measuring:
+        return "is measured already"
+    return WAYS.get(answer.way) or f"would not be run ({fmt.words(str(answer.reason))})"
+
+
+def _builds(found: Preview, *, every: bool) -> Iterator[str]:
+    pending = [job for job in found.plan.builds if _build_step(job) in found.steps]
+    if not pending:
+        yield "compiled: nothing, for every build is there"
+        return
+    if every:
+        yield f"compiled: {counted(len(pending), 'build')}"
+        yield from (f"  {job.id} {job.arch}" for job in pending)
+        return
+    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for job in pending:
+        kinds[job.kind, job.arch].append(job.id)
+    for (kind, arch), ids in sorted(kinds.items()):
+        yield f"compiled for {arch}: {counted(len(ids), kind)}: {_named(ids)}"
+
+
+def _build_step(job: BuildJob) -> Step:
+    return Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())
+
+
+def _gpu_steps(found: Preview) -> Iterator[str]:
+    """What would hold a GPU, target by target."""
+    for target in sorted(measured_here(found.plan)):
+        stages = [
+            stage.value
+            for stage in Stage
+            if stage in ON_GPU and any((s[0], target_of(s)) == (stage, target) for s in found.steps)
+        ]
+        if stages:
+            yield f"steps on {target}: {', '.join(stages)}"
+
+
+def _time(found: Preview, cores: int) -> str:
+    estimate = found.estimate
+    if len(estimate.unknown) == len(found.steps):
+        return "time: nobody has recorded what these steps take"
+    told = f"time: about {fmt.duration(estimate.seconds)} with {counted(cores, 'core')}"
+    if estimate.gpu_seconds:
+        told += f", {fmt.duration(estimate.gpu_seconds)} of it on a GPU"
+    told += ", going by what the same steps took before"
+    if estimate.unknown:
+        told += f"; without {counted(len(estimate.unknown), 'step')} that nobody has timed"
+    return told
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The first ids, and how many more there are."""
+    rest = len(ids) - NAMED
+    told = ", ".join(ids[:NAMED])
+    return f"{told} and {rest} more (--verbose names all)" if rest > 0 else told

@@ -1,0 +1,64 @@
+"""What steps leave behind when they fail: a sentence each, and the exit code it stands for."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.shared.counting import counted
+from assay.shared.files import write_bytes
+
+ERRORS: dict[int, type[AssayError]] = {
+    kind.exit_code: kind for kind in (CheckFailed, BadInput, MissingEnvironment)
+}
+
+
+@dataclass(frozen=True)
+class StepFailure:
+    """How one step ended."""
+
+    step: str
+    exit_code: int
+    message: str
+
+    @property
+    def lacks_something(self) -> bool:
+        """Whether the machine lacks something: other steps will find the same."""
+        return self.exit_code == MissingEnvironment.exit_code
+
+
+def write_failure(run_dir: Path, failure: StepFailure) -> None:
+    """Leave word of a failure where the command line looks for it."""
+    document = {
+        "step": failure.step,
+        "exit_code": failure.exit_code,
+        "message": failure.message,
+    }
+    write_bytes(run_dir / "failures" / f"{failure.step}.json", json.dumps(document).encode())
+
+
+def read_failures(run_dir: Path) -> list[StepFailure]:
+    """The failures of a run's last start, the first one first."""
+    found = []
+    for path in (run_dir / "failures").glob("*.json"):
+        try:
+            document = json.loads(path.read_text())
+            failure = StepFailure(document["step"], document["exit_code"], document["message"])
+            found.append((path.stat().st_mtime_ns, failure))
+        except (OSError, ValueError, KeyError):
+            continue  # on its way over a network's file system
+    return [failure for _, failure in sorted(found, key=lambda pair: pair[0])]
+
+
+def error_of(failures: list[StepFailure]) -> AssayError:
+    """One error for a run's failures, each said once.
+
+    What the machine lacks says all there is to say; else the first decides the exit code.
+    """
+    lacking = [failure for failure in failures if failure.lacks_something]
+    first = (lacking or failures)[0]
+    kind = ERRORS.get(first.exit_code, CheckFailed)
+    if lacking or len(failures) == 1:
+        return kind(f"{first.step}: {first.message}")
+    lines = "".join(f"\n  {failure.step}: {failure.message}" for failure in failures)
+    return kind(f"{counted(len(failures), 'step')} failed:{lines}")

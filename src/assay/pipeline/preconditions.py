@@ -1,0 +1,64 @@
+"""What a run must find on its machine, looked for before anything is planned or begun."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.base.errors import MissingEnvironment
+from assay.base.progress import say
+from assay.base.writable import why_not_writable
+from assay.building.toolchain import find_host_compiler
+from assay.catalog.model import Catalog
+from assay.pipeline.plan import make_plan
+from assay.records.plan import Provision, Request
+from assay.verification.sign import require_key_place
+
+
+def require_compiler(
+    catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, everything: bool
+) -> None:
+    """Raise MissingEnvironment where the host is to compile and lacks what nvcc needs for it.
+
+    Asked before anything is planned or begun. ``everything``: whether also what only a machine with
+    a GPU would run is compiled. A wish without sources is for the tuning sweeps, which always are.
+    """
+    nowhere = tuple(
+        Provision(target=target, kind="none", recorded_in=None, detail="") for target in targets
+    )
+    draft = Request(
+        schema="assay/request/1",
+        run="draft",
+        sources=tuple(sources),
+        targets=nowhere,
+        runtime="host",
+        executor="local",
+        device_python="",
+        prebuilt=None,
+        rebuild=everything or not sources,
+        tuning=not sources,
+        signing_key="",
+        commit=None,
+        clean_tree=None,
+    )
+    if make_plan(catalog, draft).builds:
+        find_host_compiler()
+
+
+def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> None:
+    """Raise MissingEnvironment where what a run writes finds no place; a dry run only says so.
+
+    ``key``: the private key that is to sign the report; None where nothing is signed.
+    """
+    if writes:
+        for folder in ("results", "reports"):
+            if (why := why_not_writable(root / folder / run)) is not None:
+                raise MissingEnvironment(
+                    f"a run writes below {root / folder}, and cannot ({why}): make {root} "
+                    "writable, or run from a copy of it"
+                )
+    if key is not None:
+        try:
+            require_key_place(key)
+        except MissingEnvironment as error:
+            if writes:
+                raise
+            say(str(error))

@@ -1,0 +1,184 @@
+"""What a start of a run would do, and about how long that would take; nothing is written for it."""
+
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record
+from assay.catalog.model import Catalog
+from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_path
+from assay.findings.step_timings import ON_GPU, measured_here
+from assay.pipeline.compilations import Compilations, known_costs
+from assay.pipeline.request import written_request
+from assay.pipeline.snakemake_run import forced, snakemake_command
+from assay.records.plan import Plan, Request
+from assay.records.timings import Stage, StepTiming, TimingsRecord
+from assay.verification.trust import published_reports
+
+Step = tuple[Stage, frozenset[tuple[str, str]]]
+"""A step by its rule and its wildcards."""
+PENDING = "update pending"
+"""How Snakemake's summary marks a file that a start would make."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long steps take, going by what the same steps took before."""
+
+    seconds: float
+    """On the clock, compilers side by side and measurements one after the other."""
+    gpu_seconds: float
+    """The part of it in which a GPU is held."""
+    unknown: tuple[Step, ...]
+    """Steps whose time nobody has recorded; they are not in the sum."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a start would do."""
+
+    plan: Plan
+    steps: frozenset[Step]
+    """What is still to be done of the plan; empty for a finished run."""
+    estimate: Estimate
+
+
+def preview(
+    root: Path,
+    catalog: Catalog,
+    request: Request,
+    plan: Plan,
+    *,
+    cores: int,
+    again: Sequence[str],
+) -> Preview:
+    """Look ahead. ``again``: outputs of the run that would be made anew though they are there.
+
+    What is taken over from a report takes no time worth telling. Raises CheckFailed
+    when Snakemake cannot read the run.
+    """
+    steps = pending_steps(root, request, plan, again)
+    known = known_seconds(root, request.run) | build_seconds(root, catalog, plan, steps)
+    here = measured_here(plan)
+    known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
+    return Preview(plan, steps, estimate(steps, known, cores))
+
+
+def target_of(step: Step) -> str:
+    """The target that a step is about; empty for one of the whole run."""
+    return dict(step[1]).get("target", "")
+
+
+def pending_steps(
+    root: Path, request: Request, plan: Plan, again: Sequence[str]
+) -> frozenset[Step]:
+    """The steps that a start would run: all of them where the run was never begun."""
+    planned = [*planned_steps(plan), *((stage, dict[str, str]()) for stage in FINISHING)]
+    every = frozenset((stage, frozenset(arguments.items())) for stage, arguments in planned)
+    run_dir = root / "results" / request.run
+    if not (run_dir / plan_path()).is_file():
+        return every
+    files = pending_files(root, request, again)
+    targets = {target.target for target in plan.targets}
+    return frozenset(_step(Stage(rule), path, targets) for rule, path in files) & every
+
+
+def _step(stage: Stage, path: str, targets: set[str]) -> Step:
+    """The step that makes an output, which lies at ``path`` below the run's directory."""
+    parts = Path(path).with_suffix("").parts
+    if stage is Stage.BUILD:
+        return stage, frozenset({"arch": parts[-2], "artifact": parts[-1]}.items())
+    return stage, frozenset(("target", part) for part in parts if part in targets)
+
+
+def pending_files(root: Path, request: Request, again: Sequence[str]) -> list[tuple[str, str]]:
+    """Rule and path, below the run's directory, of every file that a start would make.
+
+    Snakemake says so; its own state it reads, its caches go to a folder that is removed.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-dry-") as cache,
+        written_request(root, request, scratch=True) as path,
+    ):
+        command = snakemake_command(root, request, path)
+        command += ["--cores", "1", "--summary", *forced(request, again)]
+        told = subprocess.run(
+            command, cwd=root, env={**os.environ, "XDG_CACHE_HOME": cache}, check=False,
+            capture_output=True, text=True, errors="replace",
+        )  # fmt: skip
+    if told.returncode != 0:
+        last = " ".join(told.stderr.split())[-400:]
+        raise CheckFailed(f"Snakemake cannot say what is left of run '{request.run}': {last}")
+    rows = [line.split("\t") for line in told.stdout.splitlines() if "\t" in line]
+    run = f"results/{request.run}/"
+    return [
+        (cells[2], cells[0].removeprefix(run))
+        for cells in rows
+        if cells[-1] == PENDING and cells[2] in set(Stage)
+    ]
+
+
+def known_seconds(root: Path, run: str) -> dict[Step, float]:
+    """What steps took: in the newest published report, or, where it has been there, in this run.
+
+    Compilations are left out: one that was taken from a cache says nothing of the next.
+    """
+    found: list[StepTiming] = []
+    for report in published_reports(root)[:1]:
+        found += _recorded(report / "evidence" / timings_path())
+    for path in sorted((root / "results" / run / "timings").glob("*.json")):
+        try:
+            found.append(read_record(StepTiming, path))
+        except BadInput:
+            continue  # of an earlier version
+    return {
+        (step.stage, frozenset(step.arguments.items())): step.seconds
+        for step in found
+        if step.stage is not Stage.BUILD
+    }
+
+
+def build_seconds(
+    root: Path, catalog: Catalog, plan: Plan, steps: Collection[Step]
+) -> dict[Step, float]:
+    """What compilations among ``steps`` take: nothing from the cache, else what they took."""
+    costs = {(cost.id, cost.arch): cost.cpu_seconds for cost in known_costs(root)}
+    compilations = Compilations(root, catalog, plan.builds)
+    cache = root / "results" / "cache" / "builds"
+    found: dict[Step, float] = {}
+    for job in plan.builds:
+        step = Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())
+        if step not in steps:
+            continue
+        if any(cache.glob(f"{compilations.key(job.id, job.arch)}*/record.json")):
+            found[step] = 0.0
+        elif (job.id, job.arch) in costs:
+            found[step] = costs[job.id, job.arch]
+    return found
+
+
+def _recorded(path: Path) -> tuple[StepTiming, ...]:
+    try:
+        return read_record(TimingsRecord, path).steps
+    except BadInput:
+        return ()  # reports from before timings were kept
+
+
+def estimate(steps: Iterable[Step], known: Mapping[Step, float], cores: int) -> Estimate:
+    """Add up what is known of ``steps``: compilers share ``cores``, all else takes its turn."""
+    steps = frozenset(steps)
+    builds = [known[step] for step in steps if step[0] is Stage.BUILD and step in known]
+    gpu = math.fsum(known[step] for step in steps if step[0] in ON_GPU and step in known)
+    others = math.fsum(
+        known[step]
+        for step in steps
+        if step[0] not in ON_GPU and step[0] is not Stage.BUILD and step in known
+    )
+    compiling = max([math.fsum(builds) / cores, *builds], default=0.0)
+    unknown = sorted((s for s in steps - known.keys()), key=lambda s: (s[0], sorted(s[1])))
+    return Estimate(compiling + gpu + others, gpu, tuple(unknown))

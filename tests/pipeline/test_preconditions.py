@@ -1,0 +1,112 @@
+"""What is asked of the machine before anything is planned or begun."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.catalog.load import load_catalog
+from assay.pipeline import request as asking
+from assay.pipeline.compiler_place import compiler_place
+from assay.pipeline.preconditions import require_places
+from assay.pipeline.request import Options, make_request
+from assay.pipeline.snakemake_run import snakemake_environment
+from tests.library_checkout import write_config
+
+
+def options(tmp_path: Path, **changes: object) -> Options:
+    values = {
+        "run": "asked", "sources": ("000",), "targets": ("h100",), "runtime": "host",
+        "executor": "local", "device_python": None, "prebuilt": None, "recorded": (), "keys": (),
+        "signing_key": tmp_path / "key", "host_image": False,
+    }  # fmt: skip
+    return Options(**{**values, **changes})
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No compiler, and a note of whatever is begun."""
+    noted: list[str] = []
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    def note(*_: object, **__: object) -> None:
+        noted.append("probed")
+        raise MissingEnvironment("no more of this is wanted")
+
+    for name in ("find_recorded", "_device"):
+        monkeypatch.setattr(asking, name, note)
+    return noted
+
+
+class TestAMissingCompiler:
+    """One sentence, before anything that takes time."""
+
+    def test_it_is_missed_before_anything_else(
+        self, root: Path, tmp_path: Path, begun: list[str]
+    ) -> None:
+        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+: install it"):
+            make_request(root, load_catalog(root), options(tmp_path))
+        assert begun == []
+        assert list(tmp_path.iterdir()) == [], "not even a key was made"
+
+    def test_the_sweeps_of_tune_need_it_too(
+        self, root: Path, tmp_path: Path, begun: list[str]
+    ) -> None:
+        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
+            make_request(root, load_catalog(root), options(tmp_path, sources=()))
+
+    def test_what_was_compiled_elsewhere_needs_none(
+        self, root: Path, tmp_path: Path, begun: list[str]
+    ) -> None:
+        with pytest.raises(MissingEnvironment, match="no more of this"):
+            make_request(root, load_catalog(root), options(tmp_path, prebuilt=tmp_path))
+        assert begun == ["probed"]
+
+    def test_a_source_of_libraries_alone_needs_none(self, tmp_path: Path, begun: list[str]) -> None:
+        place = write_config(tmp_path / "repo", ["h100"], ["duel"])
+        with pytest.raises(MissingEnvironment, match="no more of this"):
+            make_request(place, load_catalog(place), options(tmp_path, sources=("fixture",)))
+
+    def test_verify_rebuild_and_kernels_ask_for_it_first(
+        self, root: Path, begun: list[str]
+    ) -> None:
+        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
+            compiler_place(root, "host")
+
+
+class TestPlaces:
+    """What cannot be written is said before anything is measured; a dry run writes nothing."""
+
+    def test_a_key_that_cannot_be_made_names_the_option(
+        self, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "file").touch()
+        key = tmp_path / "file" / "key"
+        with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):
+            require_places(root, "asked", key, writes=True)
+        require_places(root, "asked", key, writes=False)
+        assert "no signing key can be made at" in capsys.readouterr().err
+        require_places(root, "asked", None, writes=True)
+        assert capsys.readouterr().err == ""
+
+    def test_results_that_cannot_be_written_are_said(self, tmp_path: Path) -> None:
+        (tmp_path / "results").touch()
+        with pytest.raises(MissingEnvironment, match="run from a copy of it"):
+            require_places(tmp_path, "asked", tmp_path / "key", writes=True)
+        require_places(tmp_path, "asked", tmp_path / "key", writes=False)
+
+    def test_an_account_without_a_home_is_a_sentence(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def homeless() -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr(Path, "home", homeless)
+        with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):
+            asking.default_signing_key()
+
+    def test_snakemakes_cache_leaves_a_home_that_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        given = {"HOME": str(tmp_path), "A": "b"}
+        assert snakemake_environment(tmp_path, given) == given
+        for bad in ({"HOME": str(tmp_path / "file")}, {"XDG_CACHE_HOME": str(tmp_path / "file")}):
+            found = snakemake_environment(tmp_path, {**given, **bad})
+            assert found["XDG_CACHE_HOME"] == str(tmp_path / "results" / "cache" / "home")
