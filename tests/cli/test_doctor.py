@@ -1,6 +1,7 @@
 """What a machine has, and what it can do with it."""
 
 import io
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.records.claims import NotRun
 from assay.records.plan import Provision
+from assay.shared.files import write_bytes
+from assay.verification.report_archive import pack_report
 from tests.cli.test_tables import Terminal
-from tests.report_fixtures import provision, write_repository
+from tests.report_fixtures import provision, signed_report, write_repository
 
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
@@ -97,6 +100,30 @@ class TestABareMachine:
         measure = str(can["measure"])
         assert measure.startswith("measure: no, because there is no NVIDIA driver here; run on")
         assert all(target in measure for target in load_catalog(root).targets)
+
+
+class TestPublishedReports:
+    """Each is verified by its own name, however it is kept."""
+
+    @pytest.fixture
+    def archive(self, root: Path) -> Path:
+        made = signed_report(root, "old")
+        (root / "config" / "trusted_keys").mkdir()
+        shutil.copyfile(root.parent / "key.pub", root / "config" / "trusted_keys" / "key.pub")
+        archive = root / "reports" / "published" / "old.tar.xz"
+        write_bytes(archive, pack_report(made))
+        return archive
+
+    def test_an_archive_verifies(self, root: Path, archive: Path) -> None:
+        found = parts(diagnose(root, "python3"))["published report"]
+        assert (found.state, found.found) == (State.OK, "old verifies")
+
+    def test_a_damaged_archive_is_restored_from_git(self, root: Path, archive: Path) -> None:
+        archive.write_bytes(archive.read_bytes()[:-100])
+        found = parts(diagnose(root, "python3"))["published report"]
+        assert found.state is State.MISSING
+        assert found.found.endswith("is no archive of a report: it ends early")
+        assert "git checkout" in found.remedy
 
 
 class TestAMachineWithGpus:
