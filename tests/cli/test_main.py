@@ -383,6 +383,20 @@ class TestReproduce:
         assert lines[-1].endswith("; without 1 step that nobody has timed")
         assert "where the time went" not in answer.out
 
+    @pytest.mark.parametrize("more", [(), ("--dry-run",)])
+    def test_what_targets_lack_is_told_once(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+    ) -> None:
+        why = "no NVIDIA driver here"
+        lacking = [provision("l4", "none", detail=why),
+                   provision("h100", "recorded", recorded_in="reports/x", absence=why)]  # fmt: skip
+        request = make_request("demo_run", lacking, ["demo"])
+        monkeypatch.setattr(cli, "make_request", lambda *_: request)
+        monkeypatch.setattr(preview, "pending_files", lambda *_: [])
+        answer = assay("reproduce", "--run", "demo_run", *more)
+        assert answer.code == 0, answer.err
+        assert (answer.out + answer.err).count(why) == 1
+
     def test_the_last_line_names_every_key_that_was_given(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

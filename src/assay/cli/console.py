@@ -36,9 +36,7 @@ def show_json(value: object) -> None:
 
 
 def show_plan(plan: Plan) -> None:
-    """What a run is about to do; what several targets lack stands there once."""
-    for line in absences([target.provision for target in plan.targets]):
-        err.print(line, markup=False, soft_wrap=True)
+    """What a run is about to do."""
     for target in plan.targets:
         err.print(
             f"[bold]{target.target}[/bold]: {escape(provided(target.provision))}; "
@@ -58,6 +56,12 @@ def show_plan(plan: Plan) -> None:
             f"{left} more {agreeing(left, 'is', 'are')} not compiled here; --rebuild compiles "
             f"{agreeing(left, 'it', 'them')}"
         )
+
+
+def show_absences(provisions: Sequence[Provision]) -> None:
+    """What keeps targets from being measured here; what several lack is said once."""
+    for line in absences(provisions):
+        err.print(line, markup=False, soft_wrap=True)
 
 
 def absences(provisions: Sequence[Provision]) -> list[str]:

@@ -180,6 +180,7 @@ def reproduce(
     plan = make_plan(catalog, request)
     width = cores or os.cpu_count() or 1
     again = outputs_to_retry(ROOT / "results" / request.run, plan)
+    console.show_absences(request.targets)
     if dry_run:
         found = preview(ROOT, catalog, request, plan, cores=width, again=again)
         for line in preview_lines(catalog, found, width, every=verbose):
