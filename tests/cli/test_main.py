@@ -388,8 +388,7 @@ class TestReproduce:
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
     ) -> None:
         why = "no NVIDIA driver here"
-        lacking = [provision("l4", "none", detail=why),
-                   provision("h100", "recorded", recorded_in="reports/x", absence=why)]  # fmt: skip
+        lacking = [provision("h100", "recorded", recorded_in="reports/x", absence=why)]
         request = make_request("demo_run", lacking, ["demo"])
         monkeypatch.setattr(cli, "make_request", lambda *_: request)
         monkeypatch.setattr(preview, "pending_files", lambda *_: [])
