@@ -124,7 +124,7 @@ def base_python(environ: Mapping[str, str]) -> Path:
 
 
 def answers(python: Path, code: str) -> bool:
-    """Whether an interpreter runs ``code`` without an error."""
+    """Return whether an interpreter runs ``code`` without an error."""
     return subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0
 
 
@@ -144,7 +144,7 @@ def missing_locks(
 
 
 def read_stamp(venv: Path) -> dict[str, str]:
-    """What the environment was made from; empty when it is not whole."""
+    """Return what the environment was made from; empty when it is not whole."""
     try:
         found = json.loads((venv / STAMP).read_text())
     except (OSError, ValueError):

@@ -63,7 +63,7 @@ def clean(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def stage(log: str) -> str:
-    """How far pip is, as its output so far tells."""
+    """Return how far pip is, as its output so far tells."""
     if "Installing collected packages" in log:
         return ", unpacking"
     found = sum(line.startswith(("Collecting ", "Processing ")) for line in log.splitlines())

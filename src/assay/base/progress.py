@@ -133,7 +133,7 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is the one that stands at ``path`` now."""
+    """Return whether an open file is the one that stands at ``path`` now."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

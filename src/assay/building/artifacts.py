@@ -14,7 +14,7 @@ Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 
 
 def as_recorded(build: BuildRecord, path: Path) -> FileDigest:
-    """What ``build`` says of its artifact, which is the file at ``path``.
+    """Return what ``build`` says of its artifact, which is the file at ``path``.
 
     Raises CheckFailed when that is another file, or the record has none.
     """

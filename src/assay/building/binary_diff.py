@@ -122,7 +122,7 @@ def _pairs(one: _File, two: _File) -> Iterator[tuple[bytes | None, bytes | None,
 
 
 def _device_differences(old: bytes | None, new: bytes | None) -> list[SectionDifference]:
-    """Where the cubins in two .nv_fatbin sections differ; empty when they do not pair up."""
+    """Return where the cubins in two .nv_fatbin sections differ; empty when they do not pair up."""
     try:
         ones, twos = list(_images(old or b"")), list(_images(new or b""))
         if len(ones) != len(twos):

@@ -59,7 +59,7 @@ def build(
 
 
 def _artifact_path(job: Compilation) -> str:
-    """Where an artifact stands, relative to ``out_dir``."""
+    """Return where an artifact stands, relative to ``out_dir``."""
     return f"{job.arch}/{job.output}"
 
 

@@ -46,7 +46,8 @@ _ARCH = re.compile(r"sm_[0-9]{2,3}[a-z]?")
 
 
 def is_plain_path(path: str) -> bool:
-    """Whether ``path`` is relative, in its shortest form, without any name that starts with a dot.
+    """Return whether ``path`` is relative, in its shortest form, without any name that starts with
+    a dot.
 
     So it neither leaves the directory it is relative to nor reads as an option.
     """
@@ -127,7 +128,7 @@ def _after(option: str, command: Sequence[str]) -> str | None:
 
 
 def manifest_problem(record: BuildRecord, catalog: Catalog) -> str | None:
-    """How the command contradicts the kernel.yaml in the same evidence, or None.
+    """Return how the command contradicts the kernel.yaml in the same evidence, or None.
 
     A verdict names a kernel by what kernel.yaml says of it: its defines, flags and source.
     """

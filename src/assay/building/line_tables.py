@@ -58,7 +58,7 @@ def restored(bones: bytes, cubin: bytes) -> bytes | None:
 
 
 def differ_in_line_tables_alone(root: Path, sha256: str, cubin: Path) -> bool:
-    """Whether ``cubin`` is, but for its line tables, the one that has the digest ``sha256``.
+    """Return whether ``cubin`` is, but for its line tables, the one that has the digest ``sha256``.
 
     False where that cannot be shown, because the repository ``root`` has no skeleton for it.
     """
@@ -78,7 +78,7 @@ def keep_skeleton(root: Path, cubin: bytes) -> Path:
 
 
 def skeleton_path(root: Path, sha256: str) -> Path:
-    """Where the skeleton of the cubin with this digest lies."""
+    """Return where the skeleton of the cubin with this digest lies."""
     return root / FOLDER / f"{sha256}.xz"
 
 

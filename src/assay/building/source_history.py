@@ -54,7 +54,7 @@ def _candidates(root: Path, path: str, commit: str | None) -> Iterator[str]:
 
 
 def _git(root: Path, *arguments: str) -> bytes:
-    """What git prints; nothing where it fails or is not installed."""
+    """Return what git prints; nothing where it fails or is not installed."""
     command = ["git", "-C", str(root), "--no-pager", *arguments]
     try:
         run = subprocess.run(command, capture_output=True, check=False)

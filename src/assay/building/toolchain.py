@@ -76,7 +76,7 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 
 def toolchain_directory(root: Path) -> Path:
-    """Where the lock's wheels are unpacked; another lock has another directory."""
+    """Return where the lock's wheels are unpacked; another lock has another directory."""
     return root / ".toolchain" / toolchain_lock_digest(root)[:12]
 
 
@@ -101,7 +101,7 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
 
 
 def _image_toolchain(root: Path, place: Place) -> Toolchain:
-    """What an image's compilers say of themselves."""
+    """Return what an image's compilers say of themselves."""
     assert place.image is not None
     lines: list[str] = []
     nvcc = IMAGE_SITE / CUDA / "bin" / "nvcc"

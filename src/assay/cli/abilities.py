@@ -126,7 +126,7 @@ def _targets_here(machine: Machine) -> tuple[list[str], dict[str, Absence]]:
 
 
 def _gives_gpus(machine: Machine, name: RuntimeName) -> bool:
-    """Whether a runtime's containers get the GPUs, and its images can be had."""
+    """Return whether a runtime's containers get the GPUs, and its images can be had."""
     try:
         open_runtime(name, gpu=True)
     except MissingEnvironment:

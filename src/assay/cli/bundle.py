@@ -121,7 +121,7 @@ def _add(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int, mode: int)
 
 
 def _environment(contents: BundleContents) -> str:
-    """What run.sh reads: shell assignments."""
+    """Return what run.sh reads: shell assignments."""
     values: Sequence[tuple[str, str]] = (
         ("BUNDLE_TARGET", contents.target),
         ("BUNDLE_COMMIT", contents.commit or ""),

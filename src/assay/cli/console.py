@@ -81,7 +81,7 @@ def absences(provisions: Sequence[Provision]) -> list[str]:
 
 
 def provided(provision: Provision) -> str:
-    """Where a target's figures come from, without what keeps it from being measured here."""
+    """Return where a target's figures come from, without what keeps it from being measured here."""
     if provision.kind != "none":
         return provision.detail
     return f"not measured ({fmt.words(provision.reason or NotRun.NO_DEVICE)})"

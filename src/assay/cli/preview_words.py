@@ -55,7 +55,7 @@ def _claims(catalog: Catalog, found: Preview, *, every: bool) -> Iterator[str]:
 
 
 def _way(answer: Answer, measuring: set[str]) -> str:
-    """What would become of a claim, in words."""
+    """Return what would become of a claim, in words."""
     if answer.way == "measure" and answer.target not in measuring:
         return "is measured already"
     return WAYS.get(answer.way) or f"would not be run ({fmt.words(str(answer.reason))})"
@@ -82,7 +82,7 @@ def _build_step(job: BuildJob) -> Step:
 
 
 def _gpu_steps(found: Preview) -> Iterator[str]:
-    """What would hold a GPU, target by target."""
+    """Yield what would hold a GPU, target by target."""
     for target in sorted(measured_here(found.plan)):
         stages = [
             stage.value

@@ -61,7 +61,9 @@ def show_table(
 
 
 def is_terminal(console: Console) -> bool:
-    """Whether a person sees what the console prints, and not a program; colours do not matter."""
+    """Return whether a person sees what the console prints, and not a program; colours do not
+    matter.
+    """
     return console.file.isatty()
 
 

@@ -11,12 +11,12 @@ CODES = frozenset(
 
 
 def is_about_writing(error: OSError) -> bool:
-    """Whether a named place refuses to be written: the machine is at fault, not the program."""
+    """Return whether a named place refuses to be written: the machine is at fault."""
     return error.errno in CODES and isinstance(error.filename, str | Path)
 
 
 def unwritable_sentence(error: OSError, root: Path) -> str:
-    """What cannot be written, why, and what helps."""
+    """Return what cannot be written, why, and what helps."""
     place = Path(error.filename)
     if place.name.startswith(".") and place.parent != root:  # a file on its way to its name
         place = place.parent

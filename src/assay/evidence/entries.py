@@ -46,7 +46,7 @@ class RunStage(Generic[K, R]):
     """The file that lies beside each record, from its path."""
 
     def paths(self, plan: Plan) -> dict[K, str]:
-        """Where the records lie that a plan calls for."""
+        """Return where the records lie that a plan calls for."""
         return {key: self.path(*_parts(key)) for key in self.keys(plan)}
 
     def files(self, plan: Plan) -> list[str]:
@@ -85,7 +85,7 @@ class TargetStage(Generic[K, R]):
     """The file that lies beside each record, from its path."""
 
     def keys(self, plan: TargetPlan) -> list[K]:
-        """What the plan of one target calls for."""
+        """Return what the plan of one target calls for."""
         wanted: Any = True if self.field is None else getattr(plan, self.field)
         keys: list[Any] = [plan.target] if wanted else []
         if self.each is not None:
@@ -93,7 +93,7 @@ class TargetStage(Generic[K, R]):
         return keys
 
     def paths(self, *plans: TargetPlan) -> dict[K, str]:
-        """Where the records lie that the plans of targets call for."""
+        """Return where the records lie that the plans of targets call for."""
         return {key: self.path(*_parts(key)) for plan in plans for key in self.keys(plan)}
 
     def files(self, plan: TargetPlan) -> list[str]:
@@ -101,7 +101,7 @@ class TargetStage(Generic[K, R]):
         return with_beside(self, self.paths(plan).values())
 
     def output(self, target: str) -> str:
-        """What the stage's step writes: a lone record, or the folder of a batch."""
+        """Return what the stage's step writes: a lone record, or the folder of a batch."""
         return self.path(target) if self.each is None else f"{target}/{self.stage}"
 
     def outputs(self, plan: TargetPlan) -> list[str]:

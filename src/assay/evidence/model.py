@@ -73,7 +73,7 @@ def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
 
 
 def build_record_path(evidence: Evidence, artifact: str, arch: str) -> str | None:
-    """Where the record of a build lies: this run's own, else the one taken over."""
+    """Return where the record of a build lies: this run's own, else the one taken over."""
     if (artifact, arch) in evidence.builds:
         return build_path(artifact, arch)
     recorded = evidence.recorded_builds.get((artifact, arch))

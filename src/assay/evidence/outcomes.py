@@ -20,7 +20,7 @@ class FailedForm(Protocol[R_co]):
 
 
 def came_to_nothing(record: Record) -> bool:
-    """Whether a record says ``failed``, or a stopwatch's of an arm.
+    """Return whether a record says ``failed``, or a stopwatch's of an arm.
 
     What other records say of a single kernel that crashed is a finding, and stands.
     """
@@ -111,7 +111,7 @@ def failed_operators(
 
 
 def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
-    """What all of these records but a profile's begin with."""
+    """Return what all of these records but a profile's begin with."""
     return {
         "schema": f"assay/{name}/1",
         "target": job.target.id,

@@ -73,7 +73,7 @@ def origin_folder(target: str) -> str:
 
 
 def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
-    """Where the build records lie that came along with a target's recorded figures.
+    """Return where the build records lie that came along with a target's recorded figures.
 
     By artifact and architecture. They say what made the measured binaries, and stand apart from
     what this run compiled itself.

@@ -47,7 +47,7 @@ class BinaryMatch:
 
     @property
     def identical(self) -> bool:
-        """Whether the measured bytes are those compiled here."""
+        """Return whether the measured bytes are those compiled here."""
         return self.sameness is Sameness.FILE
 
 
@@ -105,7 +105,7 @@ LINE_INFO = "-lineinfo"
 
 
 def told(matches: Sequence[BinaryMatch]) -> str:
-    """How many measured binaries are the same as those compiled here, in one sentence."""
+    """Return how many measured binaries are the same as those compiled here, in one sentence."""
     counts = Counter(match.sameness for match in matches)
     parts = [
         f"Of {counted(len(matches), 'measured binary', 'measured binaries')}, "
@@ -138,7 +138,7 @@ def _compilers(matches: Sequence[BinaryMatch], sameness: Sameness) -> str:
 
 
 def told_not_compiled(plan: Plan) -> str | None:
-    """What a run leaves uncompiled, in one sentence; None where it compiles everything."""
+    """Return what a run leaves uncompiled, in one sentence; None where it compiles everything."""
     left = plan.not_compiled
     if not left:
         return None

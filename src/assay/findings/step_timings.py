@@ -73,7 +73,7 @@ class GpuWork:
 
 
 def step_name(step: StepTiming) -> str:
-    """What tells a step apart from the others of its stage: the thing, then the place."""
+    """Return what tells a step apart from the others of its stage: the thing, then the place."""
     known = ("comparison", "arm", "artifact", "job", "arch", "target")
     return " ".join(step.arguments[name] for name in known if name in step.arguments)
 
@@ -179,7 +179,9 @@ def measured_here(plan: Plan) -> frozenset[str]:
 
 
 def holds_gpu(step: StepTiming, here: frozenset[str]) -> bool:
-    """Whether a step had a GPU to itself: taking over an earlier report's records needs none."""
+    """Return whether a step had a GPU to itself: taking over an earlier report's records needs
+    none.
+    """
     return step.stage in ON_GPU and step.arguments.get("target") in here
 
 

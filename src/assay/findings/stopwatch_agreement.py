@@ -40,11 +40,11 @@ class Off:
     cycles: float | None
 
     def in_time(self, limit: float) -> bool:
-        """Whether the times differ by more than ``limit``."""
+        """Return whether the times differ by more than ``limit``."""
         return _far(self.time, limit)
 
     def in_cycles(self, limit: float) -> bool:
-        """Whether another clock leaves more than ``limit`` unexplained.
+        """Return whether another clock leaves more than ``limit`` unexplained.
 
         So too where the times differ and a clock is not known: nothing explains that.
         """
@@ -60,19 +60,19 @@ class Deviations:
 
     @property
     def compared(self) -> bool:
-        """Whether there is anything to hold against the reference."""
+        """Return whether there is anything to hold against the reference."""
         return any(off.time is not None for off in (self.nvbench, self.nsight))
 
     def in_time(self, limit: float) -> bool:
-        """Whether one of them differs in time by more than ``limit``, a fraction."""
+        """Return whether one of them differs in time by more than ``limit``, a fraction."""
         return self.nvbench.in_time(limit) or self.nsight.in_time(limit)
 
     def in_cycles(self, limit: float) -> bool:
-        """Whether one of them differs in cycles too, or may."""
+        """Return whether one of them differs in cycles too, or may."""
         return self.nvbench.in_cycles(limit) or self.nsight.in_cycles(limit)
 
     def by_clock(self, limit: float) -> bool:
-        """Whether they differ in time and agree in cycles: the clock was another."""
+        """Return whether they differ in time and agree in cycles: the clock was another."""
         return self.in_time(limit) and not self.in_cycles(limit)
 
 
@@ -96,12 +96,12 @@ class Agreement:
 
     @property
     def from_judged(self) -> Deviations:
-        """How the others stand to what verdicts rest on."""
+        """Return how the others stand to what verdicts rest on."""
         return Deviations(_off(self.nvbench, self.judged), _off(self.nsight, self.judged))
 
     @property
     def from_events(self) -> Deviations:
-        """How the others stand to our events in NVBench's process, seconds before it."""
+        """Return how the others stand to our events in NVBench's process, seconds before it."""
         return Deviations(_off(self.nvbench, self.events), _off(self.nsight, self.events))
 
 
@@ -142,7 +142,7 @@ def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iter
 
 
 def coverage(evidence: Evidence, found: Iterable[Agreement]) -> Coverage:
-    """How many of the timed arms ``found`` holds against another stopwatch."""
+    """Return how many of the timed arms ``found`` holds against another stopwatch."""
     held = {(one.target, one.comparison, one.arm) for one in found if one.from_judged.compared}
     timed = {
         (target, comparison, facts.arm)

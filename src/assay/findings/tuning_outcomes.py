@@ -112,7 +112,7 @@ def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
 
 
 def _told(defines: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
-    """What to say of each arm's constants, by arm; libraries have none."""
+    """Return what to say of each arm's constants, by arm; libraries have none."""
     kernels = {arm: own for arm, own in defines.items() if own}
     first = next(iter(kernels), "")
     told = dict.fromkeys(defines, "")
@@ -197,7 +197,9 @@ def _rivals(case: Case, choice: TuningChoice) -> Iterator[Arm]:
 
 
 def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:
-    """Whether an arm passed the gate, so that only its time is missing: it may be the fastest."""
+    """Return whether an arm passed the gate, so that only its time is missing: it may be the
+    fastest.
+    """
     gate = case.evidence.correctness.get((target, comparison))
     return gate is not None and any(a.arm == arm and a.status == "correct" for a in gate.arms)
 
@@ -222,7 +224,7 @@ def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding
 
 
 def _objection(own: Measured, margin: float) -> str | None:
-    """What keeps any ratio of this sweep from deciding, or None."""
+    """Return what keeps any ratio of this sweep from deciding, or None."""
     floor = own.noise_floor
     if own.summary.processes < MIN_PROCESSES:
         few = own.summary.processes

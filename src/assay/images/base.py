@@ -170,7 +170,7 @@ def apt_options() -> list[str]:
 
 
 def last_step(log: str) -> str:
-    """What mmdebstrap is at."""
+    """Return what mmdebstrap is at."""
     steps = [line[3:].rstrip(".") for line in log.splitlines() if line.startswith("I: ")]
     return f", {steps[-1]}" if steps else ""
 

@@ -36,7 +36,7 @@ def partial(path: Path, making: str) -> Iterator[Path]:
 
 
 def disk_sentence(error: OSError, making: str, folder: Path) -> str:
-    """What an error of the file system means for ``making``."""
+    """Return what an error of the file system means for ``making``."""
     if error.errno in FULL:
         return f"the disk is full while {making}: free some space below {folder} and start again"
     return f"{making} failed below {folder}: {error.strerror or error}"
@@ -57,7 +57,7 @@ def seal(path: Path) -> str:
 
 
 def seal_path(path: Path) -> Path:
-    """Where the digest of ``path`` is recorded."""
+    """Return where the digest of ``path`` is recorded."""
     return path.with_name(path.name + ".json")
 
 

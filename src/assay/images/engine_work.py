@@ -50,7 +50,7 @@ def asking(client: docker.DockerClient, doing: str) -> Iterator[None]:
 
 
 def engine_sentence(text: str, doing: str) -> str:
-    """What an engine's error means for ``doing``."""
+    """Return what an engine's error means for ``doing``."""
     if disk_is_full(text):
         return (
             f"the container engine's disk is full while {doing}: free some space there, start again"
@@ -165,7 +165,7 @@ def _sweep(client: docker.DockerClient, made: Sequence[str], patience_s: float) 
 
 
 def _is_child(client: docker.DockerClient, image: str, made: Sequence[str]) -> bool:
-    """Whether an image was made from one of ``made``, whose ids may be shortened."""
+    """Return whether an image was made from one of ``made``, whose ids may be shortened."""
     parent = client.api.inspect_image(image).get("Parent") or ""
     known = tuple(_digest(part) for part in made)
     return parent.startswith(known) and not image.startswith(known)
@@ -204,7 +204,7 @@ def load(client: docker.DockerClient, archive: Path) -> None:
 
 
 def names_by_manifest(client: docker.DockerClient) -> bool:
-    """Whether the engine keeps images in containerd, where an id is a manifest's digest."""
+    """Return whether the engine keeps images in containerd, where an id is a manifest's digest."""
     with asking(client, "asking for its storage"):
         status = client.info().get("DriverStatus") or ()
     return any("io.containerd.snapshotter" in str(entry) for entry in status)
@@ -216,7 +216,7 @@ def image_id(client: docker.DockerClient, name: str) -> str:
 
 
 def inspect(client: docker.DockerClient, name: str) -> dict[str, Any] | None:
-    """What the engine says of an image; None when it has none of that name."""
+    """Return what the engine says of an image; None when it has none of that name."""
     with asking(client, "looking for an image"):
         try:
             found: dict[str, Any] = client.api.inspect_image(name)

@@ -72,7 +72,7 @@ def clean_name(name: str) -> str:
 
 
 def is_dropped(name: str, *, directory: bool) -> bool:
-    """Whether an entry has no place in a layer."""
+    """Return whether an entry has no place in a layer."""
     parts = name.split("/")
     return (
         name == ""

@@ -56,12 +56,12 @@ def obtain(
 
 
 def cache_folder(root: Path, digest: str) -> Path:
-    """Where the image of a definition lies."""
+    """Return where the image of a definition lies."""
     return root / "results" / "cache" / "images" / digest
 
 
 def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
-    """Where a bundle carries an image."""
+    """Return where a bundle carries an image."""
     return prebuilt / "images" / target / role
 
 

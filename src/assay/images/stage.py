@@ -49,7 +49,7 @@ def make_image(
 
 
 def sif_path(root: Path, record: ImageRecord) -> Path:
-    """Where Apptainer's form of an image lies."""
+    """Return where Apptainer's form of an image lies."""
     return cache_folder(root, record.definition).with_suffix(".sif")
 
 

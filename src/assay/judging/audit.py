@@ -25,7 +25,7 @@ class PrintedRange:
     high: float
 
     def meets(self, other: "PrintedRange") -> bool:
-        """Whether the ranges share a point, up to binary rounding."""
+        """Return whether the ranges share a point, up to binary rounding."""
         slack = ROUNDING * max(abs(self.value), abs(other.value))
         return self.low <= other.high + slack and other.low <= self.high + slack
 

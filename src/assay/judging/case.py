@@ -47,11 +47,11 @@ class Case:
         return self.time_ratio(target, comparison, arm, stats.CONTROL)
 
     def own_statement(self, claim: str) -> bool:
-        """Whether this project itself published the claim: then nothing was rebuilt."""
+        """Return whether this project itself published the claim: then nothing was rebuilt."""
         return self.catalog.sources[self.catalog.source_of[claim]].source.file is None
 
     def provision(self, target: str) -> Provision | None:
-        """Where the measurements of a target come from."""
+        """Return where the measurements of a target come from."""
         for plan in self.evidence.plan.targets:
             if plan.target == target:
                 return plan.provision

@@ -99,7 +99,7 @@ def _attention_sizes(parser: ParserName, shape: Shape) -> tuple[int, int, int, i
 
 
 def causal_41(arguments: Sequence[str]) -> bool:
-    """Whether example 41 masks causally: it does unless ``--causal=false`` (or 0) is given.
+    """Return whether example 41 masks causally: it does unless ``--causal=false`` (or 0) is given.
 
     As the program reads it: the last one counts, and ``False`` is no way to write ``false``.
     """

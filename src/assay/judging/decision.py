@@ -71,7 +71,7 @@ def decide(measured: Measured, claimed: float, relation: Relation, judging: Judg
 
 
 def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | None:
-    """What makes any interval inconclusive."""
+    """Return what makes any interval inconclusive."""
     processes = measured.summary.processes
     control, floor = measured.control, measured.noise_floor
     if measured.broken is not None:
@@ -99,7 +99,7 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
 
 
 def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decision | None:
-    """What lies no further from a one-sided figure than a binary from itself is undecided."""
+    """Return whether a one-sided figure is nearer than a binary is to itself: then it is open."""
     control, floor = measured.control, measured.noise_floor
     distance = abs(measured.summary.estimate - math.log(claimed))
     if control is None or floor is None or distance > math.log1p(floor):

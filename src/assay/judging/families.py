@@ -28,7 +28,8 @@ def say_what_is_shared(
 
 
 def _key(verdict: Verdict, claims: Mapping[str, Claim]) -> FamilyKey | None:
-    """What a figure was read off: target, problem that ran, record, line of a program's output.
+    """Return what a figure was read off: target, problem that ran, record, line of a program's
+    output.
 
     None where no interval was measured. Ratios of one arm to different baselines share some samples
     but not all: they are different measurements here.

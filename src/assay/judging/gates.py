@@ -164,7 +164,7 @@ def _mismatch(
 
 
 def _worst_timed_error(record: BenchmarkRecord, arm: str, workload: Workload) -> str | None:
-    """What is wrong with the outputs checked among the timed launches, or None."""
+    """Return what is wrong with the outputs checked among the timed launches, or None."""
     errors = [turn.relative_error for turn in _turns(record, arm) if turn.checked]
     if any(error is None for error in errors):
         return "a checked output has no finite error"

@@ -36,7 +36,7 @@ from assay.statistics.summaries import Summary
 
 
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
-    """What was measured on ``target`` for a claim; of several terms, the worst."""
+    """Return what was measured on ``target`` for a claim; of several terms, the worst."""
     evaluation = claim.evaluation
     match evaluation:
         case Benchmark():
@@ -201,7 +201,7 @@ def _built_from(sides: list[Measured]) -> str | None:
 
 
 def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]:
-    """What was measured that comes nearest to a claim without an answer of its own.
+    """Return what was measured that comes nearest to a claim without an answer of its own.
 
     For a claim that nothing can answer, what its author listed; for a claim about hardware that is
     not here, the same evaluation on the hardware that is.

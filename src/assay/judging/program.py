@@ -233,7 +233,7 @@ def describe(shape: Shape, arguments: Sequence[str]) -> str:
 
 
 def shape_matches(shape: Shape, stated: Shape) -> bool:
-    """Whether the reported problem is the stated one, in every size that is stated."""
+    """Return whether the reported problem is the stated one, in every size that is stated."""
     return all(key in shape and shape[key] == value for key, value in stated.items())
 
 

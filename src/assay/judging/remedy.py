@@ -68,7 +68,7 @@ def within_noise(control: Summary, distance: float, judging: Judging) -> str:
 
 
 def _narrower(summary: Summary, distance: float, judging: Judging, what: str) -> list[str]:
-    """What would bring half the interval below ``distance``."""
+    """Return what would bring half the interval below ``distance``."""
     half = (summary.high - summary.low) / 2
     needed = processes_needed(summary.spread, distance, judging, summary.processes + 1)
     if needed is None:

@@ -72,7 +72,7 @@ def _decide_term(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFig
 
 
 def _narrower(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure) -> str | None:
-    """What would bring the end of the interval that straddles to the figure's other side."""
+    """Return what would bring the end of the interval that straddles to the figure's other side."""
     if entry.own is None or entry.wide is None:
         return None
     claimed, _ = claimed_value(claim)

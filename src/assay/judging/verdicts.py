@@ -131,7 +131,7 @@ def _weigh_typed(
 
 
 def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
-    """How a measured quantity stands to the claimed figure."""
+    """Return how a measured quantity stands to the claimed figure."""
     claimed, _ = claimed_value(claim)
     return decide(measured, claimed, claim.relation, case.catalog.judging)
 
@@ -217,7 +217,9 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
 
 
 def _rebuilt(status: Status, measured: Measured) -> str:
-    """What a reimplemented artifact that fails was made from; never that the original is wrong."""
+    """Return what a reimplemented artifact that fails was made from; never that the original is
+    wrong.
+    """
     if measured.artifact != "reimplemented" or status not in (
         Status.NOT_REPRODUCED,
         Status.INCONCLUSIVE,
@@ -228,7 +230,9 @@ def _rebuilt(status: Status, measured: Measured) -> str:
 
 
 def stated_value(claim: Claim) -> float | str | None:
-    """What a claim states: its figure, or for a support statement what the compiler should do."""
+    """Return what a claim states: its figure, or for a support statement what the compiler should
+    do.
+    """
     return claim.evaluation.expect if isinstance(claim.evaluation, Support) else claim.value
 
 

@@ -91,7 +91,9 @@ def _in_unit(result: AuditResult, unit: Unit | None) -> float | None:
 def judge_support(
     case: Case, answer: Answer, claim: Claim, evaluation: Support
 ) -> Verdict | Failure:
-    """Whether a probe compiles for an architecture, with the compiler's words when it does not."""
+    """Return whether a probe compiles for an architecture, with the compiler's words when it does
+    not.
+    """
     build, recorded = support_build(case, evaluation)
     if build is None:
         return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
@@ -127,7 +129,9 @@ def judge_support(
 def support_build(
     case: Case, evaluation: Support
 ) -> tuple[BuildRecord | None, RecordedBuild | None]:
-    """What the compiler made of a probe; beside it where that comes from, if not from this run."""
+    """Return what the compiler made of a probe; beside it where that comes from, if not from this
+    run.
+    """
     key = (evaluation.probe, evaluation.arch)
     build, recorded = case.evidence.builds.get(key), case.evidence.recorded_builds.get(key)
     return (recorded.record, recorded) if build is None and recorded else (build, None)

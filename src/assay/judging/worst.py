@@ -38,12 +38,16 @@ class TermFigure:
 
 
 def bounded(case: Case, evaluation: Benchmark) -> bool:
-    """Whether a claim is judged by the bounds of its worst term (evidence says by which rule)."""
+    """Return whether a claim is judged by the bounds of its worst term (evidence says by which
+    rule).
+    """
     return len(evaluation.terms) > 1 and case.catalog.judging.worst_of == "bounds"
 
 
 def lowest_is_worst(claim: Claim, evaluation: Benchmark) -> bool:
-    """Which term is the worst: the lowest, but the longest time, and the highest of "at most"."""
+    """Return which term is the worst: the lowest, but the longest time, and the highest of "at
+    most".
+    """
     if claim.relation is Relation.EQUALS:
         return METRIC_UNIT[evaluation.metric] is not Unit.MS
     return claim.relation is Relation.AT_LEAST

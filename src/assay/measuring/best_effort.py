@@ -92,7 +92,7 @@ def told_of_all(
 
 
 def _sentence(error: Exception, measured: bool) -> str:
-    """What to say of an error, where it is not one to stop for."""
+    """Return what to say of an error, where it is not one to stop for."""
     if isinstance(error, MissingEnvironment):
         if not measured and not isinstance(error, NoMemory):
             raise error

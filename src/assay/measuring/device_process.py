@@ -153,7 +153,7 @@ class _JobFile:
 
     @property
     def failure(self) -> Path:
-        """Where its word of failure will be."""
+        """Return where its word of failure will be."""
         return failure_path(self.output)
 
     @property
@@ -238,7 +238,7 @@ def _start(
 
 
 def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
-    """What a job left: its record, its word of failure, or None."""
+    """Return what a job left: its record, its word of failure, or None."""
     try:
         if file.failure.is_file():
             found = read_failure(file.failure)

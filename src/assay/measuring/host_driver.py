@@ -43,7 +43,7 @@ class HostDriver:
 
     @property
     def too_old(self) -> bool:
-        """Whether binaries of this toolchain do not start here. What CUDA offers decides."""
+        """Return whether binaries of this toolchain do not start here. What CUDA offers decides."""
         if self.cuda is not None:
             return self.cuda < DRIVER_API
         return self.release is not None and _numbers(self.release) < _numbers(OLDEST_DRIVER)
@@ -109,7 +109,9 @@ def _listed_gpus() -> tuple[tuple[HostGpu, ...], str | None]:
 
 
 def _cuda_of_libcuda() -> int | None:
-    """What cuDriverGetVersion says, which needs no GPU to be initialised; None without libcuda."""
+    """Return what cuDriverGetVersion says, which needs no GPU to be initialised; None without
+    libcuda.
+    """
     number = ctypes.c_int()
     try:
         answer = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))

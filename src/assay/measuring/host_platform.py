@@ -59,7 +59,8 @@ def _first(pattern: str, path: Path) -> str | None:
 
 
 def slurm_allocation(environment: Mapping[str, str]) -> Allocation | None:
-    """What Slurm granted the job we run in; None outside one. Raises MissingEnvironment when Slurm
+    """Return what Slurm granted the job we run in; None outside one. Raises MissingEnvironment when
+    Slurm
     does not answer."""
     job_id = environment.get("SLURM_JOB_ID")
     if job_id is None:

@@ -92,7 +92,7 @@ def lacking_packages(python: str) -> Absence | None:
 
 
 def _absence(target: Target, driver: HostDriver | None) -> Absence | None:
-    """What the driver alone tells; None where it has nothing against the target."""
+    """Return what the driver alone tells; None where it has nothing against the target."""
     if driver is None:
         return Absence(NotRun.NO_DEVICE, NO_DRIVER)
     gpu = driver.gpu_of(target)

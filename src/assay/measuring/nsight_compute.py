@@ -76,7 +76,7 @@ class _Profiled:
 
     @property
     def refused(self) -> bool:
-        """Whether the driver keeps the counters to itself."""
+        """Return whether the driver keeps the counters to itself."""
         return says_refused(self.log)
 
 

@@ -12,7 +12,9 @@ from assay.shared.job import OperatorsJob
 
 
 def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
-    """What the operators may call on a target: what kernel.yaml lists, then what tuning chose."""
+    """Return what the operators may call on a target: what kernel.yaml lists, then what tuning
+    chose.
+    """
     arch = catalog.targets[target].arch
     listed = [e for e in catalog.operators if arch in catalog.variants[e.variant].archs]
     chosen = [

@@ -44,7 +44,7 @@ class Item:
     """Digests of what gives it its meaning beside the job: definitions, platform, gate."""
 
     def kept(self, folder: Path) -> Path:
-        """Where the record is kept that this very measurement made."""
+        """Return where the record is kept that this very measurement made."""
         text = json.dumps([job_content(self.job), *self.rests_on], sort_keys=True)
         return folder / f"{self.name}.{sha256_bytes(text.encode())}.json.gz"
 

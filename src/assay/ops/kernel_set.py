@@ -52,7 +52,7 @@ class Call:
     """Compute capability of the GPU."""
 
     def is_for(self, kernel: Kernel) -> bool:
-        """Whether the kernel computes this case on this GPU."""
+        """Return whether the kernel computes this case on this GPU."""
         case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b)
         wanted = (self.operation, self.dtype, self.block, self.block_b)
         return case == wanted and kernel.arch in _archs(self.capability)

@@ -33,7 +33,7 @@ class ShapeClass(Record):
         return (self.n_least, self.n_most), (self.blocks_least, self.blocks_most)
 
     def meets(self, other: "ShapeClass") -> bool:
-        """Whether some problem is in both classes."""
+        """Return whether some problem is in both classes."""
         if self.ragged is not None and other.ragged not in (None, self.ragged):
             return False
         pairs = zip(self.ranges(), other.ranges(), strict=True)
@@ -69,7 +69,7 @@ class TuningChoice(Record):
     """What the choice rests on, in a sentence or two."""
 
     def key(self) -> tuple[str, str, str, int, int]:
-        """What two choices must share for their shape classes to compete."""
+        """Return what two choices must share for their shape classes to compete."""
         return (
             self.target, self.operation.value, self.dtype, self.block_rows, self.block_cols
         )  # fmt: skip

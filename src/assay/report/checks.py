@@ -45,7 +45,7 @@ class CheatsSection:
 
 
 def alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
-    """What must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
+    """Yield what must stand at the top: a net with a hole, a kernel that a sanitizer objects to."""
     yield from _cheat_alarms(evidence)
     yield from sanitizer_alarms(catalog, evidence)
 
@@ -67,7 +67,7 @@ def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
 
 
 def _failed(cheat: CheatOutcome) -> bool:
-    """Whether its process came to no result; earlier evidence says so in words alone."""
+    """Return whether its process came to no result; earlier evidence says so in words alone."""
     if cheat.ended is None:
         return cheat.timed_run.startswith("failed: ")
     return not cheat.ended

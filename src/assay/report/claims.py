@@ -152,7 +152,7 @@ def _on_axis(value: float, unit: str | None) -> float:
 
 
 def _band(verdict: Verdict) -> tuple[float | None, float | None]:
-    """Where the interval must lie: around 1 by the margin, or on one side of 1."""
+    """Return where the interval must lie: around 1 by the margin, or on one side of 1."""
     if verdict.relation == Relation.AT_LEAST:
         return 1.0, None
     if verdict.relation == Relation.AT_MOST:

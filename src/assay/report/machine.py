@@ -76,7 +76,7 @@ def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> B
 
 
 def _beside(match: BinaryMatch) -> str:
-    """How a build stands to a measured binary of its name."""
+    """Return how a build stands to a measured binary of its name."""
     other = f"the one measured on {match.target}"
     if match.identical:
         return f"identical to {other}"

@@ -152,7 +152,7 @@ def _clock(clocks: ClockSpread | None) -> str:
 
 
 def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
-    """What an arm's samples are samples of; None where it was not timed."""
+    """Return what an arm's samples are samples of; None where it was not timed."""
     found = (f for process in record.processes for f in process.arms if f.arm == arm)
     return next(found, None)
 

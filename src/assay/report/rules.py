@@ -12,7 +12,7 @@ from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 
 def rules(catalog: Catalog) -> Iterator[str]:
-    """How verdicts are reached, said from the constants that decide."""
+    """Yield how verdicts are reached, said from the constants that decide."""
     judging = catalog.judging
     level = fmt.percent(judging.confidence).replace(".0", "")
     yield (
@@ -73,7 +73,7 @@ def _protocol(protocol: Protocol) -> str:
 
 
 def _turn(protocol: Protocol) -> str:
-    """What one turn holds, and which launches are too short to fill it."""
+    """Return what one turn holds, and which launches are too short to fill it."""
     launches = "launches" if protocol.timer == "events" else "graphs of many launches"
     text = f"A turn times {protocol.samples} {launches}"
     short = "launches" if protocol.timer == "events" else "graphs"

@@ -50,7 +50,7 @@ class _Watched:
 
 
 def sanitizer_alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
-    """What compute-sanitizer objects to, and what its silence says nothing of."""
+    """Yield what compute-sanitizer objects to, and what its silence says nothing of."""
     for target, record in evidence.sanitizers.items():
         if record.status == "failed":
             yield f"On {target} compute-sanitizer came to no result: {record.detail}."
@@ -108,7 +108,7 @@ def _good(run: Sanitized) -> bool:
 
 
 def _words(run: Sanitized) -> str:
-    """What one tool says of one variant."""
+    """Return what one tool says of one variant."""
     return f"{run.tool}: {_finding(run)}"
 
 

@@ -149,7 +149,7 @@ def _row(one: Agreement, limit: float) -> AgreementRow:
 
 
 def _words(one: Agreement, limit: float) -> Iterator[str]:
-    """How the others stand to the judged time, and why one is missing."""
+    """Yield how the others stand to the judged time, and why one is missing."""
     nvbench = _differs(one.from_judged.nvbench, limit)
     nsight = _differs(one.from_judged.nsight, limit)
     if nvbench and nvbench == nsight:

@@ -124,7 +124,7 @@ def _lines(
 
 
 def _held(seconds: float, overall: GpuWork | None) -> str:
-    """How long steps held a GPU, and how much of it is known to have kept it busy."""
+    """Return how long steps held a GPU, and how much of it is known to have kept it busy."""
     text = f"Steps held a GPU to themselves for {fmt.duration(seconds)} together."
     if overall is None:
         return f"{text} In how much of it they kept it busy is not known."

@@ -82,7 +82,7 @@ def _row(catalog: Catalog, outcome: sweeps.SweepOutcome) -> ChoiceRow:
 
 
 def _anchor(choice: TuningChoice) -> str:
-    """Where the report shows the sweep's arms one by one."""
+    """Return where the report shows the sweep's arms one by one."""
     return f"comparison-{choice.target}-{choice.evidence.comparison}"
 
 

@@ -135,7 +135,7 @@ def _commit(commit: str | None, clean: bool | None) -> str:
 
 
 def headline(evidence: Evidence, pipeline: PipelineRecord) -> Headline:
-    """Which GPU measured what, when, by which commit; or plainly that none measured here."""
+    """Return which GPU measured what, when, by which commit; or plainly that none measured here."""
     plans = evidence.plan.targets
     here = [plan for plan in plans if plan.provision.kind == "device"]
     recorded = [plan for plan in plans if plan.provision.kind == "recorded"]
@@ -196,7 +196,7 @@ def _count(count: int) -> str:
 
 
 def remarks(summary: RunSummary) -> Iterator[str]:
-    """What the counts alone do not say."""
+    """Yield what the counts alone do not say."""
     if summary.measured_here or summary.figures_recorded:
         yield (
             f"{counted(summary.total, 'verdict')}. Of the measured figures, {summary.figures_here} "
@@ -245,7 +245,7 @@ def remarks(summary: RunSummary) -> Iterator[str]:
 
 
 def _undecided_by_chance(chance: Chance) -> Iterator[str]:
-    """How many verdicts would stay open though their figures are true, by kind of claim."""
+    """Yield how many verdicts would stay open though their figures are true, by kind of claim."""
     one_sided = chance.judged - chance.with_margin
     if chance.with_margin:
         yield (

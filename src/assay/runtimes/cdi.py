@@ -200,7 +200,9 @@ def names(spec: Specification) -> list[str]:
 
 
 def expand(spec: Specification, wanted: Sequence[str]) -> Edits:
-    """What the devices ``wanted`` need, each thing once. Raises BadInput for an unknown device."""
+    """Return what the devices ``wanted`` need, each thing once. Raises BadInput for an unknown
+    device.
+    """
     known: Mapping[str, _Edits] = {device.name: device.edits for device in spec.devices}
     if unknown := [name for name in wanted if name not in known]:
         raise BadInput(f"there is no GPU '{unknown[0]}'; known: {', '.join(known)}")

@@ -58,7 +58,7 @@ def connect(name: str) -> docker.DockerClient:
 
 
 def is_podman(version: Mapping[str, Any]) -> bool:
-    """Whether an engine's answer about its version is Podman's."""
+    """Return whether an engine's answer about its version is Podman's."""
     return "Podman Engine" in {part.get("Name") for part in version.get("Components") or ()}
 
 

@@ -57,7 +57,7 @@ class EngineRuntime:
         return self._described
 
     def gpu_access(self) -> gpus.Access:
-        """How its containers get the GPUs. Raises MissingEnvironment when they cannot."""
+        """Return how its containers get the GPUs. Raises MissingEnvironment when they cannot."""
         if self._access is None:
             self._access = gpus.find_access(self.info, is_podman=self.is_podman)
         return self._access

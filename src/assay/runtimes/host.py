@@ -24,7 +24,7 @@ class HostRuntime:
     name: RuntimeName = "host"
 
     def describe(self) -> str:
-        """What stands in for an engine's version."""
+        """Return what stands in for an engine's version."""
         return "the host itself"
 
     def run(

@@ -50,7 +50,7 @@ def myself() -> Owner:
 
 
 def is_gone(owner: Owner, me: Owner) -> bool:
-    """Whether ``owner`` certainly ended, as seen by ``me``.
+    """Return whether ``owner`` certainly ended, as seen by ``me``.
 
     Of a process on another machine or in another process-id namespace nothing is known, so it
     counts as living.

@@ -54,7 +54,9 @@ def settings_of(
     *,
     is_podman: bool,
 ) -> dict[str, Any]:
-    """What the engine is asked to create; the same for Docker and Podman but for rootless users."""
+    """Return what the engine is asked to create; the same for Docker and Podman but for rootless
+    users.
+    """
     user, namespace = user_of(info, is_podman=is_podman)
     mounts = [
         docker.types.Mount(str(bind.path), str(bind.path), type="bind", read_only=not bind.writable)

@@ -47,7 +47,8 @@ def block_sparse_attention(
 
 
 def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> int:
-    """What CUTLASS example 41 counts: per score column 2 D + 2 + 1 + 2 D + D, less one a row.
+    """Return what CUTLASS example 41 counts: per score column 2 D + 2 + 1 + 2 D + D, less one a
+    row.
 
     Causal counts the lower triangle (row r has min(r + 1, seq_kv) columns).
     """

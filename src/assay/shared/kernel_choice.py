@@ -37,7 +37,7 @@ def choose(choices: Iterable[Mapping[str, Any]], problem: Problem) -> str | None
 
 
 def fits(choice: Mapping[str, Any], problem: Problem) -> bool:
-    """Whether a choice was made for problems like this one."""
+    """Return whether a choice was made for problems like this one."""
     same = all(
         choice[name] == getattr(problem, name)
         for name in ("target", "operation", "dtype", "block_rows", "block_cols")

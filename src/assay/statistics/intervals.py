@@ -53,7 +53,7 @@ class Cells:
 
     @cached_property
     def full(self) -> bool:
-        """Whether nothing is padding."""
+        """Return whether nothing is padding."""
         shape = self.samples.shape
         return bool((self.blocks == shape[2]).all() and (self.counts == shape[3]).all())
 

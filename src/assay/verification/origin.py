@@ -18,7 +18,7 @@ from assay.verification.attestation import check_signatures, parse_envelope, par
 def origin_problems(
     report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[SSlibKey]
 ) -> list[str]:
-    """How the files of a recorded target differ from the signed report they were taken from."""
+    """Return how files of a recorded target differ from the signed report they were taken from."""
     target = plan.target
     folder = report_dir / "evidence" / origin_folder(target)
     try:
@@ -58,5 +58,5 @@ def origin_problems(
 
 
 def _same_file(one: FileDigest, other: FileDigest | None) -> bool:
-    """Whether two entries, of whatever paths, are of one content."""
+    """Return whether two entries, of whatever paths, are of one content."""
     return other is not None and (one.sha256, one.bytes) == (other.sha256, other.bytes)

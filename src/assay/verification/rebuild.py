@@ -207,7 +207,7 @@ def check_selection(report_dir: Path, only: Sequence[str]) -> None:
 
 
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
-    """What the run compiled, and what it left to the report that its figures come from."""
+    """Return what the run compiled, and what it left to the report that its figures come from."""
     recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
     records = (recorded | evidence.builds).values()
     _check_names([(record.arch, record.id) for record in records], only)

@@ -79,7 +79,8 @@ def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
 def _only_line_tables(
     record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, root: Path
 ) -> bool:
-    """Whether cubins differ in what another host compiler's headers leave in them, and no more.
+    """Return whether cubins differ in what another host compiler's headers leave in them, and no
+    more.
 
     By the same host compiler nothing would differ, nor would it excuse other host code.
     """
@@ -97,7 +98,7 @@ def _only_line_tables(
 
 
 def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]:
-    """What it means that the compiler refuses: only the same refusal confirms the evidence."""
+    """Return what a refusal of the compiler means: only the same one confirms the evidence."""
     last = (diagnostics.splitlines() or ["without a word"])[-1]
     if record.status == "built":
         return RebuildStatus.NOT_BUILT, f"the compiler refuses it here: {last}"
@@ -110,7 +111,7 @@ def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]
 
 
 def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> str | None:
-    """How device code, or what ptxas says of it, differs."""
+    """Return how device code, or what ptxas says of it, differs."""
     if outcome.cubins == record.cubins:
         if outcome.resources == record.resources:
             return None
@@ -129,7 +130,7 @@ def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
 
 
 def differing_sections(record: BuildRecord, artifact: Path, binaries: Path | None) -> str:
-    """What differs from the first artifact, where that is at hand and is the recorded one."""
+    """Return what differs from the first artifact, where that is at hand and recorded."""
     if binaries is None or record.artifact is None:
         return ""
     first = binaries / record.arch / Path(record.artifact.path).name

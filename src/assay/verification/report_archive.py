@@ -34,7 +34,7 @@ MOST_MEMORY = 4 * DICTIONARY
 
 
 def is_archive(path: Path) -> bool:
-    """Whether ``path`` is a file with an archive's name."""
+    """Return whether ``path`` is a file with an archive's name."""
     return path.name.endswith(SUFFIX) and path.is_file()
 
 
@@ -123,7 +123,9 @@ def _header(name: str, size: int) -> bytes:
 
 
 def _decompressed(data: bytes) -> bytes:
-    """What an xz file holds. Raises CheckFailed before more comes out than a report may hold."""
+    """Return what an xz file holds. Raises CheckFailed before more comes out than a report may
+    hold.
+    """
     if len(data) > MOST_PACKED:
         raise CheckFailed(f"it has more than {MOST_PACKED} bytes")
     most = min(MOST_UNPACKED, MOST_RATIO * len(data))

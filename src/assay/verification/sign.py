@@ -49,7 +49,7 @@ def sign(report_dir: Path, key_path: Path) -> str:
 
 
 def public_key_path(key_path: Path) -> Path:
-    """Where the public half of a private key lies: ``<key>.pub`` beside it."""
+    """Return where the public half of a private key lies: ``<key>.pub`` beside it."""
     return key_path.with_name(key_path.name + ".pub")
 
 

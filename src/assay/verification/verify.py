@@ -61,7 +61,7 @@ class VerificationResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every check holds; ``verify`` raises where one does not."""
+        """Return whether every check holds; ``verify`` raises where one does not."""
         return all(check.passed for check in self.checks)
 
 
@@ -260,7 +260,7 @@ def _check_texts(
 
 
 def _text_problem(report_dir: Path, renderer: Renderer, summaries: SharedSummaries) -> str | None:
-    """How the texts differ from what this version renders."""
+    """Return how the texts differ from what this version renders."""
     try:
         texts = dict(zip(TEXTS, renderer.texts(report_dir, summaries), strict=True))
     except Exception as error:
@@ -293,7 +293,7 @@ def _check_origins(
 
 
 def _notes(report_dir: Path, root: Path) -> tuple[str, ...]:
-    """Where the repository's present claims are not those that were judged."""
+    """Return where the repository's present claims are not those that were judged."""
     theirs = _files(report_dir / "evidence" / "config" / "claims")
     ours = _files(root / "config" / "claims")
     changed = sorted(

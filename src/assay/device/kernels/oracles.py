@@ -22,7 +22,9 @@ class Errors:
     max_abs: float | None
 
     def within(self, workload: WorkloadSpec) -> bool:
-        """Whether both of the workload's criteria hold. An error that is not finite never does."""
+        """Return whether both of the workload's criteria hold. An error that is not finite never
+        does.
+        """
         if self.relative is None or self.max_abs is None:
             return False
         limit = workload.max_abs_tolerance

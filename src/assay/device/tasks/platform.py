@@ -24,7 +24,7 @@ COMPUTE_MODES = ("default", "exclusive_thread", "prohibited", "exclusive_process
 
 
 def _ask(nvml: Any, function: str, *arguments: Any) -> Any:
-    """What NVML says, or None where it refuses or these bindings lack the call."""
+    """Return what NVML says, or None where it refuses or these bindings lack the call."""
     try:
         return getattr(nvml, function)(*arguments)
     except (nvml.NVMLError, AttributeError):
@@ -86,7 +86,9 @@ def loaded_libcuda(maps: str) -> str | None:
 
 
 def is_compat(path: str | None, driver: str) -> bool:
-    """Whether a libcuda is another than the kernel driver's own, by its version or its folder."""
+    """Return whether a libcuda is another than the kernel driver's own, by its version or its
+    folder.
+    """
     if path is None:
         return False
     version = path.rsplit("libcuda.so.", maxsplit=1)[-1]
@@ -101,7 +103,7 @@ def dotted(version: int) -> str:
 
 
 def read_cuda(choice: Choice, driver: str) -> Json:
-    """What CUDA and PyTorch say; initialises CUDA, so it runs in a child."""
+    """Return what CUDA and PyTorch say; initialises CUDA, so it runs in a child."""
     properties = open_cuda(choice)
     torch = importlib.import_module("torch")
     number = ctypes.c_int()

@@ -153,7 +153,9 @@ def memory_of(tensor: Tensor) -> bytes:
 
 
 def write_spec(arm: ArmSpec, folder: Path) -> Json:
-    """What a start needs to launch an arm at its small shapes; operands are files in ``folder``."""
+    """Return what a start needs to launch an arm at its small shapes; operands are files in
+    ``folder``.
+    """
     assert arm.artifact is not None
     shapes = []
     for name, workload, ragged in shapes_of(arm.workload):
@@ -193,7 +195,7 @@ class Sanitizer:
             self._slots.put(slot)
 
     def start(self, tool: str, spec: Json, name: str) -> tuple[Found, Json]:
-        """What the tool found, and what the launches said of themselves."""
+        """Return what the tool found, and what the launches said of themselves."""
         log, result = (self._folder / f"{name}.{tool}.{what}" for what in ("log", "result"))
         path = self._folder / f"{name}.{tool}.spec"
         path.write_text(json.dumps({**spec, "result": str(result)}), encoding="utf-8")
@@ -227,7 +229,7 @@ class Sanitizer:
             shutil.rmtree(folder, ignore_errors=True)
 
     def control(self, tool: str) -> Json:
-        """Whether a tool catches the kernel that does wrong on purpose."""
+        """Return whether a tool catches the kernel that does wrong on purpose."""
         found, result = self.start(tool, {"control": tool}, "control")
         caught = bool(found.errors or found.warnings)
         detail = "" if caught else result["error"] or "no finding"

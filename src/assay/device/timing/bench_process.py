@@ -82,7 +82,7 @@ def _cold(bench: Bench) -> bool:
 
 
 def _verdict(errors: Errors, arm: ArmSpec) -> str | None:
-    """What is wrong with an output, or None."""
+    """Return what is wrong with an output, or None."""
     if errors.within(arm.workload):
         return None
     measured = (

@@ -34,14 +34,16 @@ class GraphFailed(KnownFailure):
 
 
 def set_count(bytes_a_launch: int, l2_bytes: int, cold: bool) -> int:
-    """How many sets of buffers rotate: one when warm, else enough to push the first out of L2."""
+    """Return how many sets of buffers rotate: one when warm, else enough to push the first out of
+    L2.
+    """
     if not cold:
         return 1
     return min(MOST_SETS, math.ceil(COLD_FACTOR * l2_bytes / max(1, bytes_a_launch)) + 1)
 
 
 def launch_order(sets: int) -> list[int]:
-    """Which set each launch of a graph uses: whole rounds, at least LEAST_LAUNCHES."""
+    """Return which set each launch of a graph uses: whole rounds, at least LEAST_LAUNCHES."""
     return list(range(sets)) * math.ceil(LEAST_LAUNCHES / sets)
 
 

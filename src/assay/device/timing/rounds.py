@@ -36,7 +36,7 @@ class Round(Protocol):
         """Called ahead of each launch, outside its timing."""
 
     def errors(self, keep: Keep) -> Errors:
-        """How far the kept output is from the oracle."""
+        """Return how far the kept output is from the oracle."""
 
 
 class Subject(Protocol):

@@ -100,7 +100,8 @@ class Child:
             self._held = stack.pop_all()
 
     def poll(self) -> ChildOutcome | None:
-        """What became of the child, or None while it works; a child over its deadline is stopped.
+        """Return what became of the child, or None while it works; a child over its deadline is
+        stopped.
 
         Call it no more once it has given an outcome.
         """
@@ -260,7 +261,7 @@ def _child(work: Work, result: IO[bytes], board: Any, mask: set[int | signal.Sig
 
 
 def _result_of(work: Work, board: Any) -> Json:
-    """What ``work`` came to, as the parent reads it."""
+    """Return what ``work`` came to, as the parent reads it."""
 
     def note(text: str) -> None:
         data = text.encode()[:NOTE_BYTES]

@@ -115,7 +115,9 @@ class Use:
     memory_bytes: int | None
 
     def foreign(self) -> str | None:
-        """What shows that somebody else uses the GPU, or None. Valid while we have no context."""
+        """Return what shows that somebody else uses the GPU, or None. Valid while we have no
+        context.
+        """
         if self.processes:
             return counted(self.processes, "other process", "other processes")
         if self.memory_bytes is not None and self.memory_bytes > MEMORY_LIMIT_BYTES:
@@ -146,7 +148,7 @@ def _memory_in_use(nvml: Any, handle: Any) -> int | None:
 
 
 def read_use(nvml: Any, uuid: str) -> Use:
-    """Who uses a GPU now."""
+    """Return who uses a GPU now."""
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
     except nvml.NVMLError:

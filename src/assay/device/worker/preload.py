@@ -46,7 +46,7 @@ def share_compiled_kernels(folder: Path) -> None:
 
 
 def modules_for(comparison: ComparisonSpec) -> list[str]:
-    """What the arms of a comparison will import, in order, each once."""
+    """Return what the arms of a comparison will import, in order, each once."""
     skipped = set(filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")))
     names: dict[str, None] = {}
     for arm in comparison.arms:
@@ -72,7 +72,7 @@ def preload(modules: Iterable[str]) -> str | None:
 
 
 def signs_of_cuda() -> set[str]:
-    """What shows that this process has initialised CUDA, or that a child would find it has."""
+    """Return what shows that this process initialised CUDA, or that a child would find it has."""
     torch = sys.modules.get("torch")
     signs = {
         "initialised": torch is not None and torch.cuda.is_initialized(),
@@ -92,7 +92,7 @@ def _holds_uvm() -> bool:
 
 
 def _child_is_in_bad_fork() -> bool:
-    """What PyTorch tells a forked child about its parent."""
+    """Return what PyTorch tells a forked child about its parent."""
     torch = sys.modules.get("torch")
     check = getattr(getattr(torch, "_C", None), "_cuda_isInBadFork", None)
     if check is None:

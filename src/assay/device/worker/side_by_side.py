@@ -21,7 +21,7 @@ WANT_OF_ROOM = {FailureKind.NO_ROOM, FailureKind.NO_CONTEXT, FailureKind.KILLED}
 
 
 def width() -> int:
-    """How many processes to let work side by side: SIDE_BY_SIDE, or 1 under CUDA's MPS.
+    """Return how many processes to let work side by side: SIDE_BY_SIDE, or 1 under CUDA's MPS.
 
     MPS puts all of them behind one server, where the illegal address of one ends the others.
     """
