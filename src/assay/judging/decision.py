@@ -99,7 +99,7 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
 
 
 def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decision | None:
-    """Return whether a one-sided figure is nearer than a binary is to itself: then it is open."""
+    """Return an open decision on a figure nearer to its bound than a binary to itself, or None."""
     control, floor = measured.control, measured.noise_floor
     distance = abs(measured.summary.estimate - math.log(claimed))
     if control is None or floor is None or distance > math.log1p(floor):

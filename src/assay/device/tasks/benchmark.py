@@ -31,7 +31,7 @@ Void = Callable[[float, float], str | None]
 
 
 def never_void(_started: float, _ended: float) -> str | None:
-    """Return where nobody watches for others."""
+    """Void no block: nobody watches for others."""
     return None
 
 
