@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.io import write_record
-from assay.catalog.load import load_catalog
+from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
@@ -318,6 +318,8 @@ def write_run(root: Path, run: str = "demo_run", provisions: Sequence[Provision]
     run_dir = root / "results" / run
     write_record(request, run_dir / "request.json")
     write_record(plan, run_dir / plan_path())
+    for name in catalog_files(root):
+        write_bytes(run_dir / name, (root / name).read_bytes())
     pipeline = PipelineRecord(schema="assay/pipeline/1", commit=COMMIT, clean_tree=True)
     write_record(pipeline, run_dir / pipeline_path())
     write_record(

@@ -152,7 +152,7 @@ class TestPlan:
         assert operators_path("h100") not in target_paths(plan.targets[0])
 
     def test_the_rule_waits_for_their_builds(self, catalog: Catalog) -> None:
-        dag = Dag(catalog, make_request("demo", [provision()], ["assay"]), None, planned(catalog))
+        dag = Dag(make_request("demo", [provision()], ["assay"]), planned(catalog), ROOT)
         assert "results/demo/builds/sm_90a/bsr_gemm_wgmma.json" in dag.operator_binaries("h100")
 
 

@@ -54,7 +54,7 @@ class Workflow:
     def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
         return make_request(asked.run, [self.found], asked.sources)
 
-    def run(self, root: Path, request: Request, _path: Path, *, cores: int, goal: str) -> None:
+    def run(self, root: Path, request: Request, *, cores: int, goal: str) -> None:
         self.request, self.goal = request, goal
         assert cores == 2
         made = write_run(self.root, "made")
@@ -116,8 +116,8 @@ class TestTune:
     ) -> None:
         workflow = Workflow(repository, provision(), monkeypatch)
 
-        def run_in_vain(root: Path, request: Request, path: Path, **rest: Any) -> None:
-            workflow.run(root, request, path, **rest)
+        def run_in_vain(root: Path, request: Request, **rest: Any) -> None:
+            workflow.run(root, request, **rest)
             (root / "results" / request.run / "h100/benchmark/demo_sweep.json.gz").unlink()
 
         monkeypatch.setattr(tuning, "run_workflow", run_in_vain)

@@ -90,7 +90,7 @@ class TestWhatAStepLeaves:
     def test_a_timing_names_stage_wildcards_start_and_length(self, workplace: Path) -> None:
         before = datetime.now(UTC)
         arguments = {"arch": "sm_90a", "artifact": "demo"}
-        steps_module.run_step("build", arguments, request=None, run="r", log="build.log")
+        steps_module.run_step("build", arguments, run_dir="results/r", log="build.log")
         path = workplace / "results" / "r" / "timings" / "build.sm_90a.demo.json"
         timing = read_record(StepTiming, path)
         assert (timing.stage, timing.arguments) == (Stage.BUILD, arguments)
@@ -101,7 +101,7 @@ class TestWhatAStepLeaves:
     def test_a_step_that_failed_leaves_none(self, workplace: Path) -> None:
         with pytest.raises(SystemExit):
             steps_module.run_step(
-                "build", {"arch": "sm_90a", "artifact": "bad"}, request=None, run="r", log="log"
+                "build", {"arch": "sm_90a", "artifact": "bad"}, run_dir="results/r", log="log"
             )
         assert not (workplace / "results" / "r" / "timings").exists()
 
@@ -116,14 +116,16 @@ class TestWhatAStepLeaves:
 class TestThePlansSteps:
     """What is collected is what the workflow would run for this plan."""
 
-    def test_every_stage_is_a_rule(self) -> None:
-        assert {stage.value for stage in Stage} == set(RULES)
-
     def test_steps_have_the_wildcards_of_their_rules(self, run_dir: Path) -> None:
         steps = planned_steps(read_record(Plan, run_dir / "plan.json"))
         assert {stage for stage, _ in steps} >= {Stage.BUILD, Stage.PROFILE, Stage.PROGRAM}
         for stage, arguments in steps:
+            if stage is Stage.PLAN:
+                continue  # the command's own step
             outputs = RULES[stage.value].split("output:")[1].split("log:")[0]
+            if f'ASSAY.output("{stage}")' in outputs:
+                assert list(arguments) == ["target"]
+                continue
             for name in arguments:
                 assert f"{{{{{name}}}}}" in outputs, (stage, name)
 

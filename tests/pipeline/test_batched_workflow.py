@@ -6,6 +6,7 @@ judge; what is looked at here is which jobs it is given, in how many starts.
 
 import shutil
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from assay.base.io import dump_record, read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
 from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
 from assay.records.measurements import CheatsRecord, StopwatchRecord
@@ -79,7 +81,6 @@ class Checkout:
         python.chmod(0o755)
         request = make_request(RUN, [provision()], ["fixture"])
         self.request = request.model_copy(update={"device_python": str(python)})
-        self.request_path = self.root / "results" / RUN / "request.json"
 
     def _take_records(self) -> None:
         made = write_run(self.root, "made")
@@ -91,9 +92,15 @@ class Checkout:
 
     def measure(self, stage: str = "benchmark") -> None:
         """Run the workflow up to the folder of a stage; raises as the command line would."""
-        write_record(self.request, self.request_path)
         goal = f"results/{RUN}/h100/{stage}"
-        run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal)
+        with self.bound():
+            run_workflow(self.root, self.request, cores=1, goal=goal)
+
+    def bound(self) -> AbstractContextManager[Path | None]:
+        """As the command line binds the run before it starts the workflow."""
+        catalog = load_catalog(self.root)
+        plan = make_plan(catalog, self.request)
+        return bound_run(self.root, catalog, self.request, plan, scratch=False)
 
     def answer(self, task: str, name: str, record: Record) -> None:
         """Let the device side hand out ``record``."""
@@ -108,7 +115,8 @@ class Checkout:
         """As a further ``./assay reproduce`` of the same run, as far as the benchmark."""
         again = self.to_retry()
         goal = f"results/{RUN}/h100/benchmark"
-        run_workflow(self.root, self.request, self.request_path, cores=1, goal=goal, again=again)
+        with self.bound():
+            run_workflow(self.root, self.request, cores=1, goal=goal, again=again)
 
     def starts(self) -> list[str]:
         """The task and comparisons of each start of the device side, and forgets them."""

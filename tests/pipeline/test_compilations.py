@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.io import load_yaml, read_record, write_record, write_record_if_changed
+from assay.base.io import load_yaml, read_record, write_record
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.compilations import COSTS, Compilations, known_costs
 from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import usable_memory
 from assay.records.build_costs import BuildCost, BuildCosts
 from assay.records.claims import Benchmark, Support
@@ -208,10 +209,12 @@ class TestAgain:
         """Run the workflow's builds; the artifacts of those that ran, in order of their start."""
         wish = make_request("again", [provision(kind="none")], ["demo"])
         wish = wish.model_copy(update={"rebuild": True})
-        jobs = make_plan(load_catalog(root), wish).builds
+        catalog = load_catalog(root)
+        plan = make_plan(catalog, wish)
+        jobs = plan.builds
         self.remember(root, jobs)
-        request_path = root / "results" / "again" / "request.json"
-        write_record_if_changed(wish, request_path)
+        with bound_run(root, catalog, wish, plan, scratch=False):
+            pass
         timings = root / "results" / "again" / "timings"
         shutil.rmtree(timings, ignore_errors=True)
         ended = subprocess.run(
@@ -221,7 +224,7 @@ class TestAgain:
                 "--directory", str(root), "--snakefile", str(root / "Snakefile"),
                 "--workflow-profile", str(root / "profiles" / "default"),
                 "--cores", "1", "--nolock", "--resources", "gpu=1", "compile_mb=8000",
-                "--config", "request=results/again/request.json",
+                "--config", "run=results/again",
             ],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
             capture_output=True, text=True, check=False,

@@ -245,6 +245,22 @@ class TestDryRun:
         assert "steps on h100" not in answer.stdout, "what was measured stays measured"
         assert repository.files() == before
 
+    def test_another_margin_judges_again_and_measures_nothing(self, repository: Repository) -> None:
+        path = repository.root / "config" / "judging.yaml"
+        kept = path.read_text()
+        path.write_text(kept.replace("margin: 0.0", "margin: 0.1"))
+        assert path.read_text() != kept
+        try:
+            before = repository.files()
+            answer = repository.measure("--dry-run")
+            assert repository.files() == before
+        finally:
+            path.write_text(kept)
+        assert answer.returncode == 0, answer.stderr
+        assert "nothing is left to do" not in answer.stdout
+        assert "compiled: nothing" in answer.stdout
+        assert "steps on h100" not in answer.stdout
+
     def test_of_a_new_run_nothing_is_left_and_all_is_told(self, repository: Repository) -> None:
         before = repository.files()
         answer = repository.assay(*repository.measuring("new"), "--dry-run")

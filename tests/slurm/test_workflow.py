@@ -194,8 +194,8 @@ def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
     before = path.read_bytes()
     call = (
         "import sys; sys.path.insert(0, 'src'); from assay.pipeline.steps import run_step; "
-        f"run_step('platform', {{'target': 'h100'}}, request='results/{RUN}/request.json', "
-        f"run='{RUN}', log='results/{RUN}/logs/wrong.log')"
+        f"run_step('platform', {{'target': 'h100'}}, run_dir='results/{RUN}', "
+        f"log='results/{RUN}/logs/wrong.log')"
     )
     job = _job("l4", f"{sys.executable} -c {shlex.quote(call)}", output, root)
     assert job.returncode == 1, job.stderr + output.read_text()

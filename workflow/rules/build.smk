@@ -25,8 +25,6 @@ rule build:
             wildcards.artifact, wildcards.arch
         ),
     params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
         # In the place of kernel.yaml, which describes other kernels too.
         key=lambda wildcards: COMPILATIONS.key(wildcards.artifact, wildcards.arch),
     message:
@@ -37,7 +35,9 @@ rule build:
 
 rule inspect:
     input:
-        plan=f"{RUN}/plan.json",
+        plan=ASSAY.given("plan.json"),
+        request=ASSAY.given("request.json"),
+        configuration=ASSAY.catalog_files(),
         lock="requirements/toolchain.txt",
     output:
         f"{RUN}/inspections.json",
@@ -45,9 +45,6 @@ rule inspect:
         f"{LOGS}/inspect.log",
     conda:
         "../envs/host.yaml"
-    params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
     message:
         "inspect: count in the files of pinned packages"
     script:

@@ -1,4 +1,4 @@
-# Loads and validates the configuration and the request; nothing more.
+# Loads and validates what the run is bound to; nothing more.
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from assay.pipeline.compilations import Compilations
 from assay.pipeline.dag import load_dag
 
-ASSAY = load_dag(ROOT, config.get("request"), config.get("draft"))
+ASSAY = load_dag(ROOT, config.get("run"), config.get("draft"))
 COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds)
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"
@@ -17,8 +17,5 @@ LOGS = f"{RUN}/logs"
 
 wildcard_constraints:
     arch="sm_[0-9]+a?",
-    target="|".join(ASSAY.catalog.targets),
-    comparison="|".join(ASSAY.catalog.comparisons),
+    target="|".join(ASSAY.targets) or "none",
     artifact="[a-z0-9_]+",
-    job="[a-z0-9_]+",
-    arm="[a-z0-9_]+",

@@ -18,16 +18,13 @@ rule toolchain_image:
         f"{LOGS}/images/{{target}}.log",
     conda:
         "../envs/host.yaml"
-    params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
     message:
         "image: compilers for {wildcards.target}"
     script:
         "../scripts/step.py"
 
 
-rule runner_image:
+use rule platform as runner_image with:
     input:
         definition=sorted(
             str(p.relative_to(ROOT))
@@ -40,19 +37,7 @@ rule runner_image:
         sbom=f"{RUN}/{{target}}/image.cdx.json",
     log:
         f"{LOGS}/{{target}}/image.log",
-    conda:
-        "../envs/host.yaml"
-    resources:
-        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
-        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
-        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
-            "slurm_partition"
-        ],
     params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
         definition=lambda wildcards: ASSAY.definition("image", wildcards.target),
     message:
         "image: what {wildcards.target} is measured in"
-    script:
-        "../scripts/step.py"

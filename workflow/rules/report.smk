@@ -5,7 +5,7 @@ localrules:
 rule report:
     input:
         verdicts=f"{RUN}/verdicts.json",
-        pipeline=f"{RUN}/pipeline.json",
+        pipeline=ASSAY.given("pipeline.json"),
         templates=sorted(
             str(p.relative_to(ROOT)) for p in ROOT.glob("reports/templates/*")
         ),
@@ -17,9 +17,6 @@ rule report:
         f"{LOGS}/report.log",
     conda:
         "../envs/host.yaml"
-    params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
     message:
         "report: render {output.html}"
     script:

@@ -7,6 +7,7 @@ rule sign:
         f"{ASSAY.report_dir}/report.html",
         f"{ASSAY.report_dir}/report.md",
         f"{ASSAY.report_dir}/verdicts.json",
+        request=ASSAY.given("request.json"),
     output:
         manifest=f"{ASSAY.report_dir}/manifest.json",
         attestation=f"{ASSAY.report_dir}/attestation.json",
@@ -15,9 +16,6 @@ rule sign:
         f"{LOGS}/sign.log",
     conda:
         "../envs/host.yaml"
-    params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
     message:
         "sign: manifest and attestation"
     script:

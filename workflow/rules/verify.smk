@@ -12,9 +12,6 @@ rule verify:
         f"{LOGS}/verify.log",
     conda:
         "../envs/host.yaml"
-    params:
-        request=ASSAY.request_path,
-        run=ASSAY.request.run,
     message:
         "verify: the report, as its reader would"
     script:

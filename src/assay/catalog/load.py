@@ -99,6 +99,13 @@ def load_catalog(root: Path) -> Catalog:
     return catalog
 
 
+def catalog_files(root: Path) -> list[str]:
+    """What a catalog is read from and a report carries of it, relative to ``root``."""
+    found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
+    found += (root / "kernels").glob("*/kernel.yaml")
+    return sorted(path.relative_to(root).as_posix() for path in found)
+
+
 def _tuning(path: Path) -> TuningFile:
     return load_yaml(TuningFile, path) if path.is_file() else NO_TUNING
 

@@ -41,12 +41,12 @@ from assay.pipeline.request import (
     default_signing_key,
     git_state,
     make_request,
-    written_request,
 )
 from assay.pipeline.request import (
     device_python as named_python,
 )
 from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.images import Role, RuntimeWish
 from assay.records.manifest import PAGE, VERDICTS
@@ -189,8 +189,8 @@ def reproduce(
             say(f"failed before and would be tried again: {', '.join(again)}")
         return
     console.show_plan(plan)
-    with only_run(ROOT, request.run), written_request(ROOT, request, scratch=False) as path:
-        run_workflow(ROOT, request, path, cores=width, again=again, verbose=verbose)
+    with only_run(ROOT, request.run), bound_run(ROOT, catalog, request, plan, scratch=False):
+        run_workflow(ROOT, request, cores=width, again=again, verbose=verbose)
     if timings:
         _tell_timings(ROOT / "results" / request.run)
     _finish(request, strict)

@@ -16,13 +16,14 @@ from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_
 from assay.images.obtain import folder_of
 from assay.images.stage import make_image
 from assay.images.wheels import PYTHON as IMAGE_PYTHON
+from assay.pipeline.plan import make_plan
 from assay.pipeline.request import (
     Options,
     default_signing_key,
     git_state,
     make_request,
-    written_request,
 )
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.images import ImageRecord
 from assay.shared.files import write_bytes
@@ -74,8 +75,9 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
     request = make_request(root, catalog, options)
     if plan.runner and request.runtime == "host":
         raise BadInput("--runner needs a container runtime, and --runtime came to host")
-    with only_run(root, request.run), written_request(root, request, scratch=False) as path:
-        run_workflow(root, request, path, cores=plan.cores, goal="portable")
+    planned = make_plan(catalog, request)
+    with only_run(root, request.run), bound_run(root, catalog, request, planned, scratch=False):
+        run_workflow(root, request, cores=plan.cores, goal="portable")
     run_dir = root / "results" / request.run
     images: dict[str, Path] = {}
     image_id = None

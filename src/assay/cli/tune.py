@@ -14,7 +14,8 @@ from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
 from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
-from assay.pipeline.request import Options, make_request, written_request
+from assay.pipeline.request import Options, make_request
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.tuning import SweepArm, TuningChoice, TuningFile
 from assay.report import formatting as fmt
@@ -45,14 +46,15 @@ def tune(root: Path, options: Options, cores: int) -> Tuned:
         raise BadInput(f"{FILE}: makes no choice for target '{target}'")
     request = make_request(root, catalog, replace(options, sources=()))
     request = request.model_copy(update={"tuning": True})
-    (planned,) = make_plan(catalog, request).targets
+    plan = make_plan(catalog, request)
+    (planned,) = plan.targets
     if not planned.comparisons:
         raise MissingEnvironment(
             f"target {target}: {planned.provision.detail}; no published report holds its sweeps; "
             "./assay doctor says what is missing"
         )
-    with only_run(root, request.run), written_request(root, request, scratch=False) as path:
-        run_workflow(root, request, path, cores=cores, goal="timed")
+    with only_run(root, request.run), bound_run(root, catalog, request, plan, scratch=False):
+        run_workflow(root, request, cores=cores, goal="timed")
     evidence = load_evidence(root / "results" / request.run)
     return Tuned(planned.provision.detail, _of_target(catalog, evidence, target), evidence)
 

@@ -6,45 +6,49 @@ only when its target's figures are measured in this run, or when a scheduler is 
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from assay.base.io import load_yaml, read_record
 from assay.building.recipe import Kind
-from assay.catalog.load import load_catalog
+from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.plan import make_plan
-from assay.records.plan import BuildJob, Plan, Provision, Request, RunConfig, TargetPlan
+from assay.pipeline.run_files import read_bound, same
+from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
 
 CLUSTER_CORES = 4
 """Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
 
+NO_REQUEST = Request(
+    schema="assay/request/1", run="none", sources=(), targets=(), runtime="host",
+    executor="local", device_python="python3", prebuilt=None, signing_key="", commit=None,
+    clean_tree=None,
+)  # fmt: skip
+NO_PLAN = Plan(schema="assay/plan/1", run="none", sources=(), builds=(), targets=(), answers=())
+"""Of a bare ``snakemake``, which can run nothing."""
+
 
 @dataclass(frozen=True)
 class Dag:
     """File lists of one run; all paths are relative to the repository root."""
 
-    catalog: Catalog
     request: Request
-    request_path: str | None
-    """Where the run keeps its request; the steps read it there."""
     plan: Plan
-    draft_path: str | None = None
-    """The file that a dry run reads the request from, where the run's own is not this one yet."""
+    files: Path
+    """The folder that holds what the run is bound to: the run's own, but for a dry run."""
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The configuration that the run was planned from."""
+        return load_catalog(self.files)
 
     @property
     def run_dir(self) -> str:
         """results/<run>."""
         return f"results/{self.request.run}"
-
-    @property
-    def request_files(self) -> list[str]:
-        """The file whose change makes another plan; none for a bare ``snakemake``."""
-        path = self.draft_path or self.request_path
-        return [path] if path else []
 
     @property
     def report_dir(self) -> str:
@@ -54,6 +58,28 @@ class Dag:
     def path(self, relative: str) -> str:
         """A record of this run by its evidence path."""
         return f"{self.run_dir}/{relative}"
+
+    def given(self, name: str) -> str:
+        """A file that the run is bound to: its own, but where a dry run has another one."""
+        own, read = self.path(name), self.files / name
+        return own if same(read, Path(own)) else str(read)
+
+    def catalog_files(self) -> list[str]:
+        """The configuration that the run was planned from, as files."""
+        return [self.given(name) for name in catalog_files(self.files)]
+
+    @property
+    def targets(self) -> list[str]:
+        """Every target that a file of the run is named after."""
+        return list(dict.fromkeys([*(t.target for t in self.plan.targets), *self.plan.toolchains]))
+
+    def output(self, stage: str) -> str:
+        """What the rule of a stage that measures writes, for any target."""
+        return self.path(evidence.target_stage(stage).output("{target}"))
+
+    def log(self, stage: str) -> str:
+        """The log of such a rule."""
+        return self.path(f"logs/{{target}}/{stage}.log")
 
     def target_plan(self, target: str) -> TargetPlan:
         """All jobs of one target."""
@@ -120,11 +146,11 @@ class Dag:
     def timed_files(self) -> list[str]:
         """The plan and what the benchmarks of every target write: a sweep needs no more."""
         timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
-        return [self.path(evidence.plan_path()), *timed]
+        return [self.given(evidence.plan_path()), *timed]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
-        return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
+        return [self.given(evidence.plan_path()), *self.portable_files(), *self.measurements()]
 
     def portable_files(self) -> list[str]:
         """What a machine without a compiler takes over: builds, counts, the compilers' images."""
@@ -178,40 +204,13 @@ class Dag:
         }
 
 
-def load_dag(root: Path, request_path: str | None, draft_path: str | None = None) -> Dag:
-    """Read the request (or take the defaults of config/config.yaml, with no GPU) and plan it.
+def load_dag(root: Path, run_dir: str | None, draft: str | None = None) -> Dag:
+    """Read what the run in ``run_dir`` (results/<run>) is bound to; nothing is planned here.
 
-    ``draft_path`` is read in the place of ``request_path`` where a dry run names one.
+    ``draft``: the folder in which a dry run has it. Without a run, as for a linter, there is
+    nothing to do. Raises BadInput where ``./assay`` did not start the run.
     """
-    catalog = load_catalog(root)
-    if request_path is None:
-        request = default_request(root)
-    else:
-        request = read_record(Request, root / (draft_path or request_path))
-    return Dag(catalog, request, request_path, make_plan(catalog, request), draft_path)
-
-
-def default_request(root: Path) -> Request:
-    """What a bare ``snakemake`` runs: the configured sources, nothing measured."""
-    defaults = load_yaml(RunConfig, root / "config" / "config.yaml")
-    return Request(
-        schema="assay/request/1",
-        run="default",
-        sources=defaults.sources,
-        targets=tuple(
-            Provision(
-                target=name,
-                kind="none",
-                recorded_in=None,
-                detail="snakemake was started without a request; use ./assay reproduce",
-            )
-            for name in defaults.targets
-        ),
-        runtime="host",
-        executor=defaults.executor,
-        device_python="python3",
-        prebuilt=None,
-        signing_key="",
-        commit=None,
-        clean_tree=None,
-    )
+    if run_dir is None:
+        return Dag(NO_REQUEST, NO_PLAN, root)
+    folder = Path(draft) if draft else root / run_dir
+    return Dag(*read_bound(folder), folder)

@@ -47,9 +47,9 @@ Key = tuple[str, ...]
 class MeasuringParts:
     """A run, and what its steps share."""
 
-    def __init__(self, root: Path, request_path: str | None) -> None:
+    def __init__(self, root: Path, run_dir: str) -> None:
         self.root = root
-        self.dag: Dag = load_dag(root, request_path)
+        self.dag: Dag = load_dag(root, run_dir)
         self.run_dir = root / self.dag.run_dir
         self.report_dir = root / self.dag.report_dir
 

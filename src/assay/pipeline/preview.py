@@ -14,7 +14,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_path
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
-from assay.pipeline.request import written_request
+from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import forced, snakemake_command
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming, TimingsRecord
@@ -62,7 +62,7 @@ def preview(
     What is taken over from a report takes no time worth telling. Raises CheckFailed
     when Snakemake cannot read the run.
     """
-    steps = pending_steps(root, request, plan, again)
+    steps = pending_steps(root, catalog, request, plan, again)
     known = known_seconds(root, request.run) | build_seconds(root, catalog, plan, steps)
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
@@ -75,7 +75,7 @@ def target_of(step: Step) -> str:
 
 
 def pending_steps(
-    root: Path, request: Request, plan: Plan, again: Sequence[str]
+    root: Path, catalog: Catalog, request: Request, plan: Plan, again: Sequence[str]
 ) -> frozenset[Step]:
     """The steps that a start would run: all of them where the run was never begun."""
     planned = [*planned_steps(plan), *((stage, dict[str, str]()) for stage in FINISHING)]
@@ -83,7 +83,7 @@ def pending_steps(
     run_dir = root / "results" / request.run
     if not (run_dir / plan_path()).is_file():
         return every
-    files = pending_files(root, request, again)
+    files = pending_files(root, catalog, request, plan, again)
     targets = {target.target for target in plan.targets}
     return frozenset(_step(Stage(rule), path, targets) for rule, path in files) & every
 
@@ -96,16 +96,18 @@ def _step(stage: Stage, path: str, targets: set[str]) -> Step:
     return stage, frozenset(("target", part) for part in parts if part in targets)
 
 
-def pending_files(root: Path, request: Request, again: Sequence[str]) -> list[tuple[str, str]]:
+def pending_files(
+    root: Path, catalog: Catalog, request: Request, plan: Plan, again: Sequence[str]
+) -> list[tuple[str, str]]:
     """Rule and path, below the run's directory, of every file that a start would make.
 
     Snakemake says so; its own state it reads, its caches go to a folder that is removed.
     """
     with (
         tempfile.TemporaryDirectory(prefix="assay-dry-") as cache,
-        written_request(root, request, scratch=True) as path,
+        bound_run(root, catalog, request, plan, scratch=True) as draft,
     ):
-        command = snakemake_command(root, request, path)
+        command = snakemake_command(root, request, draft=draft)
         command += ["--cores", "1", "--summary", *forced(request, again)]
         told = subprocess.run(
             command, cwd=root, env={**os.environ, "XDG_CACHE_HOME": cache}, check=False,

@@ -4,15 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.io import dump_record, write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.catalog.model import Catalog
 from assay.evidence.stages import toolchain_image_path
@@ -48,10 +44,6 @@ def default_signing_key() -> Path:
             "this account has no home: set HOME, or name the key with --signing-key or "
             "ASSAY_SIGNING_KEY"
         ) from error
-
-
-REQUEST = "request.json"
-"""Its name in the folder of a run."""
 
 
 @dataclass(frozen=True)
@@ -265,22 +257,3 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
         return git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
     except (OSError, subprocess.CalledProcessError):
         return os.environ.get("ASSAY_COMMIT"), None
-
-
-@contextmanager
-def written_request(root: Path, request: Request, *, scratch: bool) -> Iterator[Path]:
-    """request.json, untouched when nothing changed.
-
-    For a dry run that is the run's own where it says the same, else one that goes away again.
-    """
-    path = root / "results" / request.run / REQUEST
-    if not scratch:
-        write_record_if_changed(request, path)
-        yield path
-    elif path.is_file() and path.read_bytes() == dump_record(request):
-        yield path
-    else:
-        with tempfile.TemporaryDirectory(prefix="assay-dry-") as folder:
-            draft = Path(folder) / REQUEST
-            write_record(request, draft)
-            yield draft

@@ -12,7 +12,6 @@ from assay.base.pip_locks import tail
 from assay.base.progress import SignalledExit, exclusive, quote, say
 from assay.base.writable import why_not_writable
 from assay.pipeline.failures import error_of, read_failures
-from assay.pipeline.request import REQUEST
 from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.plan import Request
 from assay.shared.counting import agreeing, counted
@@ -29,7 +28,6 @@ CGROUP_LIMITS = (
 def run_workflow(
     root: Path,
     request: Request,
-    request_path: Path,
     *,
     cores: int,
     goal: str | None = None,
@@ -45,7 +43,7 @@ def run_workflow(
     when this process is.
     """
     run_dir = root / "results" / request.run
-    command = [*snakemake_command(root, request, request_path, goal), "--cores", str(cores)]
+    command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
@@ -76,9 +74,12 @@ def run_workflow(
 
 
 def snakemake_command(
-    root: Path, request: Request, request_path: Path, goal: str | None = None
+    root: Path, request: Request, *, goal: str | None = None, draft: Path | None = None
 ) -> list[str]:
-    """How Snakemake is started on a request, without any limit on cores."""
+    """How Snakemake is started on a run, without any limit on cores.
+
+    ``draft``: the folder of what the run would be bound to, for a look ahead.
+    """
     profile = "slurm" if request.executor == "slurm" else "default"
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
@@ -86,7 +87,7 @@ def snakemake_command(
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
         "--nolock", "--resources", *_limits(request),
-        "--config", *_request_settings(root, root / "results" / request.run, request_path),
+        "--config", *_settings(request, draft),
     ]  # fmt: skip
 
 
@@ -138,15 +139,10 @@ def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
     return min(granted)
 
 
-def _request_settings(root: Path, run_dir: Path, request_path: Path) -> list[str]:
-    """What the workflow is told of its request.
-
-    A draft, which a dry run has, goes by another name: the place of the request is a parameter of
-    every step, and another place would make the whole run look as if it had to be made anew.
-    """
-    kept = run_dir / REQUEST
-    settings = [f"request={kept.relative_to(root)}"]
-    return settings if request_path == kept else [*settings, f"draft={request_path}"]
+def _settings(request: Request, draft: Path | None) -> list[str]:
+    """Where the workflow finds what the run is bound to."""
+    settings = [f"run=results/{request.run}"]
+    return settings if draft is None else [*settings, f"draft={draft}"]
 
 
 @contextmanager

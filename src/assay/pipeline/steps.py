@@ -1,6 +1,6 @@
 """One method a step of the workflow: find the inputs, call one library function, write its record.
 
-This and ``measuring_steps``, which holds the steps of the GPU, are the composition root: only they
+This and ``gpu_steps``, which holds the steps of the GPU, are the composition root: only they
 know all stages. The scripts in ``workflow/scripts`` call it.
 """
 
@@ -25,7 +25,6 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
-from assay.records.attestation import PipelineRecord
 from assay.records.images import ImageRecord, Role
 from assay.records.manifest import VERDICTS
 from assay.report.render import render, texts_of
@@ -41,16 +40,6 @@ from assay.verification.verify import verify as verify_report
 
 class Steps(MeasuringSteps):
     """The steps of one run, as the workflow's scripts call them."""
-
-    def plan(self) -> None:
-        """Write plan.json, and pipeline.json: the state of this repository."""
-        write_record(self.dag.plan, self.run_dir / evidence.plan_path())
-        pipeline = PipelineRecord(
-            schema="assay/pipeline/1",
-            commit=self.dag.request.commit,
-            clean_tree=self.dag.request.clean_tree,
-        )
-        write_record(pipeline, self.run_dir / evidence.pipeline_path())
 
     def toolchain_image(self, target: str) -> None:
         """Build or find the image that compiles, and load it where it will run."""
@@ -140,23 +129,20 @@ class Steps(MeasuringSteps):
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
 
 
-def run_step(
-    rule: str, arguments: dict[str, str], *, request: str | None, run: str, log: str, **_: object
-) -> None:
+def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
     """Run one step of a workflow from the repository's root; ``rule`` names a method of Steps.
 
-    Further keyword arguments are what the workflow watches for changes. An AssayError becomes a
-    sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the command
-    line finds it with the exit code it owes its caller; of any other error ``log`` holds the
-    traceback. Says how long the step took.
+    ``run_dir``: results/<run>. An AssayError becomes a sentence on standard error, in ``log`` and
+    in ``results/<run>/failures/``, where the command line finds it with the exit code it owes its
+    caller; of any other error ``log`` holds the traceback. Says how long the step took.
     """
     leave_on_signals()
-    run_dir, name = Path("results", run), ".".join([rule, *arguments.values()])
+    folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
     try:
-        getattr(Steps(Path.cwd(), request), rule)(**arguments)
+        getattr(Steps(Path.cwd(), run_dir), rule)(**arguments)
     except AssayError as error:
-        _fail(run_dir, StepFailure(name, error.exit_code, str(error)), Path(log), str(error))
+        _fail(folder, StepFailure(name, error.exit_code, str(error)), Path(log), str(error))
     except KeyboardInterrupt:
         sys.exit(
             ExitCode.INTERRUPTED
@@ -164,14 +150,14 @@ def run_step(
     except Exception as error:
         words = f"{type(error).__name__}: {error} (the traceback is in {log})"
         _fail(
-            run_dir,
+            folder,
             StepFailure(name, ExitCode.CHECK_FAILED, words),
             Path(log),
             traceback.format_exc(),
         )
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
-    write_timing(run_dir, rule, arguments, began, seconds)
+    write_timing(folder, rule, arguments, began, seconds)
     if seconds >= 1:
         say(f"{name}: {seconds:.1f} s")
 

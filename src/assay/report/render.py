@@ -11,7 +11,7 @@ from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record, write_record
-from assay.catalog.load import load_catalog
+from assay.catalog.load import catalog_files, load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
     origin_folder,
@@ -36,7 +36,7 @@ from assay.statistics.shared_summaries import SharedSummaries
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
     """Build the report of ``run_dir`` (with verdicts.json in it) as directory ``out_dir``.
 
-    ``root`` is the repository, for configuration and templates. The report is built beside its
+    ``root`` is the repository, for the templates. The report is built beside its
     place and swapped in whole; an existing one stays until then. It is not signed yet.
     Raises BadInput for missing or malformed records.
     """
@@ -55,8 +55,8 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
     plan = read_record(Plan, run_dir / plan_path())
     for path in sorted(set(_evidence_files(run_dir, plan))):
         _copy(run_dir / path, evidence_dir / path)
-    for path in _config_files(root):
-        _copy(root / path, evidence_dir / path)
+    for path in catalog_files(run_dir):
+        _copy(run_dir / path, evidence_dir / path)
     timings = collect_timings(run_dir, plan)
     if timings.steps:
         write_record(timings, evidence_dir / timings_path())
@@ -121,14 +121,6 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
             jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]
     yield from (path for path in paths if (run_dir / path).is_file())
-
-
-def _config_files(root: Path) -> list[str]:
-    """Configuration that the judge reads, relative to the repository."""
-    config = root / "config"
-    found = [path for path in config.rglob("*.yaml") if path.is_file()]
-    found += (root / "kernels").glob("*/kernel.yaml")
-    return sorted(path.relative_to(root).as_posix() for path in found)
 
 
 def _copy(source: Path, destination: Path) -> None:

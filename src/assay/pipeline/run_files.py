@@ -1,0 +1,95 @@
+"""What a run is bound to: request, plan and configuration, which the command writes once.
+
+The workflow and every step read them in the run's folder and never plan. So a catalog that is
+edited under a running run is used by none of its steps, and by all steps of its next start. They
+lie as in a report's evidence, with ``request.json`` beside.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record, write_record
+from assay.catalog.load import catalog_files, load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.stages import pipeline_path, plan_path
+from assay.evidence.timings import write_timing
+from assay.records.attestation import PipelineRecord
+from assay.records.plan import Plan, Request
+from assay.records.timings import Stage
+from assay.shared.files import write_bytes
+
+REQUEST = "request.json"
+
+
+@contextmanager
+def bound_run(
+    root: Path, catalog: Catalog, request: Request, plan: Plan, *, scratch: bool
+) -> Iterator[Path | None]:
+    """Write what the run is bound to, leaving files that say the same untouched.
+
+    ``catalog``: what ``plan`` was made from. For a dry run (``scratch``) the run stays as it is;
+    where it is bound to something else, that lies in the folder that this yields, and goes away
+    again. Raises BadInput where the configuration was edited since it was read.
+    """
+    began, started = datetime.now(UTC), time.monotonic()
+    run_dir = root / "results" / request.run
+    with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
+        draft = Path(folder)
+        _write(draft, root, request, plan)
+        if load_catalog(draft) != catalog:
+            raise BadInput("the configuration was edited while this command started: start again")
+        changed = _changed(draft, run_dir)
+        if not scratch:
+            _take(draft, run_dir, changed)
+            if plan_path() in changed:
+                write_timing(run_dir, Stage.PLAN, {}, began, time.monotonic() - started)
+            changed = []
+        yield draft if changed else None
+
+
+def read_bound(folder: Path) -> tuple[Request, Plan]:
+    """What a run (or the draft of a dry run) was asked for, and its plan. Raises BadInput."""
+    if not (folder / REQUEST).is_file():
+        raise BadInput(f"{folder / REQUEST}: no such file; ./assay reproduce starts a run")
+    return read_record(Request, folder / REQUEST), read_record(Plan, folder / plan_path())
+
+
+def bound_files(folder: Path) -> list[str]:
+    """Everything that a run is bound to, as far as it is there, relative to its folder."""
+    records = [name for name in (REQUEST, plan_path(), pipeline_path()) if (folder / name).exists()]
+    return [*records, *catalog_files(folder)]
+
+
+def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
+    for name in catalog_files(root):
+        write_bytes(folder / name, (root / name).read_bytes())
+    write_record(request, folder / REQUEST)
+    write_record(plan, folder / plan_path())
+    pipeline = PipelineRecord(
+        schema="assay/pipeline/1", commit=request.commit, clean_tree=request.clean_tree
+    )
+    write_record(pipeline, folder / pipeline_path())
+
+
+def _changed(draft: Path, run_dir: Path) -> list[str]:
+    """Files that the run has not, or otherwise, or still has."""
+    names = dict.fromkeys([*bound_files(draft), *bound_files(run_dir)])
+    return [name for name in names if not same(draft / name, run_dir / name)]
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two files are there and hold the same."""
+    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+
+
+def _take(draft: Path, run_dir: Path, changed: list[str]) -> None:
+    for name in changed:
+        if (draft / name).is_file():
+            write_bytes(run_dir / name, (draft / name).read_bytes())
+        else:
+            (run_dir / name).unlink()

@@ -1,0 +1,139 @@
+"""What a run is bound to: written once by the command, read by the workflow and every step."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.pipeline.dag import load_dag
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run, read_bound
+from assay.records.plan import Request
+from assay.records.timings import StepTiming
+from tests.report_fixtures import make_request, provision, write_repository
+from tests.test_architecture import reached
+
+RUN = "results/bound"
+JUDGING = Path("config") / "judging.yaml"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository, as the working directory that the workflow has."""
+    monkeypatch.chdir(write_repository(tmp_path / "repo"))
+    return Path.cwd()
+
+
+def request(**changes: object) -> Request:
+    return make_request("bound", [provision()], ["demo"]).model_copy(update=changes)
+
+
+def bind(root: Path, asked: Request | None = None) -> None:
+    """As a start of the run does."""
+    catalog, asked = load_catalog(root), asked or request()
+    with bound_run(root, catalog, asked, make_plan(catalog, asked), scratch=False) as draft:
+        assert draft is None
+
+
+def edit(path: Path) -> None:
+    path.write_text(path.read_text().replace("margin: 0.0", "margin: 0.1"))
+
+
+def state(root: Path) -> dict[str, int]:
+    files = [path for path in (root / RUN).rglob("*") if path.is_file()]
+    return {path.relative_to(root / RUN).as_posix(): path.stat().st_mtime_ns for path in files}
+
+
+@pytest.mark.parametrize("module", ["steps", "dag", "gpu_steps"])
+def test_neither_a_step_nor_the_workflow_can_plan(module: str) -> None:
+    assert "assay.pipeline.plan" not in reached(f"assay.pipeline.{module}")
+
+
+def test_a_run_holds_what_it_was_planned_from(root: Path) -> None:
+    bind(root)
+    assert read_bound(root / RUN) == (request(), make_plan(load_catalog(root), request()))
+    assert load_catalog(root / RUN) == load_catalog(root)
+    assert read_record(StepTiming, root / RUN / "timings" / "plan.json").stage == "plan"
+
+
+def test_another_start_leaves_what_says_the_same(root: Path) -> None:
+    bind(root)
+    before = state(root)
+    bind(root)
+    assert state(root) == before
+    edit(root / JUDGING)
+    bind(root)
+    after = state(root)
+    assert {name for name in after if after[name] != before.get(name)} == {"config/judging.yaml"}
+
+
+def test_a_file_that_is_gone_is_gone_from_the_run(root: Path) -> None:
+    extra = root / "config" / "protocols_of_old.yaml"
+    extra.write_text("{}")
+    bind(root)
+    assert (root / RUN / "config" / extra.name).is_file()
+    extra.unlink()
+    bind(root)
+    assert not (root / RUN / "config" / extra.name).exists()
+
+
+def test_an_edit_under_a_running_run_is_for_its_next_start(root: Path) -> None:
+    bind(root)
+    planned_from = load_catalog(root)
+    edit(root / JUDGING)
+    assert load_catalog(root) != planned_from
+    assert load_dag(root, RUN).catalog == planned_from
+    bind(root)
+    assert load_dag(root, RUN).catalog == load_catalog(root)
+
+
+def test_an_edit_between_planning_and_starting_stops_the_start(root: Path) -> None:
+    catalog = load_catalog(root)
+    plan = make_plan(catalog, request())
+    edit(root / JUDGING)
+    binding = bound_run(root, catalog, request(), plan, scratch=False)
+    with pytest.raises(BadInput, match="edited while this command started"), binding:
+        pass
+    assert not (root / RUN).exists()
+
+
+class TestDryRun:
+    """It reads what a start would be bound to, and the run stays as it is."""
+
+    def test_of_a_run_that_is_bound_to_the_same(self, root: Path) -> None:
+        bind(root)
+        before, catalog = state(root), load_catalog(root)
+        plan = make_plan(catalog, request())
+        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
+            assert draft is None
+        assert state(root) == before
+
+    def test_of_another_configuration(self, root: Path) -> None:
+        bind(root)
+        edit(root / JUDGING)
+        before, catalog = state(root), load_catalog(root)
+        plan = make_plan(catalog, request())
+        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
+            assert draft is not None
+            dag = load_dag(root, RUN, str(draft))
+            assert dag.catalog == catalog
+            assert dag.given("plan.json") == f"{RUN}/plan.json"
+            assert dag.given(JUDGING.as_posix()) == str(draft / JUDGING)
+        assert state(root) == before
+        assert not draft.exists()
+
+    def test_of_a_new_run(self, root: Path) -> None:
+        catalog = load_catalog(root)
+        plan = make_plan(catalog, request())
+        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
+            assert draft is not None
+            assert load_dag(root, RUN, str(draft)).plan == plan
+        assert not (root / RUN).exists()
+
+
+def test_a_step_without_a_run_says_how_one_is_started(root: Path) -> None:
+    with pytest.raises(BadInput, match=r"request\.json: no such file; \./assay reproduce starts"):
+        load_dag(root, RUN)
+    assert load_dag(root, None).plan.targets == ()
