@@ -219,13 +219,13 @@ class TestChildren:
         assert (b.value, b.error, b.note) == (None, "RuntimeError: b fails", "note of b")
 
     def test_the_deadline_counts_from_the_start_of_each(self, forked):
-        """Four of 0.4 s in a file of two: the last ends long after the first one's deadline."""
-        works = [lambda note: time.sleep(0.4) or {}] * 4
+        """Four of 1 s in a file of two: the last ends after the first one's deadline."""
+        works = [lambda note: time.sleep(1.0) or {}] * 4
         began = time.monotonic()
-        outcomes = run_children([*works, sleeper], 0.7, 2)
-        assert [outcome.error for outcome in outcomes] == [None] * 4 + ["stopped after 1 s"]
-        assert 0.7 <= outcomes[-1].seconds < 5
-        assert time.monotonic() - began >= 1.5
+        outcomes = run_children([*works, sleeper], 1.8, 2)
+        assert [outcome.error for outcome in outcomes] == [None] * 4 + ["stopped after 2 s"]
+        assert 1.8 <= outcomes[-1].seconds < 6
+        assert time.monotonic() - began >= 3.8
         assert all(gone(pid) for pid in forked)
 
     def test_one_that_hangs_is_stopped_and_the_others_go_on(self):
