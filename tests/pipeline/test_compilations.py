@@ -1,5 +1,6 @@
 """Which compilations a run has, in which order they start, and what makes one run again."""
 
+import heapq
 import os
 import shutil
 import subprocess
@@ -120,11 +121,36 @@ class TestTheFirstRun:
         largest = sorted(costs[job.id, job.arch].peak_bytes for job in jobs)[-CORES:]
         assert sum(largest) < MEMORY_BYTES
 
+    @pytest.mark.parametrize(
+        ("kind", "row"),
+        [("none", "without a GPU"), ("device", "with one, or with `--rebuild`")],
+    )
+    def test_the_readme_tells_what_it_takes(self, catalog: Catalog, kind: str, row: str) -> None:
+        known = {(cost.id, cost.arch): cost for cost in known_costs(REPOSITORY)}
+        costs = [known[job.id, job.arch] for job in make_plan(catalog, request(kind)).builds]
+        seconds = sorted((cost.cpu_seconds for cost in costs), reverse=True)
+        cells = [
+            str(len(costs)),
+            f"{sum(seconds) / 60:.1f} min",
+            *(f"{schedule_s(seconds, cores) / 60:.1f} min" for cores in (2, 16)),
+            f"{max(cost.peak_bytes for cost in costs) / 1e9:.1f} GB",
+        ]
+        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+        assert f"| {row} | {' | '.join(cells)} |" in readme
+
     def test_the_cost_of_every_build_is_known(self, catalog: Catalog) -> None:
         """Else a new kernel would slip past the two tests above: ``tools.build_costs`` adds it."""
         known = {(cost.id, cost.arch) for cost in known_costs(REPOSITORY)}
         every = make_plan(catalog, request("device", rebuild=True)).builds
         assert {(job.id, job.arch) for job in every} <= known
+
+
+def schedule_s(seconds: Iterable[float], cores: int) -> float:
+    """Return how long builds take that start in this order, each with its step's own work."""
+    busy_until = [0.0] * cores
+    for each in seconds:
+        heapq.heappush(busy_until, heapq.heappop(busy_until) + each + STEP_S)
+    return max(busy_until)
 
 
 def write_costs(root: Path, **seconds: float) -> None:
