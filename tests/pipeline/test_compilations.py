@@ -23,6 +23,7 @@ from assay.records.build_costs import BuildCost, BuildCosts
 from assay.records.claims import Benchmark, Support
 from assay.records.plan import BuildJob, Plan, Request, RunConfig
 from assay.records.timings import StepTiming
+from assay.verification.report_archive import opened_report
 from tests import builders as b
 from tests.library_checkout import REPOSITORY, copy_code
 from tests.report_fixtures import make_request, provision, write_repository
@@ -102,8 +103,9 @@ class TestWhatIsCompiled:
                 assert (claim.evaluation.probe, claim.evaluation.arch) in built
 
     def test_plans_from_before_are_still_read(self) -> None:
-        old = REPOSITORY / "reports" / "published" / "h100_20261121" / "evidence" / "plan.json"
-        assert read_record(Plan, old).not_compiled == ()
+        published = REPOSITORY / "reports" / "published" / "h100_20261121.tar.xz"
+        with opened_report(published) as report:
+            assert read_record(Plan, report / "evidence" / "plan.json").not_compiled == ()
 
 
 class TestTheFirstRun:
