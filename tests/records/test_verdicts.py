@@ -31,7 +31,8 @@ from tools.readme_table import result_tables
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
-from assay.cli import console, main
+from assay.cli import checkout, console
+from assay.cli.commands.reproduce import tell_outcome
 from assay.evidence.load import load_evidence
 from assay.findings.run_summary import summarise
 from assay.records.verdicts import Status, VerdictsFile
@@ -49,10 +50,10 @@ changed = tuple(
 verdicts = verdicts.model_copy(update={"verdicts": changed})
 write_record(verdicts, run_dir / "verdicts.json")
 render(root, run_dir, root / "reports" / "demo_run")
-main.ROOT = root
+checkout.ROOT = root
 chance = summarise(load_catalog(root), load_evidence(run_dir), verdicts).chance
 try:
-    main._finish(make_request("demo_run", [provision()], ["demo"]), strict=True)
+    tell_outcome(make_request("demo_run", [provision()], ["demo"]), strict=True)
     strict = ""
 except CheckFailed as error:
     strict = str(error)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.base.check_log import NamedCheck
-from assay.cli.doctor import Diagnosis
+from assay.cli.diagnosis import Diagnosis
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome

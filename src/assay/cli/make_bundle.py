@@ -10,7 +10,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.catalog.load import load_catalog
-from assay.cli.bundle import BundleContents, pack
+from assay.cli.bundle_archive import BundleContents, pack
 from assay.cli.wheelhouse import fetch
 from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_path
 from assay.images.obtain import folder_of

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli import abilities, console, doctor
+from assay.cli import abilities, console, diagnosis
 from assay.cli.abilities import Ability, Machine
-from assay.cli.doctor import Diagnosis, Finding, State, diagnose
+from assay.cli.diagnosis import Diagnosis, Finding, State, diagnose
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
@@ -52,11 +52,11 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def have_driver(monkeypatch: pytest.MonkeyPatch, driver: HostDriver | None) -> None:
-    monkeypatch.setattr(doctor, "find_host_driver", lambda: driver)
+    monkeypatch.setattr(diagnosis, "find_host_driver", lambda: driver)
 
 
 def have_packages(monkeypatch: pytest.MonkeyPatch, lacking: Absence | None) -> None:
-    for module in (doctor, local_gpu):
+    for module in (diagnosis, local_gpu):
         monkeypatch.setattr(module, "lacking_packages", lambda _: lacking)
 
 

@@ -11,8 +11,15 @@ import pytest
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import load_yaml
 from assay.catalog.load import load_catalog
-from assay.cli import tune as tuning
-from assay.cli.tune import FILE, Tuned, better_choices, rewritten, tune, write_choices
+from assay.cli import tuning_choices as tuning
+from assay.cli.tuning_choices import (
+    FILE,
+    Tuned,
+    better_choices,
+    measure_choices,
+    rewritten,
+    write_choices,
+)
 from assay.evidence.load import load_evidence
 from assay.findings.tuning_outcomes import ChoiceStanding, outcomes
 from assay.judging.case import Case
@@ -75,7 +82,7 @@ class TestTune:
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         workflow = Workflow(repository, provision(), monkeypatch)
-        tuned = tune(repository, options(), 2)
+        tuned = measure_choices(repository, options(), 2)
         assert workflow.request is not None and workflow.goal == "timed"
         plan = make_plan(load_catalog(repository), workflow.request)
         assert plan.answers == ()
@@ -92,7 +99,7 @@ class TestTune:
     ) -> None:
         Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
-            tune(repository, options(), 2)
+            measure_choices(repository, options(), 2)
 
     def test_a_recorded_report_without_sweeps_is_not_enough(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
@@ -100,16 +107,16 @@ class TestTune:
         found = provision(kind="recorded", recorded_in="reports/published/x", detail="from x")
         Workflow(repository, found, monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: from x; no published report holds"):
-            tune(repository, options(), 2)
+            measure_choices(repository, options(), 2)
 
     def test_a_target_without_choices_is_bad_input(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path)
         with pytest.raises(BadInput, match="makes no choice for target 'h100'"):
-            tune(root, options(), 2)
+            measure_choices(root, options(), 2)
 
     def test_an_unknown_target_is_bad_input(self, repository: Path) -> None:
         with pytest.raises(BadInput, match="there is no target 'b200'"):
-            tune(repository, options("b200"), 2)
+            measure_choices(repository, options("b200"), 2)
 
     def test_a_sweep_that_left_nothing_is_told_as_such(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,7 +128,7 @@ class TestTune:
             (root / "results" / request.run / "h100/benchmark/demo_sweep.json.gz").unlink()
 
         monkeypatch.setattr(tuning, "run_workflow", run_in_vain)
-        (outcome,) = tune(repository, options(), 2).outcomes
+        (outcome,) = measure_choices(repository, options(), 2).outcomes
         assert outcome.standing is ChoiceStanding.NOT_MEASURED
         assert outcome.sentence == "No result of demo_sweep is among the evidence."
 

@@ -34,7 +34,7 @@ class Tuned:
     evidence: Evidence
 
 
-def tune(root: Path, options: Options, cores: int) -> Tuned:
+def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
     """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
 
     Raises BadInput for a target without choices, MissingEnvironment where no figure is to be had.

@@ -1,0 +1,1 @@
+"""The commands, each in the module of its name; assay.cli.main offers them."""

@@ -1,0 +1,36 @@
+"""``./assay claims``: list claims and audits with their verdicts."""
+
+from typing import Annotated
+
+import typer
+
+from assay.catalog.load import load_catalog
+from assay.cli import checkout, console
+from assay.cli.listing import claim_rows, matching, statuses
+from assay.cli.report_verdicts import verdicts_of
+from assay.verification.report_archive import report_name
+from assay.verification.trust import published_reports
+
+
+def claims(
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(help="Verdict in the newest published report, as not_run; repeatable."),
+    ] = None,
+    search: Annotated[
+        str, typer.Option(help="Text in the id, statement, section or source.", show_default=False)
+    ] = "",
+) -> None:
+    """Every claim and audit: where it stands, how it is answered."""
+    wanted = statuses(status or ())
+    catalog = load_catalog(checkout.ROOT)
+    catalog.check_selection(source or (), ())
+    report = next(iter(published_reports(checkout.ROOT)), None)
+    verdicts = verdicts_of(report).verdicts if report else ()
+    rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
+    if as_json:
+        console.show_json(rows)
+    else:
+        console.show_claims(rows, report_name(report) if report else None)

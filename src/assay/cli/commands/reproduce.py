@@ -1,0 +1,192 @@
+"""``./assay reproduce``: build, check, measure, judge, report, sign and verify."""
+
+import os
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import CheckFailed
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.cli import checkout, console
+from assay.cli.console import say
+from assay.cli.preview_words import preview_lines
+from assay.evidence.load import load_evidence
+from assay.evidence.stages import plan_path
+from assay.evidence.timings import collect_timings
+from assay.findings.binary_matches import told_not_compiled
+from assay.findings.step_timings import gpu_work, stage_totals, timeline
+from assay.pipeline.plan import make_plan
+from assay.pipeline.preview import preview
+from assay.pipeline.request import Options, default_signing_key, make_request
+from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.run_files import bound_run
+from assay.pipeline.snakemake_run import only_run, run_workflow
+from assay.records.images import RuntimeWish
+from assay.records.manifest import PAGE, VERDICTS
+from assay.records.plan import Executor, Plan, Request
+from assay.records.verdicts import Status, VerdictsFile
+from assay.report import formatting as fmt
+from assay.shared.counting import agreeing, counted
+from assay.verification.sign import public_key_path
+
+STRICT = fmt.either([status.word for status in Status if status.facts.strict])
+"""What ``--strict`` does not let pass."""
+
+
+def reproduce(
+    source: Annotated[
+        list[str] | None, typer.Option(help="Source id, as ./assay claims lists it; repeatable.")
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="Target from config/targets; repeatable.")
+    ] = None,
+    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Compile everything: also what only a machine with a GPU would run, which takes "
+            "long.",
+        ),
+    ] = False,
+    run: Annotated[
+        str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
+    ] = "local",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
+    ] = False,
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
+            envvar="ASSAY_DEVICE_PYTHON",
+        ),
+    ] = None,
+    prebuilt: Annotated[
+        Path | None,
+        typer.Option(help="results/<run> of a machine with a compiler, for a node without one."),
+    ] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Signed report, or its archive, whose measurements stand in for a GPU; repeatable."
+        ),
+    ] = None,
+    key: Annotated[
+        list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
+    ] = None,
+    signing_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ed25519 private key; made on first use.",
+            envvar="ASSAY_SIGNING_KEY",
+            show_default="~/.config/assay/signing_key.pem",
+        ),
+    ] = None,
+    host_image: Annotated[
+        bool,
+        typer.Option(
+            "--host-image",
+            help="Measure in an image of this machine's own file system: for a GPU node that has "
+            "PyTorch and an engine, and no way to get wheels.",
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            help="Show what Snakemake says, too, which is kept in results/NAME/logs in any case; "
+            "with --dry-run, name every claim and build.",
+        ),
+    ] = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say at the end how long each stage took.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """Build, check, measure, judge, report, sign and verify."""
+    catalog = load_catalog(checkout.ROOT)
+    defaults = checkout.default_run()
+    options = Options(
+        run=run,
+        sources=tuple(source or defaults.sources),
+        targets=tuple(target or defaults.targets),
+        runtime=runtime or defaults.runtime,
+        executor=executor or defaults.executor,
+        device_python=device_python,
+        prebuilt=prebuilt,
+        recorded=tuple(recorded or ()),
+        keys=tuple(key or ()),
+        signing_key=signing_key or default_signing_key(),
+        host_image=host_image,
+        rebuild=rebuild,
+        writes=not dry_run,
+    )
+    request = make_request(checkout.ROOT, catalog, options)
+    plan = make_plan(catalog, request)
+    width = cores or os.cpu_count() or 1
+    again = outputs_to_retry(checkout.ROOT / "results" / request.run, plan)
+    console.show_absences(request.targets)
+    if dry_run:
+        found = preview(checkout.ROOT, catalog, request, plan, cores=width, again=again)
+        for line in preview_lines(catalog, found, width, every=verbose):
+            say(line)
+        if again:
+            say(f"failed before and would be tried again: {', '.join(again)}")
+        return
+    console.show_plan(plan)
+    with (
+        only_run(checkout.ROOT, request.run),
+        bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
+    ):
+        run_workflow(checkout.ROOT, request, cores=width, again=again, verbose=verbose)
+    if timings:
+        _tell_timings(checkout.ROOT / "results" / request.run)
+    tell_outcome(request, strict)
+
+
+def _tell_timings(run_dir: Path) -> None:
+    """How long each stage took: in this call or, where it had nothing to do, the last time."""
+    plan = read_record(Plan, run_dir / plan_path())
+    steps = collect_timings(run_dir, plan, finishing=True).steps
+    work = gpu_work(load_evidence(run_dir), steps)
+    console.show_timings(stage_totals(steps), timeline(steps).length, work)
+
+
+def tell_outcome(request: Request, strict: bool) -> None:
+    """Say where the report is and what it says."""
+    report = checkout.ROOT / "reports" / request.run
+    verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
+    counts = Counter(verdict.status for verdict in verdicts)
+    console.show_counts(counts)
+    for provision in request.targets:
+        say(f"{provision.target}: {console.provided(provision)}")
+    plan = read_record(Plan, checkout.ROOT / "results" / request.run / plan_path())
+    if left := told_not_compiled(plan):
+        say(left)
+    say(f"report: {report / PAGE}")
+    say(f"verify: {shlex.join(_verify_command(request))}")
+    failed = sum(counts[status] for status in Status if status.facts.strict)
+    if strict and failed:
+        raise CheckFailed(
+            f"--strict: {counted(failed, 'verdict')} {agreeing(failed, 'is', 'are')} {STRICT}"
+        )
+
+
+def _verify_command(request: Request) -> list[str]:
+    """What verifies the report of a run here: its own key, and those its origins were trusted by.
+
+    The repository's keys need no naming for origins.
+    """
+    own = public_key_path(Path(request.signing_key))
+    keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
+    return ["./assay", "verify", f"reports/{request.run}", *keys]

@@ -1,0 +1,63 @@
+"""``./assay tune``: hold the choices of config/tuning.yaml against a target's sweeps."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from assay.cli import checkout, console
+from assay.cli.console import say
+from assay.cli.tuning_choices import better_choices, measure_choices, write_choices
+from assay.pipeline.request import Options, default_signing_key
+from assay.records.images import RuntimeWish
+from assay.records.plan import Executor
+from assay.shared.counting import agreeing, counted
+
+
+def tune(
+    target: Annotated[str, typer.Option(help="Target from config/targets.")],
+    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
+    device_python: Annotated[
+        str | None,
+        typer.Option(
+            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
+            envvar="ASSAY_DEVICE_PYTHON",
+        ),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+) -> None:
+    """Measure a target's tuning sweeps; say which choices hold."""
+    defaults = checkout.default_run()
+    options = Options(
+        run=run,
+        sources=(),
+        targets=(target,),
+        runtime=runtime or defaults.runtime,
+        executor=executor or defaults.executor,
+        device_python=device_python,
+        prebuilt=None,
+        recorded=(),
+        keys=(),
+        signing_key=default_signing_key(),
+        host_image=False,
+        signs=False,
+    )
+    tuned = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
+    say(f"{target}: {tuned.detail}")
+    console.show_tuning(tuned.outcomes)
+    better = better_choices(tuned)
+    if write:
+        write_choices(checkout.ROOT, better)
+        say(
+            f"config/tuning.yaml: {len(better)} of {counted(len(tuned.outcomes), 'choice')} changed"
+        )
+    elif better:
+        say(
+            f"{counted(len(better), 'choice')} would change; --write puts "
+            f"{agreeing(len(better), 'it', 'them')} into config/tuning.yaml"
+        )

@@ -1,0 +1,100 @@
+"""``./assay claims``: every claim and audit, for people and programs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.records.verdicts import Status, VerdictsFile
+from assay.verification.trust import published_reports
+
+ROOT = Path(__file__).resolve().parents[3]
+NEWEST = published_reports(ROOT)[0]
+
+
+class TestClaims:
+    """Every claim and every audit."""
+
+    def test_json_lists_claims_and_audits_by_kind(self, assay: Any) -> None:
+        rows = json.loads(assay("claims", "--json").out)
+        catalog = load_catalog(ROOT)
+        assert {r["claim"] for r in rows if r["kind"] == "claim"} == set(catalog.claims)
+        assert {r["claim"] for r in rows if r["kind"] == "audit"} == set(catalog.audits)
+        assert len({tuple(row) for row in rows}) == 1, "all rows have the same keys"
+        assert all(row["line"] >= 1 and row["statement"] for row in rows)
+
+    def test_an_audit_carries_the_figure_it_is_about(self, assay: Any) -> None:
+        rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
+        gap = rows["s000_audit_gap"]
+        assert (gap["value"], gap["unit"], gap["relation"]) == (5.4, "ratio", "equals")
+        order = rows["s001_audit_pingpong_faster_s1024"]
+        assert (order["value"], order["relation"]) == (None, "greater")
+
+    def test_one_source_is_one_sources_rows(self, assay: Any) -> None:
+        rows = json.loads(assay("claims", "--json", "--source", "003").out)
+        assert {row["source"] for row in rows} == {"003"}
+        assert {row["kind"] for row in rows} == {"claim", "audit"}
+
+    def test_the_table_counts_both(self, assay: Any) -> None:
+        catalog = load_catalog(ROOT)
+        answer = assay("claims")
+        assert answer.err.startswith(
+            f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic; "
+        )
+        assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
+
+    def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
+        rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
+        for verdict in read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts:
+            told = {"target": verdict.target, "status": verdict.status.value,
+                    "reason": verdict.reason}  # fmt: skip
+            assert told in rows[verdict.claim]["verdicts"]
+
+    @pytest.mark.parametrize("status", ["not_run", "exceeded", "incorrect"])
+    def test_a_status_selects(self, assay: Any, status: str) -> None:
+        rows = json.loads(assay("claims", "--json", "--status", status).out)
+        standing = read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts
+        assert {row["claim"] for row in rows} == {
+            verdict.claim for verdict in standing if verdict.status == status
+        }
+
+    def test_statuses_add_up(self, assay: Any) -> None:
+        rows = json.loads(
+            assay("claims", "--json", "--status", "exceeded", "--status", "not_run").out
+        )
+        found = {verdict["status"] for row in rows for verdict in row["verdicts"]}
+        assert found == {"exceeded", "not_run"}
+
+    def test_a_status_that_there_is_none_of(self, assay: Any) -> None:
+        answer = assay("claims", "--status", "wrong")
+        assert answer.code == 2
+        known = ", ".join(status.value for status in Status)
+        assert answer.err == f"assay: there is no status 'wrong'; known: {known}\n"
+
+    @pytest.mark.parametrize(
+        ("text", "part"),
+        [
+            ("S003_GROUPED", "claim"),
+            ("ping-pong SCHEDULE", "statement"),
+            ("hybrid - use", "section"),
+            ("assay", "source"),
+        ],
+    )
+    def test_a_search_looks_at_ids_statements_sections_and_sources(
+        self, assay: Any, text: str, part: str
+    ) -> None:
+        every = json.loads(assay("claims", "--json").out)
+        rows = json.loads(assay("claims", "--json", "--search", text).out)
+        assert 0 < len(rows) < len(every)
+        assert any(text.lower() in row[part].lower() for row in rows)
+        parts = ("claim", "statement", "section", "source")
+        assert all(any(text.lower() in row[one].lower() for one in parts) for row in rows)
+
+    def test_what_matches_nothing_is_an_empty_list(self, assay: Any) -> None:
+        assert json.loads(assay("claims", "--json", "--search", "no such words").out) == []
+        answer = assay("claims", "--search", "no such words")
+        assert answer.code == 0
+        assert len(answer.out.splitlines()) == 1

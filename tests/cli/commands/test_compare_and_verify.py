@@ -1,0 +1,64 @@
+"""``./assay compare`` and ``./assay verify``: what reads report directories."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.commands import verify
+from tests.report_fixtures import (
+    signed_report,
+    write_repository,
+)
+
+
+class TestCompareAndVerify:
+    """Both read report directories."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
+
+    def test_verdicts_stand_side_by_side(self, assay: Any, report: Path) -> None:
+        answer = assay("compare", report, report)
+        assert answer.code == 0
+        assert answer.out.count(report.name) == 2
+        assert "demo_rate" in answer.out
+
+    def test_a_report_verifies_check_by_check(self, assay: Any, report: Path) -> None:
+        answer = assay("verify", report, "--key", report / "signer.pub")
+        assert answer.code == 0
+        lines = answer.out.splitlines()
+        assert lines[-1] == f"verified: {report}"
+        assert any(line.startswith("ok   signature: signed by") for line in lines)
+
+    def test_a_changed_report_is_a_failed_check(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        key = tmp_path / "signer.pub"
+        key.write_bytes((report / "signer.pub").read_bytes())
+        text = report / "report.md"
+        before = text.read_bytes()
+        text.write_bytes(before + b"!")
+        try:
+            answer = assay("verify", report, "--key", key)
+        finally:
+            text.write_bytes(before)
+        assert answer.code == 1
+        assert "report.md" in answer.err
+
+    def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
+        self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def begun(*_: object, **__: object) -> None:
+            raise AssertionError("the report was verified, or a compiler fetched")
+
+        monkeypatch.setattr(verify, "ensure_toolchain", begun)
+        monkeypatch.setattr(verify, "compiler_place", begun)
+        monkeypatch.setattr(verify, "verify_report", begun)
+        key = ("--key", report / "signer.pub")
+        answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")
+        assert answer.code == 2
+        assert "the evidence holds no build 'sm_90a/demo_bk3' (close to it: " in answer.err
+        assert "sm_90a/demo_bk32" in answer.err

@@ -1,0 +1,112 @@
+"""``./assay reproduce``: what surrounds the workflow."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import checkout
+from assay.cli.commands import reproduce
+from assay.evidence.timings import write_timing
+from assay.pipeline import preview
+from assay.records.timings import Stage
+from tests.report_fixtures import (
+    make_request,
+    provision,
+    signed_report,
+    write_repository,
+)
+
+
+class TestReproduce:
+    """What surrounds the workflow."""
+
+    @pytest.fixture
+    def finished(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A repository whose run 'demo_run' has nothing left to do."""
+        root = write_repository(tmp_path / "repo")
+        (root / "config" / "config.yaml").write_text(
+            "schema: assay/run/1\nsources: [demo]\ntargets: [h100]\n"
+            "runtime: host\nexecutor: local\n"
+        )
+        signed_report(root)
+        run_dir = root / "results" / "demo_run"
+        at = datetime(2026, 1, 2, tzinfo=UTC)
+        write_timing(run_dir, "inspect", {}, at, 2.0)
+        for artifact, seconds in (("demo_bk32", 4.0), ("demo_bk96", 6.25)):
+            arguments = {"arch": "sm_90a", "artifact": artifact}
+            write_timing(run_dir, "build", arguments, at, seconds)
+        write_timing(run_dir, "report", {}, at, 1.5)
+        request = make_request("demo_run", [provision()], ["demo"])
+        monkeypatch.setattr(checkout, "ROOT", root)
+        monkeypatch.setattr(reproduce, "make_request", lambda *_: request)
+        monkeypatch.setattr(reproduce, "run_workflow", lambda *_, **__: None)
+        return root
+
+    def test_timings_are_told_stage_by_stage(self, assay: Any, finished: Path) -> None:
+        answer = assay("reproduce", "--run", "demo_run", "--timings")
+        assert answer.code == 0
+        rows = {
+            cells[0]: cells[1:]
+            for line in answer.out.splitlines()
+            if len(cells := line.split("\t")) == 5 and cells[0] != "stage"
+        }
+        assert rows == {
+            "inspect": ["1", "2.0", "2.0", ""],
+            "build": ["2", "10.2", "6.2", "demo_bk96 sm_90a"],
+            "report": ["1", "1.5", "1.5", ""],
+        }
+        assert "4 steps, 6.2\N{NO-BREAK SPACE}s on the clock" in answer.out
+
+    def test_without_the_option_no_time_is_told(self, assay: Any, finished: Path) -> None:
+        answer = assay("reproduce", "--run", "demo_run")
+        assert answer.code == 0
+        assert "where the time went" not in answer.out
+        assert "6 verdicts" in answer.err
+
+    def test_a_dry_run_tells_what_is_left_and_no_time_that_passed(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        build = Stage.BUILD, frozenset({("artifact", "demo_bk32"), ("arch", "sm_90a")})
+        monkeypatch.setattr(preview, "build_seconds", lambda *_: {build: 90.0})
+        left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
+        monkeypatch.setattr(preview, "pending_files", lambda *_: left)
+        answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")
+        assert answer.code == 0, answer.err
+        lines = answer.out.splitlines()
+        assert any(line.startswith("would be measured on h100: ") for line in lines)
+        assert "compiled for sm_90a: 1 variant: demo_bk32" in lines
+        assert "steps on h100: benchmark" in lines
+        assert lines[-1].replace("\N{NO-BREAK SPACE}", " ").startswith("time: about 90.0 s with ")
+        assert lines[-1].endswith("; without 1 step that nobody has timed")
+        assert "where the time went" not in answer.out
+
+    @pytest.mark.parametrize("more", [(), ("--dry-run",)])
+    def test_what_targets_lack_is_told_once(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+    ) -> None:
+        why = "no NVIDIA driver here"
+        lacking = [provision("h100", "recorded", recorded_in="reports/x", absence=why)]
+        request = make_request("demo_run", lacking, ["demo"])
+        monkeypatch.setattr(reproduce, "make_request", lambda *_: request)
+        monkeypatch.setattr(preview, "pending_files", lambda *_: [])
+        answer = assay("reproduce", "--run", "demo_run", *more)
+        assert answer.code == 0, answer.err
+        assert (answer.out + answer.err).count(why) == 1
+
+    def test_the_last_line_names_every_key_that_was_given(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        request = make_request("demo_run", [provision()], ["demo"])
+        given = request.model_copy(update={"extra_keys": ("/keys/of others.pub",)})
+        monkeypatch.setattr(reproduce, "make_request", lambda *_: given)
+        assert assay("reproduce", "--run", "demo_run").out.splitlines()[-1] == (
+            "verify: ./assay verify reports/demo_run --key /private/key.pub "
+            "--key '/keys/of others.pub'"
+        )
+
+    def test_strict_makes_verdicts_count(self, assay: Any, finished: Path) -> None:
+        answer = assay("reproduce", "--run", "demo_run", "--strict")
+        assert answer.code == 1
+        assert "not reproduced, incorrect or inconsistent" in answer.err
