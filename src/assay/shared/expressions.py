@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., float], int | None]] = {
 }
 """Each with the number of its arguments; None where two or more are taken."""
 
+
 def _power(base: float, exponent: float) -> float:
     if abs(exponent) > LARGEST_EXPONENT:
         raise ValueError(f"the exponent {exponent:g} is above {LARGEST_EXPONENT:g}")
