@@ -18,12 +18,12 @@ from assay.records.claims import (
     ClaimsFile,
     FlopFormula,
     Hardware,
-    NotRun,
     Relation,
     Source,
     SourcePlace,
-    Unanswerable,
 )
+from assay.records.evaluations import NotRun, Unanswerable
+from assay.records.inspections import InspectionResult
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.records.measurements import (
     ArmCorrectness,
@@ -32,7 +32,6 @@ from assay.records.measurements import (
     Block,
     Check,
     CorrectnessRecord,
-    InspectionResult,
     Process,
     ProgramRecord,
     ProgramRun,

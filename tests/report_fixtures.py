@@ -32,29 +32,26 @@ from assay.judging.judge import judge
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
+from assay.records.cheats import CheatOutcome, CheatsRecord
+from assay.records.inspections import InspectionResult, InspectionsRecord
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
     BenchmarkRecord,
     Block,
-    CheatOutcome,
-    CheatsRecord,
     Check,
     CorrectnessRecord,
-    InspectionResult,
-    InspectionsRecord,
     Process,
-    ProfileRecord,
     ProgramRecord,
     ProgramRun,
-    StopwatchArm,
-    StopwatchRecord,
     Telemetry,
     Turn,
 )
 from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
+from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
+from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import Comparison
 from assay.report.render import render

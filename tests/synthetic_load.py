@@ -17,7 +17,8 @@ from tools.simulation import BLOCKS, LAUNCHES, PROCESSES
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.judge import judge
-from assay.records.claims import Benchmark, Claim, Metric, Term
+from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.measurements import BenchmarkRecord, Block, CorrectnessRecord, Process, Turn
 from assay.records.units import Unit
 from assay.records.workloads import Arm, Comparison

@@ -12,9 +12,9 @@ from assay.records.attestation import PipelineRecord, Statement
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.claims import ClaimsFile
+from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
-from assay.records.measurements import InspectionsRecord
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.targets import Target

@@ -13,17 +13,13 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.audit import audit
-from assay.records.claims import (
+from assay.records.claims import Audit, Claim, ClaimKind, FlopFormula, Relation
+from assay.records.evaluations import (
     Arithmetic,
-    Audit,
-    Claim,
-    ClaimKind,
     Derived,
-    FlopFormula,
     NotRun,
     Operand,
     Program,
-    Relation,
     Support,
     Unanswerable,
 )

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.records.claims import Benchmark
+from assay.records.evaluations import Benchmark
 from assay.records.workloads import Operation, Workload
 from tests import builders as b
 

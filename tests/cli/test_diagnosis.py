@@ -15,7 +15,7 @@ from assay.cli.diagnosis import Diagnosis, Finding, State, diagnose
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.plan import Provision
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import pack_report

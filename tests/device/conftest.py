@@ -49,9 +49,17 @@ def validated():
     import json
 
     def validate(model_name: str, value: dict):
-        from assay.records import measurements, operators, platform, sanitizer
+        from assay.records import (
+            cheats,
+            measurements,
+            operators,
+            platform,
+            profile,
+            sanitizer,
+            stopwatch,
+        )
 
-        modules = (measurements, operators, platform, sanitizer)
+        modules = (cheats, measurements, operators, platform, profile, sanitizer, stopwatch)
         model = next(m for m in (getattr(x, model_name, None) for x in modules) if m is not None)
         return model.model_validate_json(json.dumps(value, allow_nan=False))
 

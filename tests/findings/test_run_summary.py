@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.findings.binary_matches import Sameness
 from assay.findings.run_summary import RunSummary, summarise
 from assay.judging.judge import judge
-from assay.records.claims import Benchmark, Metric, Term
+from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.verdicts import Status
 from assay.report.view import remarks
 from tests import builders as b

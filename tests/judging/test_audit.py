@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judging.audit import PrintedRange, audit, evaluate, resolve
-from assay.records.claims import Formula, Operand, Relation
+from assay.records.claims import Relation
+from assay.records.evaluations import Formula, Operand
 from assay.records.units import Unit
 from tests import builders as b
 

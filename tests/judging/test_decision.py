@@ -8,7 +8,8 @@ import pytest
 from assay.findings.run_summary import summarise
 from assay.judging import remedy
 from assay.judging.judge import judge
-from assay.records.claims import Benchmark, Claim, ClaimKind, Derived, Metric, Relation, Term
+from assay.records.claims import Claim, ClaimKind, Relation
+from assay.records.evaluations import Benchmark, Derived, Metric, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

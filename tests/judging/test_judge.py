@@ -16,15 +16,19 @@ from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
 from assay.records.claims import (
-    Arithmetic,
     Audit,
-    Benchmark,
     Claim,
     ClaimKind,
-    Derived,
     FlopFormula,
-    Formula,
     Hardware,
+    Relation,
+    SourcePlace,
+)
+from assay.records.evaluations import (
+    Arithmetic,
+    Benchmark,
+    Derived,
+    Formula,
     Inspection,
     Invocation,
     Metric,
@@ -32,8 +36,6 @@ from assay.records.claims import (
     Operand,
     Program,
     Quantity,
-    Relation,
-    SourcePlace,
     Support,
     Term,
     Unanswerable,

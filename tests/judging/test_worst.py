@@ -7,7 +7,8 @@ import pytest
 
 from assay.judging import worst
 from assay.judging.judge import judge
-from assay.records.claims import Benchmark, Claim, Metric, Relation, Term
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

@@ -25,7 +25,7 @@ from assay.measuring.best_effort import (
 from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Results
 from assay.records.base import Record
-from assay.records.measurements import ProfileRecord
+from assay.records.profile import ProfileRecord
 from assay.shared.job import (
     ArmSpec,
     ArtifactSpec,

@@ -11,7 +11,7 @@ from assay.evidence.load import load_evidence
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.targets import Target
 from tests.report_fixtures import write_repository, write_run
 

@@ -19,9 +19,10 @@ from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
-from assay.records.measurements import CheatsRecord, StopwatchRecord
+from assay.records.cheats import CheatsRecord
 from assay.records.platform import PlatformRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run

@@ -20,7 +20,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import usable_memory
 from assay.records.build_costs import BuildCost, BuildCosts
-from assay.records.claims import Benchmark, Support
+from assay.records.evaluations import Benchmark, Support
 from assay.records.plan import BuildJob, Plan, Request, RunConfig
 from assay.records.timings import StepTiming
 from assay.verification.report_archive import opened_report

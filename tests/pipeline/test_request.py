@@ -11,7 +11,7 @@ from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.verdicts import Status, VerdictsFile
 from tests.report_fixtures import provision, signed_report, write_repository, write_run

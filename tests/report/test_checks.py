@@ -24,14 +24,10 @@ from assay.findings.stopwatch_agreement import (
     nsight_ms,
 )
 from assay.frames import turns
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CheatOutcome,
-    CheatsRecord,
-    StopwatchArm,
-    StopwatchRecord,
-)
+from assay.records.cheats import CheatOutcome, CheatsRecord
+from assay.records.measurements import BenchmarkRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.report.checks import alarms, cheats_sections
 from assay.report.operators import operator_sections
 from assay.report.render import render

@@ -8,7 +8,7 @@ import pytest
 from tools.simulation import judging
 
 from assay.catalog.load import load_catalog
-from assay.records.claims import Benchmark
+from assay.records.evaluations import Benchmark
 from tools import simulation_worst as simulation
 
 ROOT = Path(__file__).resolve().parents[2]

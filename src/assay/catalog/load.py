@@ -7,12 +7,10 @@ from typing import TypeVar
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
 from assay.catalog.model import NO_TUNING, Catalog
-from assay.records.claims import (
+from assay.records.claims import Audit, Claim, ClaimsFile
+from assay.records.evaluations import (
     Arithmetic,
-    Audit,
     Benchmark,
-    Claim,
-    ClaimsFile,
     Derived,
     Operand,
     Program,

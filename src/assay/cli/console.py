@@ -14,7 +14,7 @@ from assay.cli.diagnosis import Diagnosis
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
 from assay.records.verdicts import Status, Verdict, VerdictsFile

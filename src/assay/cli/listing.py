@@ -5,7 +5,8 @@ from typing import Any
 
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
-from assay.records.claims import Audit, Claim, Formula, Unanswerable
+from assay.records.claims import Audit, Claim
+from assay.records.evaluations import Formula, Unanswerable
 from assay.records.verdicts import Status, Verdict
 
 Row = dict[str, Any]

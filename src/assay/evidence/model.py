@@ -4,20 +4,16 @@ from dataclasses import dataclass, field
 
 from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
+from assay.records.cheats import CheatsRecord
 from assay.records.images import ImageRecord
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CheatsRecord,
-    CorrectnessRecord,
-    InspectionResult,
-    ProfileRecord,
-    ProgramRecord,
-    StopwatchRecord,
-)
+from assay.records.inspections import InspectionResult
+from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.plan import Plan
 from assay.records.platform import PlatformRecord
+from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]

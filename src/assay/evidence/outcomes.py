@@ -3,9 +3,11 @@
 from typing import Any, Protocol, TypeVar
 
 from assay.records.base import Record
-from assay.records.measurements import CheatsRecord, ProfileRecord, StopwatchArm, StopwatchRecord
+from assay.records.cheats import CheatsRecord
 from assay.records.operators import OperatorsRecord
+from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)

@@ -22,20 +22,16 @@ from assay.evidence.outcomes import (
     failed_stopwatch,
 )
 from assay.records.builds import BuildRecord
+from assay.records.cheats import CheatsRecord
 from assay.records.images import ImageRecord
-from assay.records.measurements import (
-    BenchmarkRecord,
-    CheatsRecord,
-    CorrectnessRecord,
-    InspectionsRecord,
-    ProfileRecord,
-    ProgramRecord,
-    StopwatchRecord,
-)
+from assay.records.inspections import InspectionsRecord
+from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
+from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import Stage
 
 

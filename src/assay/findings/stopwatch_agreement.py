@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ
 from assay.findings.block_quality import ArmKey, ClockSpread
-from assay.records.measurements import BenchmarkRecord, ProfileRecord, StopwatchArm
+from assay.records.measurements import BenchmarkRecord
+from assay.records.profile import ProfileRecord
+from assay.records.stopwatch import StopwatchArm
 from assay.statistics import summaries as stats
 
 TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}

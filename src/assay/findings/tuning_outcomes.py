@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured, show, show_percent
-from assay.records.claims import Metric, Term
+from assay.records.evaluations import Metric, Term
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records.claims import Claim, Formula, Operand, Relation
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import Formula, Operand
 
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""

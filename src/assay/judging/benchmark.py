@@ -8,7 +8,8 @@ from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
 from assay.judging.formulas import AS_IS, Conversion, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
-from assay.records.claims import FlopFormula, Metric, NotRun, Term
+from assay.records.claims import FlopFormula
+from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,

@@ -7,7 +7,8 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
-from assay.records.claims import NotRun, Relation
+from assay.records.claims import Relation
+from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
 from assay.records.verdicts import MeasuredOn, Nearest, Status, Verdict

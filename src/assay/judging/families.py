@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from assay.records.claims import Claim, Program
+from assay.records.claims import Claim
+from assay.records.evaluations import Program
 from assay.records.verdicts import Verdict
 
 NAMED = 3

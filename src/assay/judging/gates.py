@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assay.judging.case import Case, Failure, not_run, show
-from assay.records.claims import NotRun, Term
+from assay.records.evaluations import NotRun, Term
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,

@@ -14,10 +14,10 @@ from assay.judging.measured import nearest
 from assay.judging.terms import judge_benchmark
 from assay.judging.verdicts import fail, judge_derived, judge_program, stated_value
 from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
-from assay.records.claims import (
+from assay.records.claims import Claim
+from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
-    Claim,
     Derived,
     Inspection,
     NotRun,

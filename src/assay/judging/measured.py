@@ -18,11 +18,10 @@ from assay.judging.case import (
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.without_gpu import support_build
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
-from assay.records.claims import (
+from assay.records.claims import Claim, FlopFormula
+from assay.records.evaluations import (
     Benchmark,
-    Claim,
     Derived,
-    FlopFormula,
     NotRun,
     Program,
     Quantity,

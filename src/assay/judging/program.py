@@ -20,7 +20,8 @@ from assay.judging.cutlass_output import (
 )
 from assay.judging.formulas import for_program
 from assay.judging.gates import last_words
-from assay.records.claims import FlopFormula, NotRun, Program
+from assay.records.claims import FlopFormula
+from assay.records.evaluations import NotRun, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
 from assay.records.units import Unit

@@ -16,7 +16,8 @@ from assay.judging.worst import (
     stricter,
     worst_of,
 )
-from assay.records.claims import Benchmark, Claim
+from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

@@ -19,7 +19,8 @@ from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.records.claims import Claim, Derived, Program, Relation, Support
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import Derived, Program, Support
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

@@ -9,17 +9,8 @@ from assay.judging.audit import AuditResult, audit, show
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
 from assay.records.builds import BuildRecord
-from assay.records.claims import (
-    Arithmetic,
-    Audit,
-    Claim,
-    Formula,
-    Inspection,
-    NotRun,
-    Operand,
-    Relation,
-    Support,
-)
+from assay.records.claims import Audit, Claim, Relation
+from assay.records.evaluations import Arithmetic, Formula, Inspection, NotRun, Operand, Support
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

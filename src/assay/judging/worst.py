@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import Case, Failure, Measured
-from assay.records.claims import Benchmark, Claim, Relation, Term
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import Benchmark, Term
 from assay.records.units import Unit
 from assay.records.workloads import Judging
 from assay.shared.counting import counted

@@ -7,7 +7,7 @@ from assay.base.errors import MissingEnvironment
 from assay.building.toolchain import DRIVER_API
 from assay.measuring.device_jobs import probe_device
 from assay.measuring.host_driver import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName
 from assay.records.targets import Target
 from assay.runtimes.base import Place, Task

@@ -26,7 +26,7 @@ from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Results
 from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
-from assay.records.measurements import ProfileRecord
+from assay.records.profile import ProfileRecord
 from assay.shared.job import DeviceJob, ProfileJob
 
 

@@ -7,24 +7,21 @@ and an answer that is ``not_run`` names its reason.
 from collections.abc import Iterable, Iterator
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import as_held, benchmark_path, program_path
+from assay.evidence.stages import as_held
 from assay.judging.cutlass_output import job_id
 from assay.measuring.operator_kernels import offered
-from assay.records.claims import (
-    Arithmetic,
+from assay.pipeline.plan_answers import make_answers
+from assay.records.claims import Claim
+from assay.records.evaluations import (
     Benchmark,
-    Claim,
     Derived,
-    Inspection,
-    NotRun,
     Program,
     Quantity,
     Support,
     Term,
     Unanswerable,
 )
-from assay.records.plan import Answer, BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
-from assay.records.targets import Target
+from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 
 
 def make_plan(catalog: Catalog, request: Request) -> Plan:
@@ -57,7 +54,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
             )
             for provision in request.targets
         ),
-        answers=tuple(_answers(catalog, request, claims)),
+        answers=tuple(make_answers(catalog, request, claims)),
     )
 
 
@@ -251,81 +248,3 @@ def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterato
     for name, variant in catalog.variants.items():
         if name in used and variant.kind == "kernel" and arch in variant.archs:
             yield name
-
-
-def _answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
-    """At least one answer for every claim, then one for every audit of the selected sources."""
-    for claim in claims:
-        match claim.evaluation:
-            case Arithmetic() | Inspection() | Support():
-                yield _answer(claim.id, None, "compute", None, "needs no GPU")
-            case Unanswerable(reason=reason, detail=detail):
-                yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
-            case _:
-                yield from _measured_answers(catalog, request, claim)
-    for source in request.sources:
-        for audit in catalog.sources[source].audits:
-            yield _answer(audit.id, None, "compute", None, "arithmetic of the source")
-
-
-def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Iterator[Answer]:
-    """Answers of a claim that needs a GPU: on its own target, or on every one if it names none."""
-    provisions = {provision.target: provision for provision in request.targets}
-    wanted = claim.hardware.target
-    if wanted is not None and wanted not in provisions:
-        yield _answer(
-            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"target {wanted} was not asked for"
-        )
-        return
-    for name in [wanted] if wanted is not None else list(provisions):
-        provision, target = provisions[name], catalog.targets[name]
-        if provision.kind == "none":
-            reason = provision.reason or NotRun.NO_DEVICE
-            yield _answer(claim.id, name, "not_run", reason, provision.detail)
-        elif not _arch_supported(catalog, claim, target):
-            detail = f"what the claim needs is not built for {target.arch}"
-            yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
-        elif provision.kind == "recorded" and (lacking := _not_recorded(claim, provision)):
-            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration"
-            yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
-        else:
-            way = "measure" if provision.kind == "device" else "recorded"
-            yield _answer(claim.id, name, way, None, provision.detail)
-
-
-def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:
-    match claim.evaluation:
-        case Program(program=program):
-            return target.arch in catalog.programs[program].archs
-        case Benchmark(terms=terms):
-            for term in terms:
-                for arm in catalog.comparisons[term.comparison].arms:
-                    variant = catalog.variants[arm.variant]
-                    if (
-                        arm.id in (term.arm, term.over)
-                        and variant.kind == "kernel"
-                        and target.arch not in variant.archs
-                    ):
-                        return False
-            return True
-        case _:
-            return True
-
-
-def _not_recorded(claim: Claim, provision: Provision) -> str | None:
-    """The first evidence path the claim needs and the recorded report lacks."""
-    held = set(provision.recorded_paths)
-    match claim.evaluation:
-        case Benchmark(terms=terms):
-            needed = [benchmark_path(provision.target, term.comparison) for term in terms]
-        case Program(program=program, stated=stated):
-            needed = [program_path(provision.target, job_id(program, stated.arguments))]
-        case _:
-            needed = []
-    return next((path for path in needed if path not in held), None)
-
-
-def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:
-    return Answer.model_validate(
-        {"claim": claim, "target": target, "way": way, "reason": reason, "detail": detail}
-    )

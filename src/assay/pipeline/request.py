@@ -17,7 +17,7 @@ from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.choose import ChosenRuntime, choose

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.records.base import Identifier, Record
-from assay.records.claims import NotRun
+from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, RuntimeWish
 
 Executor = Literal["local", "slurm"]

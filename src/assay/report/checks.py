@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import cheats_path
-from assay.records.measurements import CheatOutcome
+from assay.records.cheats import CheatOutcome
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 from assay.report.sanitizer import sanitizer_alarms
 from assay.shared.counting import agreeing, counted
 

@@ -7,7 +7,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_path
 from assay.records.images import ImageBase, ImageRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import operators_path
 from assay.records.operators import OperatorOutcome, OperatorsRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, ProfiledKernel, longest_kernel
 from assay.evidence.stages import profile_path
-from assay.records.measurements import ProfileRecord
+from assay.records.profile import ProfileRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 
 COLUMNS = (
     (DURATION, "duration"),

@@ -9,7 +9,7 @@ from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import sanitizer_path
 from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 from assay.shared.counting import agreeing, counted
 
 

@@ -17,7 +17,7 @@ from assay.findings.stopwatch_agreement import (
     coverage,
 )
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
+from assay.report.links import Link, link
 from assay.shared.counting import agreeing, counted
 
 

@@ -9,9 +9,9 @@ from assay.findings import step_timings as timings
 from assay.findings.step_timings import GpuWork, Span, StageTotal, Timeline
 from assay.records.timings import Stage, StepTiming
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
 from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
-from assay.report.measurements import Picture
+from assay.report.links import Link, link
+from assay.report.rate_pictures import Picture
 from assay.shared.counting import agreeing, counted
 
 CAPTION = (

@@ -9,9 +9,9 @@ from assay.findings import tuning_outcomes as sweeps
 from assay.judging.case import Case
 from assay.records.tuning import ShapeClass, TuningChoice
 from assay.report import formatting as fmt
-from assay.report.claims import Link, link
 from assay.report.figure_sweeps import Configuration, Panel, sweep_panels
-from assay.report.measurements import Picture
+from assay.report.links import Link, link
+from assay.report.rate_pictures import Picture
 from assay.shared.counting import agreeing
 from assay.statistics.shared_summaries import SharedSummaries
 

@@ -18,18 +18,14 @@ from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.checks import CheatsSection, alarms, cheats_sections
-from assay.report.claims import CommandRow, Fact, SourceSection, command_rows, source_sections
+from assay.report.claims import Fact, SourceSection, source_sections
+from assay.report.commands import CommandRow, command_rows
 from assay.report.images import ImageRow, image_rows
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
-from assay.report.measurements import (
-    ComparisonSection,
-    Picture,
-    bk_sweeps,
-    comparison_sections,
-    rooflines,
-)
+from assay.report.measurements import ComparisonSection, comparison_sections
 from assay.report.operators import OperatorsSection, operator_sections
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
+from assay.report.rate_pictures import Picture, bk_sweeps, rooflines
 from assay.report.rules import protocols, rules
 from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.stopwatches import AgreementSection, agreement_section

@@ -8,7 +8,7 @@ import torch
 
 from assay.device.kernels.inputs import make_inputs
 from assay.device.tasks import sanitized, sanitizer
-from assay.device.tasks.sanitizer import Found, parse_log, run_sanitizer, shapes_of
+from assay.device.tasks.sanitizer import run_sanitizer, shapes_of
 from assay.device.worker.telemetry import Choice
 from assay.shared.files import sha256_file
 from assay.shared.job import (
@@ -19,52 +19,10 @@ from assay.shared.job import (
     VariantSpec,
 )
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload, dense_workload
+from tests.device.tasks.test_sanitizer_tool import CLEAN, MEMCHECK, RACE
 from tests.jobs import TARGET
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
-RACE = """\
-========= COMPUTE-SANITIZER
-========= Error: Race reported between Write access at bsr_kernel(const Problem)+0x90 in k.cu:41
-=========     and Read access at bsr_kernel(const Problem)+0x100 in k.cu:51 [508 hazards]
-=========
-========= Warning: Race reported between Read access at bsr_kernel(const Problem)+0x90
-=========
-========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
-"""
-MEMCHECK = """\
-========= COMPUTE-SANITIZER
-========= Invalid __global__ write of size 4 bytes
-=========     at memcheck+0xb0
-=========     by thread (32,0,0) in block (0,0,0)
-=========     Access at 0x7f0000100100 is out of bounds
-=========
-========= Invalid __global__ write of size 4 bytes
-=========     at memcheck+0xb0
-=========     by thread (33,0,0) in block (0,0,0)
-=========
-========= ERROR SUMMARY: 132 errors
-========= ERROR SUMMARY: 32 errors were not printed. Use --print-limit option to adjust
-"""
-CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
-
-
-class TestParse:
-    def test_counts_are_of_all_findings_and_messages_stand_once(self):
-        assert parse_log(MEMCHECK) == Found(132, 0, ("Invalid __global__ write of size 4 bytes",))
-
-    def test_a_race_counts_by_severity(self):
-        found = parse_log(RACE)
-        assert (found.errors, found.warnings) == (1, 1)
-        assert found.messages[0].startswith("Error: Race reported between Write access")
-
-    def test_clean(self):
-        assert parse_log(CLEAN) == Found(0, 0, ())
-        line = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
-        assert parse_log(line) == Found(0, 0, ())
-
-    def test_a_log_without_a_summary_is_no_finding_and_not_clean(self):
-        text = "========= Error: No attachable process found. compute-sanitizer timed-out.\n"
-        assert parse_log(text).errors is None
 
 
 class TestShapes:
@@ -211,18 +169,6 @@ def test_without_the_command_nothing_reads_as_clean(monkeypatch, tmp_path, arms,
     record = run_sanitizer(SanitizerJob(TARGET, arms), SteadyGpu())
     assert validated("SanitizerRecord", record).status == "not_installed"
     assert record["runs"] == []
-
-
-def test_a_command_that_cannot_be_started_is_not_found(monkeypatch, tmp_path):
-    monkeypatch.setattr(sanitizer.shutil, "which", lambda name: None)
-    monkeypatch.setattr(sanitizer.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path)})
-    place = tmp_path / "nvidia" / "cu13" / "bin" / "compute-sanitizer"
-    place.parent.mkdir(parents=True)
-    place.write_text("#!/bin/sh\n")
-    place.chmod(0o644)
-    assert sanitizer.find_command() is None
-    place.chmod(0o755)
-    assert sanitizer.find_command() == str(place)
 
 
 class FakeDriver:

@@ -8,24 +8,27 @@ a status; a tool whose control kernel it does not catch is named, for it would c
 import contextlib
 import ctypes
 import json
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
 from assay.device.kernels.inputs import Blocks, Tensor, make_inputs
 from assay.device.tasks.correctness import ragged_layout, small_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
+from assay.device.tasks.sanitizer_tool import (
+    Found,
+    Tools,
+    command_line,
+    find_command,
+    open_tools,
+    parse_log,
+    run_tool,
+)
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.files import sha256_file
@@ -43,98 +46,6 @@ SMALL = 512
 DEADLINE_S = LAUNCH_DEADLINE_S + 60.0
 BUDGET_S = 240.0
 """Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
-ERROR_EXIT = 99
-MESSAGES = 5
-"""First messages of a tool that are kept; the counts are of all."""
-PORT, PORTS_EACH = 49152, 16
-"""Tool and kernel meet on a port: starts at the same time each look for theirs in a range apart."""
-OPTIONS = {
-    "--launch-timeout": "60",
-    "--print-limit": "100",
-    # Bytes between allocations: a step over the edge of one must not land in another.
-    "--padding": "4096",
-    # What a launcher's calls return, the launcher reports; here it is the kernel that is watched.
-    "--report-api-errors": "no",
-}
-"""Given where the installed version's own help names them."""
-MEMCHECK_ONLY = ("--padding", "--report-api-errors")
-SUMMARY = re.compile(
-    r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:errors?|hazards? displayed"
-    r" \((\d+) errors?, (\d+) warnings?\))\s*$"
-)
-MESSAGE = re.compile(r"^={9} (?=\S)(?!COMPUTE-SANITIZER|(?:ERROR|RACECHECK) SUMMARY)(.*\S)\s*$")
-
-
-@dataclass(frozen=True)
-class Tools:
-    """The command and what its version knows."""
-
-    command: str
-    version: str
-    help: str
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a tool's log says; None where it does not come to a summary."""
-
-    errors: int | None
-    warnings: int
-    messages: tuple[str, ...]
-
-
-def find_command() -> str | None:
-    """compute-sanitizer on PATH, in a CUDA toolkit or in a wheel of this Python."""
-    places = [shutil.which("compute-sanitizer")]
-    places += map(str, sorted(Path("/usr/local").glob("cuda*/bin/compute-sanitizer"), reverse=True))
-    site = Path(sysconfig.get_paths()["purelib"])
-    places += map(str, sorted(site.glob("nvidia/*/bin/compute-sanitizer"), reverse=True))
-    return next((place for place in places if place and os.access(place, os.X_OK)), None)
-
-
-def open_tools(command: str) -> Tools | None:
-    """The command with its version and help; None where it does not even say these."""
-
-    def ask(option: str) -> str:
-        done = subprocess.run(
-            [command, option], capture_output=True, text=True, timeout=60, check=True
-        )
-        return done.stdout + done.stderr
-
-    try:
-        found = re.search(r"Version (\S+)", ask("--version"))
-        return Tools(command, found.group(1) if found else "unknown", ask("--help"))
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def parse_log(text: str) -> Found:
-    """Errors, warnings and first messages of one log."""
-    errors, warnings, messages = None, 0, list[str]()
-    for line in text.splitlines():
-        if found := SUMMARY.search(line):
-            total, of_them, warned = found.groups()
-            errors = int(total if of_them is None else of_them)
-            warnings = int(warned or 0)
-        elif found := MESSAGE.match(line):
-            messages.append(found.group(1))
-    return Found(errors, warnings, tuple(dict.fromkeys(messages))[:MESSAGES])
-
-
-def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> list[str]:
-    """One start of the tool round one kernel; ``slot`` tells starts at the same time apart."""
-    chosen = {**OPTIONS, "--port": str(PORT + slot * PORTS_EACH)}
-    known = [
-        part
-        for option, value in chosen.items()
-        if f"{option} " in tools.help and (tool == "memcheck" or option not in MEMCHECK_ONLY)
-        for part in (option, value)
-    ]
-    return [
-        tools.command, "--tool", tool, "--error-exitcode", str(ERROR_EXIT),
-        "--log-file", str(log), *known,
-        sys.executable, "-m", "assay.device.tasks.sanitized", str(spec),
-    ]  # fmt: skip
 
 
 def shapes_of(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
@@ -206,7 +117,7 @@ class Sanitizer:
                 late = f"not begun: all starts together had {BUDGET_S:.0f} s"
                 return Found(None, 0, ()), {"error": late, "launches": []}
             command = command_line(self._tools, tool, log, slot, path)
-            words = _run(command, min(DEADLINE_S, left))
+            words = run_tool(command, min(DEADLINE_S, left))
         finally:
             self._slots.put(slot)
         found = parse_log(log.read_text(errors="replace") if log.is_file() else "")
@@ -238,25 +149,6 @@ class Sanitizer:
             "caught": caught,
             "detail": found.messages[0] if caught and found.messages else detail,
         }
-
-
-def _run(command: Sequence[str], deadline_s: float = DEADLINE_S) -> str:
-    """Run to the end, or to the deadline; the last words of its output."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        output = process.communicate(timeout=deadline_s)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return f"stopped after {deadline_s:.0f} s"
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    return " ".join(output.split())[-300:]
 
 
 def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:

@@ -1,0 +1,167 @@
+"""The ways in which claims are answered: by arithmetic, a benchmark, an original program ..."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from assay.records.base import Identifier, Measurable, Record
+
+
+class NotRun(StrEnum):
+    """Why a claim has no measured answer here."""
+
+    NO_DEVICE = "no_device"
+    DRIVER_TOO_OLD = "driver_too_old"
+    UNSUPPORTED_ARCH = "unsupported_arch"
+    CONFIGURATION_MISSING = "configuration_missing"
+    ORIGINAL_UNAVAILABLE = "original_unavailable"
+    NOT_IMPLEMENTED = "not_implemented"
+    BUILD_FAILED = "build_failed"
+    RUN_FAILED = "run_failed"
+    NOT_RECORDED = "not_recorded"
+    NOT_SELECTED = "not_selected"
+
+
+class Operand(Record):
+    """A number in an arithmetic check: another claim's value, or a literal the source prints."""
+
+    claim: Identifier | None = None
+    value: Measurable | None = None
+    resolution: Measurable | None = None
+    """One unit of the last printed digit of ``value``; 0 for exact counts."""
+    what: str | None = None
+    """What a literal stands for."""
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "Operand":
+        literal = self.value is not None
+        if literal == (self.claim is not None):
+            raise ValueError("an operand names either a claim or a value")
+        if literal and (self.resolution is None or self.what is None):
+            raise ValueError("a literal operand states its resolution and what it stands for")
+        return self
+
+
+class Formula(StrEnum):
+    """Arithmetic the audit knows, over operands a, b, c ... in order (see assay.judging.audit)."""
+
+    QUOTIENT = "quotient"  # a / b
+    PRODUCT = "product"  # a * b * ...
+    PERCENT_GAIN = "percent_gain"  # (a / b - 1) * 100
+    PERCENT_OF = "percent_of"  # 100 * a / b
+    MEAN = "mean"
+    MAXIMUM = "maximum"
+    SAMPLE_STDEV = "sample_stdev"
+    RATE_FROM_FLOP_AND_MS = "rate_from_flop_and_ms"  # a FLOP / b ms -> TFLOP/s
+    GB_PER_S_FROM_BYTES_AND_MS = "gb_per_s_from_bytes_and_ms"  # a bytes / b ms -> GB/s
+    GREATER = "greater"  # a > b; nothing claimed beyond the order
+
+
+class Arithmetic(Record):
+    """Answered by recomputing the figure from others of the same source; needs no GPU."""
+
+    kind: Literal["arithmetic"]
+    formula: Formula
+    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+
+
+class Term(Record):
+    """One measured quantity: an arm of a comparison, or the ratio of two of its arms."""
+
+    comparison: Identifier
+    arm: Identifier
+    over: Identifier | None = None
+    """Baseline arm; the quantity is then rate(arm) / rate(over), from paired blocks."""
+
+
+class Metric(StrEnum):
+    """What is read off a benchmark's samples."""
+
+    RATE = "rate"  # TFLOP/s by the claim's FLOP formula (nnz where unstated)
+    TIME = "time"  # ms
+    BANDWIDTH = "bandwidth"  # GB/s, bytes of the operation's minimal traffic
+    RATE_RATIO = "rate_ratio"  # rate(arm) / rate(over), each by its own operation's FLOPs
+    TIME_RATIO = "time_ratio"  # time(over) / time(arm): how many times faster
+
+
+class Quantity(Record):
+    """A measured quantity by name: a term and what is read off it."""
+
+    metric: Metric
+    term: Term
+
+
+class Benchmark(Record):
+    """Answered by timing a variant that this repository builds or a library provides."""
+
+    kind: Literal["benchmark"]
+    metric: Metric
+    terms: Annotated[tuple[Term, ...], Field(min_length=1)]
+    """More than one term: the claim must hold for the worst of them."""
+    alternatives: tuple[Quantity, ...] = ()
+    """Other readings of the source, measured too and shown beside the verdict."""
+
+
+class Invocation(Record):
+    """How an original program is started, and which problem it must report to have run."""
+
+    arguments: tuple[str, ...]
+    shape: dict[str, int | bool]
+    """The stated problem, keyed as its parser names it (``judging.cutlass_output``)."""
+
+
+class Program(Record):
+    """Answered by running the author's own program, as typed and as stated."""
+
+    kind: Literal["program"]
+    program: Identifier
+    figure: str
+    """Name of the printed figure, as assay.judging.cutlass_output parses it."""
+    typed: tuple[str, ...] | None
+    """Arguments exactly as the source types them; None where it gives no command line."""
+    stated: Invocation
+    """Arguments that really produce the configuration the source states."""
+
+
+class Derived(Record):
+    """Answered from two other claims' measured values."""
+
+    kind: Literal["derived"]
+    formula: Literal["quotient", "percent_gain"]
+    numerator: Identifier
+    denominator: Identifier
+
+
+class Support(Record):
+    """Answered by compiling a probe or an example for an architecture: does it build?"""
+
+    kind: Literal["support"]
+    probe: Identifier
+    arch: Identifier
+    expect: Literal["builds", "fails"]
+
+
+class Inspection(Record):
+    """Answered by counting in a file of a pinned package."""
+
+    kind: Literal["inspection"]
+    package: str
+    path: str
+    quantity: Literal["lines", "bytes"]
+
+
+class Unanswerable(Record):
+    """Cannot be answered from what the source states; says why and what comes nearest."""
+
+    kind: Literal["unanswerable"]
+    reason: NotRun
+    detail: str
+    nearest: tuple[Identifier | Quantity, ...] = ()
+    """Claims, or measured quantities, that are shown beside it."""
+
+
+Evaluation = Annotated[
+    Arithmetic | Benchmark | Program | Derived | Support | Inspection | Unanswerable,
+    Field(discriminator="kind"),
+]

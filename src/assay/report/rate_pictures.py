@@ -1,0 +1,132 @@
+"""The pictures of rates in the report: rooflines, and rate against tile depth."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.records.evaluations import Benchmark, Metric
+from assay.records.measurements import ArmFacts, BenchmarkRecord
+from assay.records.targets import Target
+from assay.report import figures
+from assay.statistics import roofline
+from assay.statistics.shared_summaries import SharedSummaries
+from assay.statistics.summaries import Summary
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with the sentence below it."""
+
+    svg: str
+    caption: str
+
+
+def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
+    """Return what an arm's samples are samples of; None where it was not timed."""
+    found = (f for process in record.processes for f in process.arms if f.arm == arm)
+    return next(found, None)
+
+
+def rate_of(facts: ArmFacts, time: Summary) -> Summary:
+    """TFLOP/s from ms: FLOP over (ms * 1e-3 s) over 1e12."""
+    return time.inverse(facts.flop * 1e-9)
+
+
+def rooflines(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> tuple[Picture, ...]:
+    """Return one roofline a target and tensor peak, with the fastest arm of every variant."""
+    pictures = []
+    for plan in evidence.plan.targets:
+        target = catalog.targets[plan.target]
+        best: dict[float, dict[str, figures.RooflinePoint]] = {}
+        for comparison in plan.comparisons:
+            record = evidence.benchmarks.get((plan.target, comparison))
+            for arm in catalog.comparisons[comparison].arms if record else ():
+                assert record is not None
+                facts, time = facts_of(record, arm.id), None
+                if facts is not None:
+                    time = summaries.arm_time(record, arm.id, catalog.judging)
+                if facts is None or time is None or facts.bytes == 0:
+                    continue
+                point = figures.RooflinePoint(
+                    label=f"{arm.variant} ({arm.workload})",
+                    intensity=facts.flop / facts.bytes,
+                    rate=rate_of(facts, time).value(),
+                    ours=catalog.variants[arm.variant].kind == "kernel",
+                )
+                dtype = catalog.workloads[arm.workload].dtype
+                same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
+                if arm.variant not in same or point.rate > same[arm.variant].rate:
+                    same[arm.variant] = point
+        pictures += [
+            Picture(svg, _roofline_caption(target, peak))
+            for peak, points in sorted(best.items())
+            if (svg := _roofline(target, peak, list(points.values())))
+        ]
+    return tuple(pictures)
+
+
+def _of_fp8(target: Target, peak: float) -> bool:
+    return peak != target.peaks.fp16_tensor_tflop_per_s
+
+
+def _roofline(target: Target, peak: float, points: Sequence[figures.RooflinePoint]) -> str | None:
+    name = f"roofline-fp8-{target.id}" if _of_fp8(target, peak) else f"roofline-{target.id}"
+    return figures.roofline(points, peak, target.peaks.memory_gb_per_s, name)
+
+
+def _roofline_caption(target: Target, peak: float) -> str:
+    every = "every FP8 variant" if _of_fp8(target, peak) else "every variant"
+    return (
+        f"{target.id}: the fastest arm of {every}, by stored-block FLOPs and "
+        "least traffic; circles are kernels of this repository, squares libraries. "
+        f"Ceilings: {target.peaks.source}."
+    )
+
+
+def bk_sweeps(
+    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
+) -> tuple[Picture, ...]:
+    """Return rate against tile depth BK for comparisons whose arms differ in little else."""
+    pictures = []
+    for (target, name), record in evidence.benchmarks.items():
+        depths = _depths(catalog, name)
+        if len(depths) < 3:
+            continue
+        measured = []
+        for arm, bk in depths.items():
+            facts = facts_of(record, arm)
+            time = summaries.arm_time(record, arm, catalog.judging) if facts else None
+            if facts and time:
+                rate = rate_of(facts, time)
+                measured.append(figures.SweepPoint(bk, rate.value(), *rate.interval()))
+        svg = figures.bk_sweep(
+            measured, list(_published(catalog, name, depths)), f"sweep-{target}-{name}"
+        )
+        if svg:
+            pictures.append(Picture(svg, f"{target}: {catalog.comparisons[name].title}."))
+    return tuple(pictures)
+
+
+def _depths(catalog: Catalog, comparison: str) -> dict[str, int]:
+    """BK of each arm, where all arms are kernels and no two have the same BK."""
+    arms = catalog.comparisons[comparison].arms
+    found = {
+        arm.id: catalog.variants[arm.variant].defines["BK"]
+        for arm in arms
+        if "BK" in catalog.variants[arm.variant].defines
+    }
+    return found if len(set(found.values())) == len(arms) else {}
+
+
+def _published(
+    catalog: Catalog, comparison: str, depths: dict[str, int]
+) -> Iterator[tuple[int, float]]:
+    for claim in catalog.claims.values():
+        evaluation = claim.evaluation
+        if isinstance(evaluation, Benchmark) and evaluation.metric is Metric.RATE:
+            for term in evaluation.terms:
+                if term.comparison == comparison and term.arm in depths and claim.value:
+                    yield depths[term.arm], claim.value
