@@ -28,6 +28,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/launch.cuh"
+
 #if !defined(TILE_N) || !defined(BK) || !defined(STAGES)
 #error "define TILE_N, BK and STAGES (kernel.yaml lists the variants)"
 #endif
@@ -461,8 +463,6 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_
   }
 }
 
-bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
-
 }  // namespace
 
 extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx, const void* b, void* c,
@@ -470,7 +470,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || k % Config::kBlockK != 0 || n % Config::kChunk != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!aligned_16(a_values) || !aligned_16(b) || !aligned_16(c)) {
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b) || !launch::is_aligned_16(c)) {
     return cudaErrorInvalidValue;
   }
   const int block_rows = m / Config::kTileM;
@@ -478,28 +478,13 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (static_cast<int64_t>(block_rows) * tiles_n > INT32_MAX / 2) {
     return cudaErrorInvalidValue;  // tile numbers are ints, and one stride past the end must fit too
   }
-  int device = 0;
-  int shared_limit = 0;
-  int sms = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&shared_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (error != cudaSuccess) {
-    return error;
-  }
-  if (Config::kSharedBytes > shared_limit) {
-    return cudaErrorInvalidValue;  // the ring does not fit this GPU
-  }
-  error = cudaFuncSetAttribute(bsr_mma_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Config::kSharedBytes);
+  launch::DeviceLimits limits;
+  const cudaError_t error = launch::prepare(bsr_mma_kernel, Config::kSharedBytes, &limits);
   if (error != cudaSuccess) {
     return error;
   }
   const int tiles = block_rows * tiles_n;
-  const int resident = sms * Config::kCtasPerSm;
+  const int resident = limits.sms * Config::kCtasPerSm;
   const int grid = Config::kPersistent && tiles > resident ? resident : tiles;
   const Problem problem{static_cast<const __half*>(a_values), a_row_ptr, a_col_idx,   static_cast<const __half*>(b),
                         static_cast<__half*>(c),              n,         block_rows, tiles_n, tiles};

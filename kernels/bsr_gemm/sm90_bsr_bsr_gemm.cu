@@ -36,6 +36,7 @@
 // Requires: m, n % 128 == 0, k % BLOCK_K == 0, 16-byte aligned pointers, a workspace of 4 bytes, sm_90a, and
 // patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
 
+#include "common/launch.cuh"
 #include "sm90.cuh"
 
 #if !defined(STAGES)
@@ -485,8 +486,6 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   }
 }
 
-bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
-
 }  // namespace
 
 extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx,
@@ -495,8 +494,8 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || n % Config::kTileN != 0 || k % Config::kBlockK != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!aligned_16(a_values) || !aligned_16(b_values) || !aligned_16(c) || !aligned_16(workspace) ||
-      workspace == nullptr || workspace_bytes < sizeof(int)) {
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b_values) || !launch::is_aligned_16(c) ||
+      !launch::is_aligned_16(workspace) || workspace == nullptr || workspace_bytes < sizeof(int)) {
     return cudaErrorInvalidValue;
   }
   const int rows = m / Config::kTileM;
@@ -515,24 +514,16 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   CUtensorMap map_b;
   CUtensorMap map_c;
   cudaError_t error =
-      sm90::describe_matrix(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
+      launch::make_tensor_map_2d(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, 64);
+    error = launch::make_tensor_map_2d(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, 64);
   }
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_c, c, m, n, 16, 64);
+    error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, 64);
   }
-  int device = 0;
-  int sms = 0;
+  launch::DeviceLimits limits;
   if (error == cudaSuccess) {
-    error = cudaGetDevice(&device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaFuncSetAttribute(sm90_bsr_bsr_gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 Config::kSharedBytes);
+    error = launch::prepare(sm90_bsr_bsr_gemm_kernel, Config::kSharedBytes, &limits);
   }
   if (error == cudaSuccess) {
     error = cudaMemsetAsync(workspace, 0, sizeof(int), static_cast<cudaStream_t>(stream));
@@ -542,7 +533,7 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   }
   const Problem problem{a_row_ptr, a_col_idx, b_row_ptr, b_col_idx, static_cast<int*>(workspace),
                         rows,      inner,     cols,      (cols + 63) / 64, rows * cols};
-  const int grid = problem.tiles < sms ? problem.tiles : sms;
+  const int grid = problem.tiles < limits.sms ? problem.tiles : limits.sms;
   sm90_bsr_bsr_gemm_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
       problem, map_a, map_b, map_c);
   return cudaGetLastError();

@@ -32,6 +32,7 @@
 //
 // Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
+#include "common/launch.cuh"
 #include "sm90_bsr_tiles.cuh"
 
 #if !defined(TILE_N) || !defined(STAGES) || !defined(CLUSTER)
@@ -421,7 +422,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || k % Config::kBlockK != 0 || n % 8 != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!sm90::aligned_16(a_values) || !sm90::aligned_16(b) || !sm90::aligned_16(c)) {
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b) || !launch::is_aligned_16(c)) {
     return cudaErrorInvalidValue;
   }
   constexpr int kClusterN = Config::kCluster * Config::kTileN;
@@ -435,19 +436,19 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   CUtensorMap map_a;
   CUtensorMap map_b;
   CUtensorMap map_c;
-  cudaError_t error = sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlockK, Config::kRowsA, Config::kTileK,
-                                            Config::kElementBytes);
+  cudaError_t error = launch::make_tensor_map_2d(&map_a, a_values, rows_a, Config::kBlockK, Config::kRowsA,
+                                                 Config::kTileK, Config::kElementBytes);
   if (error == cudaSuccess) {
-    error = Config::kFp8 ? sm90::describe_matrix(&map_b, b, n, k, Config::kTileN, Config::kTileK, 1)
-                         : sm90::describe_matrix(&map_b, b, k, n, Config::kTileK, Config::kPanel);
+    error = Config::kFp8 ? launch::make_tensor_map_2d(&map_b, b, n, k, Config::kTileN, Config::kTileK, 1)
+                         : launch::make_tensor_map_2d(&map_b, b, k, n, Config::kTileK, Config::kPanel);
   }
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
+    error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, Config::kPanel);
   }
   if (error != cudaSuccess) {
     return error;
   }
   const Problem problem{a_row_ptr, a_col_idx, block_rows, tiles_n, block_rows * tiles_n};
-  return sm90::launch_persistent<Config::kCluster>(sm90_bsr_gemm_kernel, Config::kThreads, Config::kSharedBytes,
+  return launch::launch_clusters<Config::kCluster>(sm90_bsr_gemm_kernel, Config::kThreads, Config::kSharedBytes,
                                                    problem.tiles, stream, problem, map_a, map_b, map_c);
 }

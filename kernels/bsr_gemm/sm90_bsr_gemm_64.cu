@@ -41,6 +41,7 @@
 //
 // Requires: m % 64 == 0, k % 64 == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
+#include "common/launch.cuh"
 #include "sm90_bsr_tiles.cuh"
 
 #if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B) || \
@@ -684,7 +685,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kBlock != 0 || k % Config::kBlock != 0 || n % 8 != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!sm90::aligned_16(a_values) || !sm90::aligned_16(b) || !sm90::aligned_16(c)) {
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b) || !launch::is_aligned_16(c)) {
     return cudaErrorInvalidValue;
   }
   constexpr int kClusterN = Config::kCluster * Config::kTileN;
@@ -701,18 +702,18 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   CUtensorMap map_b;
   CUtensorMap map_c;
   cudaError_t error =
-      sm90::describe_matrix(&map_a, a_values, rows_a, Config::kBlock, Config::kRowsA, Config::kBlock);
+      launch::make_tensor_map_2d(&map_a, a_values, rows_a, Config::kBlock, Config::kRowsA, Config::kBlock);
   if (error == cudaSuccess) {
-    error = whole_panels ? sm90::describe_panels(&map_b, b, k, n, Config::kBlock, Config::kPanels)
-                         : sm90::describe_matrix(&map_b, b, k, n, Config::kBlock, Config::kPanel);
+    error = whole_panels ? launch::make_tensor_map_panels(&map_b, b, k, n, Config::kBlock, Config::kPanels)
+                         : launch::make_tensor_map_2d(&map_b, b, k, n, Config::kBlock, Config::kPanel);
   }
   if (error == cudaSuccess) {
-    error = sm90::describe_matrix(&map_c, c, m, n, 16, Config::kPanel);
+    error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, Config::kPanel);
   }
   if (error != cudaSuccess) {
     return error;
   }
   const Problem problem{a_row_ptr, a_col_idx, block_rows, groups, tiles_n, groups * tiles_n, whole_panels};
-  return sm90::launch_persistent<Config::kCluster>(sm90_bsr_gemm_64_kernel, Config::kThreads, Config::kSharedBytes,
+  return launch::launch_clusters<Config::kCluster>(sm90_bsr_gemm_64_kernel, Config::kThreads, Config::kSharedBytes,
                                                    problem.tiles, stream, problem, map_a, map_b, map_c);
 }

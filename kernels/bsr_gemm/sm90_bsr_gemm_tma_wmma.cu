@@ -29,6 +29,7 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
+#include "common/launch.cuh"
 #include "sm90.cuh"
 
 #if !defined(BM) || !defined(STAGES)
@@ -251,8 +252,6 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
 
 // ---- host --------------------------------------------------------------------------------------------
 
-bool aligned_16(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
-
 }  // namespace
 
 extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx, const void* b, void* c,
@@ -260,7 +259,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || n % Config::kTileN != 0 || k % Config::kTileK != 0) {
     return cudaErrorInvalidValue;
   }
-  if (!aligned_16(a_values) || !aligned_16(b) || !aligned_16(c)) {
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b) || !launch::is_aligned_16(c)) {
     return cudaErrorInvalidValue;
   }
   const int64_t rows = m / Config::kTileM;
@@ -277,32 +276,23 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   CUtensorMap map_a;
   CUtensorMap map_b;
   constexpr CUtensorMapSwizzle kAsItIs = CU_TENSOR_MAP_SWIZZLE_NONE;
-  cudaError_t error = sm90::describe<2>(&map_a, blocks, {Config::kTileK, static_cast<cuuint64_t>(stored_rows)}, {kRowA},
-                                        {Config::kStrideA, Config::kTileM}, 2, kAsItIs);
+  cudaError_t error = launch::make_tensor_map<2>(&map_a, blocks, {Config::kTileK, static_cast<cuuint64_t>(stored_rows)},
+                                                 {kRowA}, {Config::kStrideA, Config::kTileM}, 2, kAsItIs);
   if (error == cudaSuccess) {
-    error = sm90::describe<3>(&map_b, b,
-                              {Config::kTileN, static_cast<cuuint64_t>(n / Config::kTileN), static_cast<cuuint64_t>(k)},
-                              {kRowTileB, 2 * static_cast<cuuint64_t>(n)}, {Config::kStrideB, 1, Config::kTileK}, 2,
-                              kAsItIs);
+    error = launch::make_tensor_map<3>(
+        &map_b, b, {Config::kTileN, static_cast<cuuint64_t>(n / Config::kTileN), static_cast<cuuint64_t>(k)},
+        {kRowTileB, 2 * static_cast<cuuint64_t>(n)}, {Config::kStrideB, 1, Config::kTileK}, 2, kAsItIs);
   }
-  int device = 0;
-  int sms = 0;
+  launch::DeviceLimits limits;
   if (error == cudaSuccess) {
-    error = cudaGetDevice(&device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaFuncSetAttribute(sm90_bsr_gemm_tma_wmma_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 Config::kSharedBytes);
+    error = launch::prepare(sm90_bsr_gemm_tma_wmma_kernel, Config::kSharedBytes, &limits);
   }
   if (error != cudaSuccess) {
     return error;
   }
   const Problem problem{a_row_ptr, a_col_idx, static_cast<__half*>(c), n, static_cast<int>(rows),
                         static_cast<int>(tiles)};
-  const int ctas = Config::kCtasPerSm * sms;
+  const int ctas = Config::kCtasPerSm * limits.sms;
   const int grid = problem.tiles < ctas ? problem.tiles : ctas;
   sm90_bsr_gemm_tma_wmma_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
       problem, map_a, map_b);

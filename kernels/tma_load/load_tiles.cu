@@ -31,6 +31,7 @@
 #if !defined(ARRIVAL) || !defined(STAGES)
 #error "define ARRIVAL and STAGES (kernel.yaml lists the variants)"
 #endif
+#include "common/launch.cuh"
 #if ARRIVAL == 2
 #include "bsr_gemm/sm90.cuh"
 #endif
@@ -253,7 +254,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) load_til
 
 extern "C" int assay_tma_load(const void* a, void* sums, int m, int /*n*/, int k, void* /*workspace*/,
                               size_t /*workspace_bytes*/, void* stream) {
-  if (m <= 0 || k <= 0 || k % 8 != 0 || reinterpret_cast<uintptr_t>(a) % 16 != 0) {
+  if (m <= 0 || k <= 0 || k % 8 != 0 || !launch::is_aligned_16(a)) {
     return cudaErrorInvalidValue;
   }
   const int64_t row_tiles = (static_cast<int64_t>(m) + Config::kTileRows - 1) / Config::kTileRows;
@@ -261,23 +262,9 @@ extern "C" int assay_tma_load(const void* a, void* sums, int m, int /*n*/, int k
   if (row_tiles * col_tiles > INT32_MAX / 2) {
     return cudaErrorInvalidValue;  // tile numbers are 32-bit
   }
-  int device = 0;
-  int sms = 0;
-  int shared_limit = 0;
   int ctas_per_sm = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&shared_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  }
-  if (error == cudaSuccess && Config::kSharedBytes > shared_limit) {
-    error = cudaErrorInvalidValue;  // the ring does not fit this GPU
-  }
-  if (error == cudaSuccess) {
-    error = cudaFuncSetAttribute(load_tiles_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Config::kSharedBytes);
-  }
+  launch::DeviceLimits limits;
+  cudaError_t error = launch::prepare(load_tiles_kernel, Config::kSharedBytes, &limits);
   if (error == cudaSuccess) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas_per_sm, load_tiles_kernel, Config::kThreads,
                                                           Config::kSharedBytes);
@@ -288,11 +275,11 @@ extern "C" int assay_tma_load(const void* a, void* sums, int m, int /*n*/, int k
   const Problem problem{static_cast<const __half*>(a), static_cast<float*>(sums), m, k, static_cast<int>(col_tiles),
                         static_cast<int>(row_tiles * col_tiles)};
   // The same grid for all variants: no more CTAs an SM than the bound that all were compiled for.
-  const int ctas = sms * (ctas_per_sm < Config::kCtasPerSm ? ctas_per_sm : Config::kCtasPerSm);
+  const int ctas = limits.sms * (ctas_per_sm < Config::kCtasPerSm ? ctas_per_sm : Config::kCtasPerSm);
   const int grid = problem.tiles < ctas ? problem.tiles : ctas;
 #if ARRIVAL == 2
   CUtensorMap map;
-  error = sm90::describe_matrix(&map, a, m, k, Config::kTileRows, Config::kTileCols);
+  error = launch::make_tensor_map_2d(&map, a, m, k, Config::kTileRows, Config::kTileCols);
   if (error != cudaSuccess) {
     return error;
   }
