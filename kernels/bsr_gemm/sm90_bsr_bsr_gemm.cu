@@ -37,6 +37,7 @@
 // patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
 
 #include "common/launch.cuh"
+#include "common/ptx.cuh"
 #include "sm90.cuh"
 
 #if !defined(STAGES)
@@ -97,7 +98,7 @@ struct Config {
 };
 
 using Element = Config::Element;
-using Ring = sm90::Ring<Config::kStages>;
+using Ring = ptx::PipelineState<Config::kStages>;
 
 struct Problem {
   const int* a_row_ptr;
@@ -254,12 +255,12 @@ __device__ __forceinline__ Tile tile_at(const Problem& p, const Shared& shared, 
 __device__ __forceinline__ void copy_step(const Shared& shared, int consumer, int slot, const CUtensorMap* map_a,
                                           const CUtensorMap* map_b, int block_a, int block_b, int step) {
   const uint32_t full = shared.full(consumer, slot);
-  sm90::barrier_expect(full, Config::kStageBytes);
-  sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, block_a * Config::kTileM, full, sm90::kEvictNormal);
+  ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
+  ptx::tma_load_2d(shared.a(slot), map_a, step * Config::kTileK, block_a * Config::kTileM, full, ptx::kEvictNormal);
 #pragma unroll
   for (int panel = 0; panel < Config::kPanels; ++panel) {
-    sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, panel * 64,
-                  block_b * Config::kBlockK + step * Config::kTileK, full, sm90::kEvictNormal);
+    ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, panel * 64,
+                     block_b * Config::kBlockK + step * Config::kTileK, full, ptx::kEvictNormal);
   }
 }
 
@@ -270,18 +271,18 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   const int lane = threadIdx.x % 32;
   Ring ring;
   ring.parity = 1;  // the first visit to each slot need not wait
-  sm90::Ring<Config::kQueue> place;
+  ptx::PipelineState<Config::kQueue> place;
   place.parity = 1;
   const auto ticket = [&] { return lane == 0 ? atomicAdd(p.counter, 1) : 0; };
   const auto inner_of = [&](const Tile& tile, int base) {
     return tile.begin + base + lane < tile.end ? p.a_col_idx[tile.begin + base + lane] : -1;
   };
   const auto publish = [&](const Tile& tile, int first_step, int steps) {
-    sm90::barrier_wait(shared.queue_empty(place.slot), place.parity);
+    ptx::mbarrier_wait(shared.queue_empty(place.stage), place.parity);
     if (lane == 0) {
       const int4 entry = make_int4(tile.row, tile.col, first_step, steps);
-      *reinterpret_cast<int4*>(&shared.queue()[place.slot]) = entry;
-      sm90::barrier_arrive(shared.queue_full(place.slot));
+      *reinterpret_cast<int4*>(&shared.queue()[place.stage]) = entry;
+      ptx::mbarrier_arrive(shared.queue_full(place.stage));
     }
     place.advance();
   };
@@ -314,9 +315,9 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         const int block_a_here = tile.begin + base + from;
 #pragma unroll
         for (int step = 0; step < Config::kStepsPerBlock; ++step) {
-          sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
+          ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity);
           if (lane == 0) {
-            copy_step(shared, consumer, ring.slot, map_a, map_b, block_a_here, block_b_here, step);
+            copy_step(shared, consumer, ring.stage, map_a, map_b, block_a_here, block_b_here, step);
           }
           ring.advance();
         }
@@ -355,7 +356,7 @@ __device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const
   const int warp_row = threadIdx.x / 32 % 4 * 16;
   const int out_row = lane % 16;
   const int out_chunk = lane / 16;
-  sm90::copy_out_wait_read<0>();  // the last tile has left; lane 0 issued its stores
+  ptx::tma_store_wait_read<0>();  // the last tile has left; lane 0 issued its stores
   __syncwarp();
 #pragma unroll
   for (int half = 0; half < Config::kHalves; ++half) {
@@ -372,15 +373,15 @@ __device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const
       }
     }
   }
-  sm90::proxy_fence();
+  ptx::fence_proxy_async();
   __syncwarp();
   if (lane == 0) {
 #pragma unroll
     for (int i = 0; i < Config::kHalves * Config::kPanels; ++i) {
-      sm90::copy_out(map_c, out + i * Config::kOutPanelBytes + warp_row * 128, column + i % Config::kPanels * 64,
-                     row + i / Config::kPanels * 64 + warp_row, sm90::kEvictFirst);
+      ptx::tma_store_2d(map_c, out + i * Config::kOutPanelBytes + warp_row * 128, column + i % Config::kPanels * 64,
+                        row + i / Config::kPanels * 64 + warp_row, ptx::kEvictFirst);
     }
-    sm90::copy_out_commit();
+    ptx::tma_store_commit();
   }
 }
 
@@ -388,7 +389,7 @@ __device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const
 __device__ __forceinline__ void release(uint32_t barrier) {
   __syncwarp();
   if (threadIdx.x % 32 == 0) {
-    sm90::barrier_arrive(barrier);
+    ptx::mbarrier_arrive(barrier);
   }
 }
 
@@ -396,10 +397,10 @@ __device__ __forceinline__ void release(uint32_t barrier) {
 __device__ __forceinline__ Published take(const Shared& shared, int place, uint32_t parity) {
   constexpr unsigned kAll = 0xffffffffu;
   int4 entry = make_int4(0, 0, 0, 0);
-  sm90::barrier_wait(shared.queue_full(place), parity);
+  ptx::mbarrier_wait(shared.queue_full(place), parity);
   if (threadIdx.x % 32 == 0) {
     entry = *reinterpret_cast<const int4*>(&shared.queue()[place]);
-    sm90::barrier_arrive(shared.queue_empty(place));
+    ptx::mbarrier_arrive(shared.queue_empty(place));
   }
   return {__shfl_sync(kAll, entry.x, 0), __shfl_sync(kAll, entry.y, 0), __shfl_sync(kAll, entry.z, 0),
           __shfl_sync(kAll, entry.w, 0)};
@@ -427,7 +428,7 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
     sm90::pin(sums[1]);
 #pragma unroll 1
     for (int step = 0; step < tile.steps; ++step) {
-      sm90::barrier_wait(shared.full(consumer, slot), parities >> slot & 1);
+      ptx::mbarrier_wait(shared.full(consumer, slot), parities >> slot & 1);
       parities ^= 1u << slot;
       sm90::products_begin();
       multiply_step(sums, shared.a(slot), shared.b(slot));
@@ -447,41 +448,41 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
     }
     store_sums(sums, shared.out(consumer), map_c, tile.row * Config::kTileM, tile.col * Config::kTileN);
   }
-  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+  ptx::tma_store_wait();  // shared memory must outlive the stores that read it
 }
 
 __global__ void __launch_bounds__(Config::kThreads, 1)
     sm90_bsr_bsr_gemm_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
                              const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const Shared shared{memory, sm90::shared_address(memory)};
+  const Shared shared{memory, ptx::shared_address(memory)};
   const int warpgroup = threadIdx.x / 128;
   if (threadIdx.x == 0) {
-    sm90::prefetch_map(&map_a);
-    sm90::prefetch_map(&map_b);
-    sm90::prefetch_map(&map_c);
+    ptx::prefetch_tensormap(&map_a);
+    ptx::prefetch_tensormap(&map_b);
+    ptx::prefetch_tensormap(&map_c);
     for (int slot = 0; slot < Config::kStages; ++slot) {
       for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-        sm90::barrier_init(shared.full(consumer, slot), 1);
+        ptx::mbarrier_init(shared.full(consumer, slot), 1);
       }
-      sm90::barrier_init(shared.empty(slot), 4);  // the warps of the one consumer that reads it
+      ptx::mbarrier_init(shared.empty(slot), 4);  // the warps of the one consumer that reads it
     }
     for (int place = 0; place < Config::kQueue; ++place) {
-      sm90::barrier_init(shared.queue_full(place), 1);
-      sm90::barrier_init(shared.queue_empty(place), 4);
+      ptx::mbarrier_init(shared.queue_full(place), 1);
+      ptx::mbarrier_init(shared.queue_empty(place), 4);
     }
-    sm90::barrier_init_fence();
+    ptx::fence_mbarrier_init();
   }
   build_tables(p, shared);
   __syncthreads();
 
   if (warpgroup == 0) {
-    sm90::registers_give_back<Config::kProducerRegisters>();
+    ptx::setmaxnreg_dec<Config::kProducerRegisters>();
     if (threadIdx.x < 32) {
       produce(p, shared, &map_a, &map_b);
     }
   } else {
-    sm90::registers_take<Config::kConsumerRegisters>();
+    ptx::setmaxnreg_inc<Config::kConsumerRegisters>();
     consume(shared, warpgroup - 1, &map_c);
   }
 }

@@ -33,6 +33,7 @@
 // Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
 #include "common/launch.cuh"
+#include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
 
 #if !defined(TILE_N) || !defined(STAGES) || !defined(CLUSTER)
@@ -127,7 +128,7 @@ struct Config {
 };
 
 using Element = Config::Element;
-using Ring = sm90::Ring<Config::kStages>;
+using Ring = ptx::PipelineState<Config::kStages>;
 
 struct Problem {
   const int* row_ptr;
@@ -187,23 +188,23 @@ __device__ __forceinline__ void copy_step(const Shared& shared, int slot, const 
                                           const CUtensorMap* map_b, int block, int inner, int step, int column,
                                           uint32_t rank, uint64_t policy_a) {
   const uint32_t full = shared.full(slot);
-  sm90::barrier_expect(full, Config::kStageBytes);
+  ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
   const int part = static_cast<int>(rank) * Config::kRowsA;
   const int row_a = block * Config::kTileM + part;
   if constexpr (Config::kCluster == 1) {
-    sm90::copy_in(shared.a(slot), map_a, step * Config::kTileK, row_a, full, policy_a);
+    ptx::tma_load_2d(shared.a(slot), map_a, step * Config::kTileK, row_a, full, policy_a);
   } else {
-    sm90::copy_in_multicast(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
-                            (1 << Config::kCluster) - 1, policy_a);
+    ptx::tma_load_multicast_2d(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
+                               (1 << Config::kCluster) - 1, policy_a);
   }
   const int row_b = inner * Config::kBlockK + step * Config::kTileK;
   if constexpr (Config::kFp8) {
-    sm90::copy_in(shared.b(slot), map_b, row_b, column, full, sm90::kEvictNormal);
+    ptx::tma_load_2d(shared.b(slot), map_b, row_b, column, full, ptx::kEvictNormal);
   } else {
 #pragma unroll
     for (int panel = 0; panel < Config::kPanels; ++panel) {
-      sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b, full,
-                    sm90::kEvictNormal);
+      ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b,
+                       full, ptx::kEvictNormal);
     }
   }
 }
@@ -213,8 +214,9 @@ __device__ __forceinline__ void copy_step(const Shared& shared, int slot, const 
 __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const uint16_t* order,
                                         const CUtensorMap* map_a, const CUtensorMap* map_b) {
   const int lane = threadIdx.x % 32;
-  const uint32_t rank = Config::kCluster == 1 ? 0 : sm90::cluster_rank();
-  const uint64_t policy_a = Config::kKeepA == 0 ? sm90::kEvictNormal : sm90::keep_policy(Config::kKeepA / 100.0f);
+  const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
+  const uint64_t policy_a =
+      Config::kKeepA == 0 ? ptx::kEvictNormal : ptx::createpolicy_evict_last(Config::kKeepA / 100.0f);
   Ring ring;
   ring.parity = 1;  // the first visit to each slot need not wait
   Work work = work_at(p, order, 0);
@@ -231,9 +233,9 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       const int inner_here = __shfl_sync(0xffffffffu, inner, i % 32);
 #pragma unroll
       for (int step = 0; step < Config::kStepsPerBlock; ++step) {
-        sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
+        ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity);
         if (lane == 0) {
-          copy_step(shared, ring.slot, map_a, map_b, work.block(i), inner_here, step, column, rank, policy_a);
+          copy_step(shared, ring.stage, map_a, map_b, work.block(i), inner_here, step, column, rank, policy_a);
         }
         ring.advance();
       }
@@ -262,11 +264,11 @@ __device__ __forceinline__ void release(const Shared& shared, int slot) {
   const uint32_t lane = threadIdx.x % 32;
   if constexpr (Config::kCluster == 1) {
     if (lane == 0) {
-      sm90::barrier_arrive(shared.empty(slot));
+      ptx::mbarrier_arrive(shared.empty(slot));
     }
   } else {
     if (lane < Config::kCluster) {
-      sm90::barrier_arrive_at(shared.empty(slot), lane);
+      ptx::mbarrier_arrive_cluster(shared.empty(slot), lane);
     }
   }
 }
@@ -287,7 +289,7 @@ __device__ __forceinline__ uint32_t round_sums(const float (&sums)[Config::kSums
 
 // The stores that read the panels' memory last have read it; lane 0 issued them.
 __device__ __forceinline__ void wait_for_panels() {
-  sm90::copy_out_wait_read<0>();
+  ptx::tma_store_wait_read<0>();
   __syncwarp();
 }
 
@@ -318,7 +320,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], L
 // One warpgroup.
 __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const uint16_t* order, int consumer,
                                         const CUtensorMap* map_c) {
-  const uint32_t rank = Config::kCluster == 1 ? 0 : sm90::cluster_rank();
+  const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
   const uint32_t part_a = consumer * Config::kConsumerM * Config::kRowBytes;
   Ring ring;
   Late late;
@@ -335,9 +337,9 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     sm90::pin(sums);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-      sm90::barrier_wait(shared.full(ring.slot), ring.parity);
+      ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
       sm90::products_begin();
-      multiply_step(sums, shared.a(ring.slot) + part_a, shared.b(ring.slot));
+      multiply_step(sums, shared.a(ring.stage) + part_a, shared.b(ring.stage));
       sm90::products_commit();
       if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
         store_late(late, shared, consumer, map_c);
@@ -346,7 +348,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         sm90::products_wait<1>();  // the step before: its slot is free
         release(shared, last_slot);
       }
-      last_slot = ring.slot;
+      last_slot = ring.stage;
       ring.advance();
     }
     sm90::products_wait<0>();
@@ -364,54 +366,54 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   if (Config::kLatePairs > 0 && late.waiting) {
     store_late(late, shared, consumer, map_c);
   }
-  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+  ptx::tma_store_wait();  // shared memory must outlive the stores that read it
 }
 
 __global__ void __launch_bounds__(Config::kThreads, 1)
     sm90_bsr_gemm_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
                          const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const Shared shared{sm90::shared_address(memory)};
+  const Shared shared{ptx::shared_address(memory)};
   auto* order = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
   const int warpgroup = threadIdx.x / 128;
 
   if (threadIdx.x == 0) {
-    sm90::prefetch_map(&map_a);
-    sm90::prefetch_map(&map_b);
-    sm90::prefetch_map(&map_c);
+    ptx::prefetch_tensormap(&map_a);
+    ptx::prefetch_tensormap(&map_b);
+    ptx::prefetch_tensormap(&map_c);
     for (int slot = 0; slot < Config::kStages; ++slot) {
-      sm90::barrier_init(shared.full(slot), 1);
-      sm90::barrier_init(shared.empty(slot), Config::kReleases);
+      ptx::mbarrier_init(shared.full(slot), 1);
+      ptx::mbarrier_init(shared.empty(slot), Config::kReleases);
     }
-    sm90::barrier_init_fence();
+    ptx::fence_mbarrier_init();
   }
   // The others' barriers must exist before anybody copies or arrives there; until then there are rows to sort.
   __syncwarp();
   if constexpr (Config::kCluster > 1) {
-    sm90::cluster_arrive();
+    ptx::cluster_arrive();
   }
   if (p.block_rows <= Config::kMaxSortedRows) {
     sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
                                       reinterpret_cast<int*>(memory + Config::kOffsetOut), order);
   }
   if constexpr (Config::kCluster > 1) {
-    sm90::cluster_wait();
+    ptx::cluster_wait();
   } else {
     __syncthreads();
   }
 
   if (warpgroup == 0) {
-    sm90::registers_give_back<Config::kProducerRegisters>();
+    ptx::setmaxnreg_dec<Config::kProducerRegisters>();
     if (threadIdx.x < 32) {
       produce(p, shared, order, &map_a, &map_b);
     }
   } else {
-    sm90::registers_take<Config::kConsumerRegisters>();
+    ptx::setmaxnreg_inc<Config::kConsumerRegisters>();
     consume(p, shared, order, warpgroup - 1, &map_c);
   }
   if constexpr (Config::kCluster > 1) {
     __syncwarp();
-    sm90::cluster_sync();  // nobody leaves while others may still copy or arrive here
+    ptx::cluster_sync();  // nobody leaves while others may still copy or arrive here
   }
 }
 

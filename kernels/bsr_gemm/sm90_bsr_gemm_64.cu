@@ -42,6 +42,7 @@
 // Requires: m % 64 == 0, k % 64 == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
 #include "common/launch.cuh"
+#include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
 
 #if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B) || \
@@ -122,8 +123,8 @@ struct Config {
 };
 
 using Element = Config::Element;
-using RingA = sm90::Ring<Config::kSlotsA>;
-using RingB = sm90::Ring<Config::kSlotsB>;
+using RingA = ptx::PipelineState<Config::kSlotsA>;
+using RingB = ptx::PipelineState<Config::kSlotsB>;
 
 struct Problem {
   const int* row_ptr;
@@ -170,7 +171,7 @@ struct Note {
   }
 };
 
-__device__ __forceinline__ uint32_t cluster_rank() { return Config::kCluster == 1 ? 0 : sm90::cluster_rank(); }
+__device__ __forceinline__ uint32_t cluster_rank() { return Config::kCluster == 1 ? 0 : ptx::cluster_ctarank(); }
 
 // ---- order of block rows -----------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ __device__ __forceinline__ void order_rows(const Problem& p, unsigned char* memo
     sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows, lengths, sorted);
     collect_columns(p, columns);
     match_rows(p, sorted, columns, order);
-    sm90::proxy_fence();  // tiles of B are copied to where the scratch was
+    ptx::fence_proxy_async();  // tiles of B are copied to where the scratch was
   }
   __syncthreads();
 }
@@ -379,14 +380,14 @@ struct Walk {
 __device__ __forceinline__ void copy_b(const Problem& p, const Shared& shared, int slot, const CUtensorMap* map_b,
                                        int row, int column) {
   const uint32_t full = shared.full_b(slot);
-  sm90::barrier_expect(full, Config::kBytesB);
+  ptx::mbarrier_arrive_expect_tx(full, Config::kBytesB);
   if (p.whole_panels) {
-    sm90::copy_in_panels(shared.b(slot), map_b, column / Config::kPanel, row, full, sm90::kEvictNormal);
+    ptx::tma_load_3d(shared.b(slot), map_b, 0, row, column / Config::kPanel, full, ptx::kEvictNormal);
   } else {
 #pragma unroll
     for (int panel = 0; panel < Config::kPanels; ++panel) {
-      sm90::copy_in(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row, full,
-                    sm90::kEvictNormal);
+      ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row, full,
+                       ptx::kEvictNormal);
     }
   }
 }
@@ -396,14 +397,14 @@ __device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int s
                                        int block, Note note, uint32_t rank) {
   asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(shared.note(consumer, slot)), "r"(note.packed()) : "memory");
   const uint32_t full = shared.full_a(consumer, slot);
-  sm90::barrier_expect(full, Config::kBytesA);  // after the note: who waits here sees it
+  ptx::mbarrier_arrive_expect_tx(full, Config::kBytesA);  // after the note: who waits here sees it
   const int part = static_cast<int>(rank) * Config::kRowsA;
   const uint32_t to = shared.a(consumer, slot) + part * Config::kRowBytes;
   if constexpr (Config::kCluster == 1) {
-    sm90::copy_in(to, map_a, 0, block * Config::kBlock, full, sm90::kEvictNormal);
+    ptx::tma_load_2d(to, map_a, 0, block * Config::kBlock, full, ptx::kEvictNormal);
   } else {
-    sm90::copy_in_multicast(to, map_a, 0, block * Config::kBlock + part, full, (1 << Config::kCluster) - 1,
-                            sm90::kEvictNormal);
+    ptx::tma_load_multicast_2d(to, map_a, 0, block * Config::kBlock + part, full, (1 << Config::kCluster) - 1,
+                               ptx::kEvictNormal);
   }
 }
 
@@ -425,12 +426,12 @@ __device__ __forceinline__ void produce_b(const Problem& p, const Shared& shared
         absent += walk.has(row, key) ? 0 : 1;
       }
       walk.pass(p, key);
-      const uint32_t empty = shared.empty_b(ring.slot);
-      sm90::barrier_wait(empty, ring.parity);
+      const uint32_t empty = shared.empty_b(ring.stage);
+      ptx::mbarrier_wait(empty, ring.parity);
       if (absent > 0) {
-        sm90::barrier_arrive_times(empty, 4 * absent);
+        ptx::mbarrier_arrive(empty, 4 * absent);
       }
-      copy_b(p, shared, ring.slot, map_b, static_cast<int>(key_of(key, walk.backward)) * Config::kBlock, column);
+      copy_b(p, shared, ring.stage, map_b, static_cast<int>(key_of(key, walk.backward)) * Config::kBlock, column);
       ring.advance();
     }
     work = work_at(p, round + 1);
@@ -460,17 +461,17 @@ __device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared
         }
       }
       walk.pass(p, key);
-      const uint32_t empty_b = shared.empty_b(ring_b.slot);
-      sm90::barrier_wait(empty_b, ring_b.parity);
+      const uint32_t empty_b = shared.empty_b(ring_b.stage);
+      ptx::mbarrier_wait(empty_b, ring_b.parity);
 #pragma unroll
       for (int i = 0; i < Config::kRowsEach; ++i) {
         if (blocks[i] >= 0) {
-          sm90::barrier_wait(shared.empty_a(consumer, ring.slot), ring.parity);
-          copy_a(shared, consumer, ring.slot, map_a, blocks[i], Note{ring_b.slot, ring_b.parity ^ 1, i}, rank);
+          ptx::mbarrier_wait(shared.empty_a(consumer, ring.stage), ring.parity);
+          copy_a(shared, consumer, ring.stage, map_a, blocks[i], Note{ring_b.stage, ring_b.parity ^ 1, i}, rank);
           ring.advance();
         }
       }
-      sm90::barrier_arrive(empty_b);
+      ptx::mbarrier_arrive(empty_b);
       ring_b.advance();
     }
     work = work_at(p, round + 1);
@@ -521,15 +522,15 @@ __device__ __forceinline__ Note note_at(const Shared& shared, int consumer, int 
 // Every warp says that it has read a block of A and a tile of B, to its own CTA.
 __device__ __forceinline__ void release(const Shared& shared, int consumer, int slot_a, int slot_b) {
   if (threadIdx.x % 32 == 0) {
-    sm90::barrier_arrive(shared.empty_b(slot_b));
-    sm90::barrier_arrive(shared.empty_a(consumer, slot_a));
+    ptx::mbarrier_arrive(shared.empty_b(slot_b));
+    ptx::mbarrier_arrive(shared.empty_a(consumer, slot_a));
   }
 }
 
 // The block of A is copied by both CTAs of a cluster, so the other one is told as well.
 __device__ __forceinline__ void release_there(const Shared& shared, int consumer, int slot, uint32_t rank) {
   if (Config::kCluster > 1 && threadIdx.x % 32 == 0) {
-    sm90::barrier_arrive_at(shared.empty_a(consumer, slot), rank ^ 1);
+    ptx::mbarrier_arrive_cluster(shared.empty_a(consumer, slot), rank ^ 1);
   }
 }
 
@@ -538,7 +539,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], c
                                            int& panel, const CUtensorMap* map_c, int row, int column) {
 #pragma unroll
   for (int i = 0; i < Config::kPanels; ++i) {
-    sm90::copy_out_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
+    ptx::tma_store_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
     __syncwarp();
     sm90::store_panels<1>(shared.out(consumer, panel), map_c, row, column + i * Config::kPanel, [&](int pair) {
       return sm90::round_pair(Element{}, sums[i * 32 + 2 * pair], sums[i * 32 + 2 * pair + 1]);
@@ -581,15 +582,15 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     int tell = -1;  // slot of A that the other CTA has not been told of
 #pragma unroll 1
     for (int i = 0; i < blocks; ++i) {
-      sm90::barrier_wait(shared.full_a(consumer, ring.slot), ring.parity);
-      const Note note = note_at(shared, consumer, ring.slot);
-      sm90::barrier_wait(shared.full_b(note.slot_b), note.parity_b);
-      multiply_row(sums, note.row, shared.a(consumer, ring.slot), shared.b(note.slot_b));
+      ptx::mbarrier_wait(shared.full_a(consumer, ring.stage), ring.parity);
+      const Note note = note_at(shared, consumer, ring.stage);
+      ptx::mbarrier_wait(shared.full_b(note.slot_b), note.parity_b);
+      multiply_row(sums, note.row, shared.a(consumer, ring.stage), shared.b(note.slot_b));
       // While the products run: a word to another SM takes as long as half of them.
       if (tell >= 0) {
         release_there(shared, consumer, tell, rank);
       }
-      tell = ring.slot;
+      tell = ring.stage;
       if (i == 0) {
         following = work_at(p, round + 1);
         blocks_following = blocks_at(p, order, following, consumer);
@@ -597,7 +598,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       // Nothing is held while waiting for the next block: it may be many columns away, and the ring of B too short
       // for all of them. The tensor cores have the other consumer meanwhile.
       sm90::products_wait<0>();
-      release(shared, consumer, ring.slot, note.slot_b);
+      release(shared, consumer, ring.stage, note.slot_b);
       ring.advance();
     }
     if (tell >= 0) {
@@ -622,45 +623,45 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     work = following;
     blocks = blocks_following;
   }
-  sm90::copy_out_wait();  // shared memory must outlive the stores that read it
+  ptx::tma_store_wait();  // shared memory must outlive the stores that read it
 }
 
 __global__ void __launch_bounds__(Config::kThreads, 1)
     sm90_bsr_gemm_64_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
                             const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const Shared shared{sm90::shared_address(memory)};
+  const Shared shared{ptx::shared_address(memory)};
   auto* order = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
   const int warpgroup = threadIdx.x / 128;
 
   if (threadIdx.x == 0) {
-    sm90::prefetch_map(&map_a);
-    sm90::prefetch_map(&map_b);
-    sm90::prefetch_map(&map_c);
+    ptx::prefetch_tensormap(&map_a);
+    ptx::prefetch_tensormap(&map_b);
+    ptx::prefetch_tensormap(&map_c);
     for (int slot = 0; slot < Config::kSlotsB; ++slot) {
-      sm90::barrier_init(shared.full_b(slot), 1);
-      sm90::barrier_init(shared.empty_b(slot), Config::kReleasesB);
+      ptx::mbarrier_init(shared.full_b(slot), 1);
+      ptx::mbarrier_init(shared.empty_b(slot), Config::kReleasesB);
     }
     for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
       for (int slot = 0; slot < Config::kSlotsA; ++slot) {
-        sm90::barrier_init(shared.full_a(consumer, slot), 1);
-        sm90::barrier_init(shared.empty_a(consumer, slot), Config::kReleasesA);
+        ptx::mbarrier_init(shared.full_a(consumer, slot), 1);
+        ptx::mbarrier_init(shared.empty_a(consumer, slot), Config::kReleasesA);
       }
     }
-    sm90::barrier_init_fence();
+    ptx::fence_mbarrier_init();
   }
   // The others' barriers must exist before anybody copies or arrives there; until then there are rows to order.
   __syncwarp();
   if constexpr (Config::kCluster > 1) {
-    sm90::cluster_arrive();
+    ptx::cluster_arrive();
   }
   order_rows(p, memory, order);
   if constexpr (Config::kCluster > 1) {
-    sm90::cluster_wait();
+    ptx::cluster_wait();
   }
 
   if (warpgroup == 0) {
-    sm90::registers_give_back<Config::kProducerRegisters>();
+    ptx::setmaxnreg_dec<Config::kProducerRegisters>();
     if (threadIdx.x == 0) {
       produce_b(p, shared, order, &map_b);
     } else if (threadIdx.x == 32) {
@@ -669,12 +670,12 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
       produce_a(p, shared, order, &map_a, 1);
     }
   } else {
-    sm90::registers_take<Config::kConsumerRegisters>();
+    ptx::setmaxnreg_inc<Config::kConsumerRegisters>();
     consume(p, shared, order, warpgroup - 1, &map_c);
   }
   if constexpr (Config::kCluster > 1) {
     __syncwarp();
-    sm90::cluster_sync();  // nobody leaves while others may still copy or arrive here
+    ptx::cluster_sync();  // nobody leaves while others may still copy or arrive here
   }
 }
 

@@ -30,7 +30,7 @@
 #include <mma.h>
 
 #include "common/launch.cuh"
-#include "sm90.cuh"
+#include "common/ptx.cuh"
 
 #if !defined(BM) || !defined(STAGES)
 #error "define BM (128 or 256) and STAGES (kernel.yaml lists the variants)"
@@ -72,7 +72,7 @@ struct Config {
   static_assert(kCtasPerSm * (kSharedBytes + 1024) <= 228 * 1024, "an SM has 228 KiB, of which a CTA takes 1 more");
 };
 
-using Ring = sm90::Ring<Config::kStages>;
+using Ring = ptx::PipelineState<Config::kStages>;
 using Accumulator = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float>;
 using Sums = Accumulator[Config::kFragments][Config::kFragments];
 
@@ -108,16 +108,6 @@ struct Shared {
   __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
 };
 
-// One thread. As sm90::copy_in, from three dimensions.
-__device__ __forceinline__ void copy_in_3d(uint32_t shared, const CUtensorMap* map, int x, int y, int z,
-                                           uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
-      "[%5];\n" ::"r"(shared),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
-      : "memory");
-}
-
 // One thread: every stored block of every tile of this CTA, in the order in which the consumers meet them.
 __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const CUtensorMap* map_a,
                                         const CUtensorMap* map_b) {
@@ -133,12 +123,12 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       if (stored + 1 < end) {
         inner = p.col_idx[stored + 1];  // a step ahead: it arrives while the slot is waited for
       }
-      const uint32_t full = shared.full(ring.slot);
-      const uint32_t slot = shared.base + ring.slot * Config::kStageBytes;
-      sm90::barrier_wait(shared.empty(ring.slot), ring.parity);
-      sm90::barrier_expect(full, Config::kStageBytes);
-      sm90::copy_in(slot, map_a, 0, stored * Config::kTileM, full, sm90::kEvictNormal);
-      copy_in_3d(slot + Config::kBytesA, map_b, 0, col, here * Config::kTileK, full);
+      const uint32_t full = shared.full(ring.stage);
+      const uint32_t slot = shared.base + ring.stage * Config::kStageBytes;
+      ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity);
+      ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
+      ptx::tma_load_2d(slot, map_a, 0, stored * Config::kTileM, full, ptx::kEvictNormal);
+      ptx::tma_load_3d(slot + Config::kBytesA, map_b, 0, col, here * Config::kTileK, full);
       ring.advance();
     }
   }
@@ -212,11 +202,11 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     }
 #pragma unroll 1
     for (; steps > 0; --steps) {
-      sm90::barrier_wait(shared.full(ring.slot), ring.parity);
-      multiply_step(sums, shared.a(ring.slot) + warp_row * Config::kStrideA, shared.b(ring.slot) + warp_col);
+      ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
+      multiply_step(sums, shared.a(ring.stage) + warp_row * Config::kStrideA, shared.b(ring.stage) + warp_col);
       __syncwarp();  // all lanes have read the slot
       if (threadIdx.x % 32 == 0) {
-        sm90::barrier_arrive(shared.empty(ring.slot));
+        ptx::mbarrier_arrive(shared.empty(ring.stage));
       }
       ring.advance();
     }
@@ -231,16 +221,16 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
     sm90_bsr_gemm_tma_wmma_kernel(const Problem p, const __grid_constant__ CUtensorMap map_a,
                                   const __grid_constant__ CUtensorMap map_b) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const Shared shared{memory, sm90::shared_address(memory)};
+  const Shared shared{memory, ptx::shared_address(memory)};
   const int warp = threadIdx.x / 32;
   if (threadIdx.x == 0) {
-    sm90::prefetch_map(&map_a);
-    sm90::prefetch_map(&map_b);
+    ptx::prefetch_tensormap(&map_a);
+    ptx::prefetch_tensormap(&map_b);
     for (int slot = 0; slot < Config::kStages; ++slot) {
-      sm90::barrier_init(shared.full(slot), 1);
-      sm90::barrier_init(shared.empty(slot), Config::kWarps);
+      ptx::mbarrier_init(shared.full(slot), 1);
+      ptx::mbarrier_init(shared.empty(slot), Config::kWarps);
     }
-    sm90::barrier_init_fence();
+    ptx::fence_mbarrier_init();
   }
   __syncthreads();
   if (warp < Config::kWarps) {

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "common/ptx.cuh"
 #include "sm90.cuh"
 
 namespace sm90 {
@@ -28,7 +29,7 @@ __device__ __forceinline__ void sort_rows(const int* row_ptr, const int* col_idx
     order[row] = static_cast<uint16_t>(row);
     differ = differ || length != first;
     if (length > 0) {
-      prefetch_l2(col_idx + begin);
+      ptx::prefetch_l2(col_idx + begin);
     }
   }
   if (__syncthreads_or(differ)) {
@@ -88,14 +89,14 @@ __device__ __forceinline__ void store_panels(uint32_t out, const CUtensorMap* ma
     store_matrices(rows + i / 4 * kPanelBytes + out_row * kRowBytes + chunk * 16, pair(4 * i), pair(4 * i + 1),
                    pair(4 * i + 2), pair(4 * i + 3));
   }
-  proxy_fence();
+  ptx::fence_proxy_async();
   __syncwarp();
   if (lane == 0) {
 #pragma unroll
     for (int panel = 0; panel < kCount; ++panel) {
-      copy_out(map_c, rows + panel * kPanelBytes, column + panel * 64, row + warp_row, kEvictFirst);
+      ptx::tma_store_2d(map_c, rows + panel * kPanelBytes, column + panel * 64, row + warp_row, ptx::kEvictFirst);
     }
-    copy_out_commit();
+    ptx::tma_store_commit();
   }
 }
 

@@ -32,9 +32,7 @@
 #error "define ARRIVAL and STAGES (kernel.yaml lists the variants)"
 #endif
 #include "common/launch.cuh"
-#if ARRIVAL == 2
-#include "bsr_gemm/sm90.cuh"
-#endif
+#include "common/ptx.cuh"
 
 namespace {
 
@@ -96,11 +94,11 @@ struct Arrival {
 
   __device__ __forceinline__ void open() const {
     if (threadIdx.x == 0) {
-      sm90::prefetch_map(map);
+      ptx::prefetch_tensormap(map);
       for (int slot = 0; slot < Config::kStages; ++slot) {
-        sm90::barrier_init(barrier(slot), 1);
+        ptx::mbarrier_init(barrier(slot), 1);
       }
-      sm90::barrier_init_fence();
+      ptx::fence_mbarrier_init();
     }
     __syncthreads();
   }
@@ -108,12 +106,12 @@ struct Arrival {
   __device__ __forceinline__ void start(const Problem& p, int index, int slot) const {
     if (threadIdx.x == 0 && index < p.tiles) {
       const Tile tile = tile_at(p, index);
-      sm90::barrier_expect(barrier(slot), Config::kTileBytes);
-      sm90::copy_in(base + slot * Config::kTileBytes, map, tile.col, tile.row, barrier(slot), sm90::kEvictNormal);
+      ptx::mbarrier_arrive_expect_tx(barrier(slot), Config::kTileBytes);
+      ptx::tma_load_2d(base + slot * Config::kTileBytes, map, tile.col, tile.row, barrier(slot), ptx::kEvictNormal);
     }
   }
 
-  __device__ __forceinline__ void wait(int slot, uint32_t parity) const { sm90::barrier_wait(barrier(slot), parity); }
+  __device__ __forceinline__ void wait(int slot, uint32_t parity) const { ptx::mbarrier_wait(barrier(slot), parity); }
 };
 
 #else
@@ -241,7 +239,7 @@ __device__ __forceinline__ void walk(const Problem& p, const unsigned char* memo
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
     load_tiles_kernel(const Problem p, const __grid_constant__ CUtensorMap map) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  walk(p, memory, Arrival{&map, sm90::shared_address(memory)});
+  walk(p, memory, Arrival{&map, ptx::shared_address(memory)});
 }
 #else
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) load_tiles_kernel(const Problem p) {
