@@ -37,8 +37,8 @@
 // patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
 
 #include "common/launch.cuh"
+#include "common/mma.cuh"
 #include "common/ptx.cuh"
-#include "sm90.cuh"
 
 #if !defined(STAGES)
 #error "define STAGES (kernel.yaml lists the variants)"
@@ -57,9 +57,9 @@ namespace {
 
 struct Config {
 #if DTYPE == 0
-  using Element = sm90::Half;
+  using Element = mma::Half;
 #elif DTYPE == 1
-  using Element = sm90::Bfloat16;
+  using Element = mma::Bfloat16;
 #endif
   static constexpr int kTileM = 128;  // rows of a block of A
   static constexpr int kTileN = 128;  // columns of a block of B
@@ -338,13 +338,13 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 using Sums = float[Config::kHalves][Config::kHalfSums];
 
 __device__ __forceinline__ void multiply_step(Sums& sums, uint32_t a, uint32_t b) {
-  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 1024);
-  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kPanelBytes, 1024);
+  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 1024);
+  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 1024);
 #pragma unroll
   for (int k = 0; k < Config::kTileK / 16; ++k) {
 #pragma unroll
     for (int half = 0; half < Config::kHalves; ++half) {
-      sm90::product(Element{}, sums[half], tile_a + half * (64 * 128 >> 4) + k * (32 >> 4), tile_b + k * (2048 >> 4));
+      mma::wgmma(Element{}, sums[half], tile_a + half * (64 * 128 >> 4) + k * (32 >> 4), tile_b + k * (2048 >> 4));
     }
   }
 }
@@ -367,9 +367,9 @@ __device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const
       for (int pair = 0; pair < 4; ++pair) {
         const float* s = sums[half] + panel * 32 + pair * 8;
         const uint32_t chunk = (pair * 2 + out_chunk) ^ (out_row & 7);
-        sm90::store_matrices(to + out_row * 128 + chunk * 16, sm90::round_pair(Element{}, s[0], s[1]),
-                             sm90::round_pair(Element{}, s[2], s[3]), sm90::round_pair(Element{}, s[4], s[5]),
-                             sm90::round_pair(Element{}, s[6], s[7]));
+        mma::stmatrix_x4(to + out_row * 128 + chunk * 16, mma::pack_pair(Element{}, s[0], s[1]),
+                         mma::pack_pair(Element{}, s[2], s[3]), mma::pack_pair(Element{}, s[4], s[5]),
+                         mma::pack_pair(Element{}, s[6], s[7]));
       }
     }
   }
@@ -424,25 +424,25 @@ __device__ __forceinline__ void consume(const Shared& shared, int consumer, cons
       }
     }
     int last_slot = 0;
-    sm90::pin(sums[0]);
-    sm90::pin(sums[1]);
+    mma::fence_operands(sums[0]);
+    mma::fence_operands(sums[1]);
 #pragma unroll 1
     for (int step = 0; step < tile.steps; ++step) {
       ptx::mbarrier_wait(shared.full(consumer, slot), parities >> slot & 1);
       parities ^= 1u << slot;
-      sm90::products_begin();
+      mma::warpgroup_fence();
       multiply_step(sums, shared.a(slot), shared.b(slot));
-      sm90::products_commit();
+      mma::warpgroup_commit();
       if (step > 0) {
-        sm90::products_wait<1>();  // the step before: its slot is free
+        mma::warpgroup_wait<1>();  // the step before: its slot is free
         release(shared.empty(last_slot));
       }
       last_slot = slot;
       slot = slot + 1 == Config::kStages ? 0 : slot + 1;
     }
-    sm90::products_wait<0>();
-    sm90::pin(sums[0]);
-    sm90::pin(sums[1]);
+    mma::warpgroup_wait<0>();
+    mma::fence_operands(sums[0]);
+    mma::fence_operands(sums[1]);
     if (tile.steps > 0) {
       release(shared.empty(last_slot));
     }

@@ -33,6 +33,7 @@
 // Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
 #include "common/launch.cuh"
+#include "common/mma.cuh"
 #include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
 
@@ -62,14 +63,14 @@ namespace {
 
 struct Config {
 #if DTYPE == 0
-  using Element = sm90::Half;
-  using Result = sm90::Half;
+  using Element = mma::Half;
+  using Result = mma::Half;
 #elif DTYPE == 1
-  using Element = sm90::Bfloat16;
-  using Result = sm90::Bfloat16;
+  using Element = mma::Bfloat16;
+  using Result = mma::Bfloat16;
 #elif DTYPE == 2
-  using Element = sm90::Float8E4M3;
-  using Result = sm90::Bfloat16;
+  using Element = mma::Float8E4M3;
+  using Result = mma::Bfloat16;
 #else
 #error "DTYPE is 0, 1 or 2"
 #endif
@@ -77,7 +78,7 @@ struct Config {
   static constexpr int kElementBytes = kFp8 ? 1 : 2;
   static constexpr int kTileM = 128;  // rows of a stored block
   static constexpr int kTileN = TILE_N;
-  static constexpr int kRowBytes = sm90::kRowBytes;
+  static constexpr int kRowBytes = bsr::kRowBytes;
   static constexpr int kTileK = kRowBytes / kElementBytes;
   static constexpr int kBlockK = BLOCK_K;
   static constexpr int kStages = STAGES;
@@ -155,9 +156,9 @@ struct Work {
 
 __device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order, int round) {
   Work work;
-  const int index = sm90::tile_index<Config::kCluster>(round);
+  const int index = bsr::tile_index<Config::kCluster>(round);
   if (index < p.tiles) {
-    const sm90::Tile tile = sm90::tile_at(index, Config::kGroupM, p.block_rows, p.tiles_n);
+    const bsr::Tile tile = bsr::tile_at(index, Config::kGroupM, p.block_rows, p.tiles_n);
     work.row = p.block_rows <= Config::kMaxSortedRows ? order[tile.row] : tile.row;
     work.col = tile.col;
     work.begin = p.row_ptr[work.row];
@@ -251,11 +252,11 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 __device__ __forceinline__ void multiply_step(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
   // Within 128 bytes of k, an operand along k moves by 32 bytes; B along n by 16 rows.
   constexpr int kNextB = Config::kFp8 ? 32 : 16 * Config::kRowBytes;
-  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 8 * Config::kRowBytes);
-  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
+  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
+  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    sm90::product(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (kNextB >> 4));
+    mma::wgmma(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (kNextB >> 4));
   }
 }
 
@@ -284,7 +285,7 @@ struct Late {
 };
 
 __device__ __forceinline__ uint32_t round_sums(const float (&sums)[Config::kSums], int pair) {
-  return sm90::round_pair(Config::Result{}, sums[2 * pair], sums[2 * pair + 1]);
+  return mma::pack_pair(Config::Result{}, sums[2 * pair], sums[2 * pair + 1]);
 }
 
 // The stores that read the panels' memory last have read it; lane 0 issued them.
@@ -295,17 +296,17 @@ __device__ __forceinline__ void wait_for_panels() {
 
 __device__ __forceinline__ void store_late(Late& late, const Shared& shared, int consumer, const CUtensorMap* map_c) {
   wait_for_panels();
-  sm90::store_panels<Config::kLatePanels>(shared.out(consumer), map_c, late.row,
-                                          late.column + Config::kOutPanels * Config::kPanel,
-                                          [&](int i) { return late.pairs[i]; });
+  bsr::store_panels<Config::kLatePanels>(shared.out(consumer), map_c, late.row,
+                                         late.column + Config::kOutPanels * Config::kPanel,
+                                         [&](int i) { return late.pairs[i]; });
   late.waiting = false;
 }
 
 __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], Late& late, const Shared& shared,
                                            int consumer, const CUtensorMap* map_c, int row, int column) {
   wait_for_panels();
-  sm90::store_panels<Config::kOutPanels>(shared.out(consumer), map_c, row, column,
-                                         [&](int i) { return round_sums(sums, i); });
+  bsr::store_panels<Config::kOutPanels>(shared.out(consumer), map_c, row, column,
+                                        [&](int i) { return round_sums(sums, i); });
   if constexpr (Config::kLatePairs > 0) {
 #pragma unroll
     for (int i = 0; i < Config::kLatePairs; ++i) {
@@ -334,25 +335,25 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       sums[i] = 0.0f;
     }
     int last_slot = 0;
-    sm90::pin(sums);
+    mma::fence_operands(sums);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
       ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
-      sm90::products_begin();
+      mma::warpgroup_fence();
       multiply_step(sums, shared.a(ring.stage) + part_a, shared.b(ring.stage));
-      sm90::products_commit();
+      mma::warpgroup_commit();
       if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
         store_late(late, shared, consumer, map_c);
       }
       if (step > 0) {
-        sm90::products_wait<1>();  // the step before: its slot is free
+        mma::warpgroup_wait<1>();  // the step before: its slot is free
         release(shared, last_slot);
       }
       last_slot = ring.stage;
       ring.advance();
     }
-    sm90::products_wait<0>();
-    sm90::pin(sums);
+    mma::warpgroup_wait<0>();
+    mma::fence_operands(sums);
     if (steps > 0) {
       release(shared, last_slot);
     }
@@ -393,8 +394,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::cluster_arrive();
   }
   if (p.block_rows <= Config::kMaxSortedRows) {
-    sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
-                                      reinterpret_cast<int*>(memory + Config::kOffsetOut), order);
+    bsr::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
+                                     reinterpret_cast<int*>(memory + Config::kOffsetOut), order);
   }
   if constexpr (Config::kCluster > 1) {
     ptx::cluster_wait();

@@ -42,6 +42,7 @@
 // Requires: m % 64 == 0, k % 64 == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
 #include "common/launch.cuh"
+#include "common/mma.cuh"
 #include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
 
@@ -63,15 +64,15 @@ namespace {
 
 struct Config {
 #if DTYPE == 0
-  using Element = sm90::Half;
+  using Element = mma::Half;
 #elif DTYPE == 1
-  using Element = sm90::Bfloat16;
+  using Element = mma::Bfloat16;
 #else
 #error "DTYPE is 0 or 1: 8-bit blocks of 64 columns do not fill a row of the swizzle"
 #endif
   static constexpr int kBlock = 64;  // rows and columns of a stored block
   static constexpr int kTileN = TILE_N;
-  static constexpr int kRowBytes = sm90::kRowBytes;
+  static constexpr int kRowBytes = bsr::kRowBytes;
   static constexpr int kCluster = CLUSTER;
   static constexpr int kGroupM = GROUP_M;
 
@@ -257,7 +258,7 @@ __device__ __forceinline__ void order_rows(const Problem& p, unsigned char* memo
     auto* lengths = reinterpret_cast<int*>(memory + Config::kOffsetLengths);
     auto* sorted = reinterpret_cast<uint16_t*>(memory + Config::kOffsetSorted);
     auto* columns = reinterpret_cast<uint32_t*>(memory + Config::kOffsetColumns);
-    sm90::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows, lengths, sorted);
+    bsr::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows, lengths, sorted);
     collect_columns(p, columns);
     match_rows(p, sorted, columns, order);
     ptx::fence_proxy_async();  // tiles of B are copied to where the scratch was
@@ -275,11 +276,11 @@ struct Work {
 };
 
 __device__ __forceinline__ Work work_at(const Problem& p, int round) {
-  const int index = sm90::tile_index<Config::kCluster>(round);
+  const int index = bsr::tile_index<Config::kCluster>(round);
   if (index >= p.tiles) {
     return {};
   }
-  const sm90::Tile tile = sm90::tile_at(index, Config::kGroupM, p.groups, p.tiles_n);
+  const bsr::Tile tile = bsr::tile_at(index, Config::kGroupM, p.groups, p.tiles_n);
   return {tile.row, tile.col};
 }
 
@@ -482,15 +483,15 @@ __device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared
 
 // A block's four products of 16 columns of A, added to the sums.
 __device__ __forceinline__ void multiply_block(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
-  const uint64_t tile_a = sm90::swizzled_tile(a, 0, 8 * Config::kRowBytes);
-  const uint64_t tile_b = sm90::swizzled_tile(b, Config::kPanelBytes, 8 * Config::kRowBytes);
-  sm90::products_begin();
+  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
+  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 8 * Config::kRowBytes);
+  mma::warpgroup_fence();
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     // Within 128 bytes of k, A moves by 32 bytes; B by 16 rows.
-    sm90::product(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (16 * Config::kRowBytes >> 4));
+    mma::wgmma(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (16 * Config::kRowBytes >> 4));
   }
-  sm90::products_commit();
+  mma::warpgroup_commit();
 }
 
 // The same for the sums of row `row`, kFirst or later. Fence and commit lie within the branch, and the branch depends
@@ -541,8 +542,8 @@ __device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], c
   for (int i = 0; i < Config::kPanels; ++i) {
     ptx::tma_store_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
     __syncwarp();
-    sm90::store_panels<1>(shared.out(consumer, panel), map_c, row, column + i * Config::kPanel, [&](int pair) {
-      return sm90::round_pair(Element{}, sums[i * 32 + 2 * pair], sums[i * 32 + 2 * pair + 1]);
+    bsr::store_panels<1>(shared.out(consumer, panel), map_c, row, column + i * Config::kPanel, [&](int pair) {
+      return mma::pack_pair(Element{}, sums[i * 32 + 2 * pair], sums[i * 32 + 2 * pair + 1]);
     });
     panel = panel + 1 == Config::kOutPanels ? 0 : panel + 1;
   }
@@ -577,7 +578,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       for (int j = 0; j < Config::kSums; ++j) {
         sums[i][j] = 0.0f;
       }
-      sm90::pin(sums[i]);
+      mma::fence_operands(sums[i]);
     }
     int tell = -1;  // slot of A that the other CTA has not been told of
 #pragma unroll 1
@@ -597,7 +598,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       }
       // Nothing is held while waiting for the next block: it may be many columns away, and the ring of B too short
       // for all of them. The tensor cores have the other consumer meanwhile.
-      sm90::products_wait<0>();
+      mma::warpgroup_wait<0>();
       release(shared, consumer, ring.stage, note.slot_b);
       ring.advance();
     }
@@ -606,7 +607,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     }
 #pragma unroll
     for (int i = 0; i < Config::kRowsEach; ++i) {
-      sm90::pin(sums[i]);
+      mma::fence_operands(sums[i]);
     }
     if (blocks == 0) {
       following = work_at(p, round + 1);

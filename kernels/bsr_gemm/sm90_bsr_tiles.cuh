@@ -3,10 +3,14 @@
 
 #pragma once
 
-#include "common/ptx.cuh"
-#include "sm90.cuh"
+#include <cuda_runtime.h>
 
-namespace sm90 {
+#include <cstdint>
+
+#include "common/mma.cuh"
+#include "common/ptx.cuh"
+
+namespace bsr {
 
 // Element bytes in what the 128-byte swizzle spans.
 constexpr int kRowBytes = 128;
@@ -86,8 +90,8 @@ __device__ __forceinline__ void store_panels(uint32_t out, const CUtensorMap* ma
 #pragma unroll
   for (int i = 0; i < 4 * kCount; ++i) {
     const uint32_t chunk = (i % 4 * 2 + out_chunk) ^ (out_row & 7);
-    store_matrices(rows + i / 4 * kPanelBytes + out_row * kRowBytes + chunk * 16, pair(4 * i), pair(4 * i + 1),
-                   pair(4 * i + 2), pair(4 * i + 3));
+    mma::stmatrix_x4(rows + i / 4 * kPanelBytes + out_row * kRowBytes + chunk * 16, pair(4 * i), pair(4 * i + 1),
+                     pair(4 * i + 2), pair(4 * i + 3));
   }
   ptx::fence_proxy_async();
   __syncwarp();
@@ -100,4 +104,4 @@ __device__ __forceinline__ void store_panels(uint32_t out, const CUtensorMap* ma
   }
 }
 
-}  // namespace sm90
+}  // namespace bsr
