@@ -29,6 +29,8 @@
 #include <cstdint>
 
 #include "common/launch.cuh"
+#include "common/mma.cuh"
+#include "common/ptx.cuh"
 
 #if !defined(TILE_N) || !defined(BK) || !defined(STAGES)
 #error "define TILE_N, BK and STAGES (kernel.yaml lists the variants)"
@@ -104,47 +106,6 @@ __device__ __forceinline__ uint32_t offset_a(int row, int chunk) {
 // The same for B's tile [BK][TILE_N]; its rows are at least 128 bytes long.
 __device__ __forceinline__ uint32_t offset_b(int row, int chunk) {
   return static_cast<uint32_t>(row * (2 * Config::kTileN) + ((chunk ^ (row & 7)) * 16));
-}
-
-// ---- PTX -----------------------------------------------------------------------------------------
-
-// Predicated rather than branched over, so that copies can be scheduled between products.
-__device__ __forceinline__ void copy_async(uint32_t shared, const __half* global, int bytes, bool live) {
-  // Fewer than 16 bytes: the rest is filled with zeros (columns right of n).
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n}\n" ::"r"(
-          shared),
-      "l"(global), "r"(bytes), "r"(static_cast<int>(live))
-      : "memory");
-}
-
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
-
-template <int kPending>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
-}
-
-__device__ __forceinline__ void load_matrices(uint32_t (&to)[4], uint32_t shared) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared)
-               : "memory");
-}
-
-__device__ __forceinline__ void load_matrices_transposed(uint32_t (&to)[4], uint32_t shared) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared)
-               : "memory");
-}
-
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};\n"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 // ---- which tile, which block -----------------------------------------------------------------------
@@ -276,8 +237,9 @@ __device__ __forceinline__ void advance(const Problem& p, Cursor& at) {
 __device__ __forceinline__ void copy_part(const Problem& p, const Cursor& at, uint32_t to_a, uint32_t to_b, int part,
                                           int parts) {
   constexpr int kPasses = Config::kPassesA + Config::kPassesB;
+  constexpr auto kHint = ptx::L2Prefetch::k128B;
   const bool live = at.tile < p.tiles;
-  const int bytes = at.col < p.n ? 16 : 0;
+  const int bytes = at.col < p.n ? 16 : 0;  // right of n: zeros
   const size_t pass_b = static_cast<size_t>(Config::kRowsPerPassB) * p.n;
 #pragma unroll
   for (int i = 0; i < kPasses; ++i) {
@@ -285,15 +247,15 @@ __device__ __forceinline__ void copy_part(const Problem& p, const Cursor& at, ui
       continue;
     }
     if (i < Config::kPassesA) {
-      copy_async(to_a + i * (Config::kRowsPerPassA * 2 * Config::kTileK),
-                 at.a + i * (Config::kRowsPerPassA * Config::kBlockK), 16, live);
+      ptx::cp_async_16<kHint>(to_a + i * (Config::kRowsPerPassA * 2 * Config::kTileK),
+                              at.a + i * (Config::kRowsPerPassA * Config::kBlockK), 16, live);
     } else {
       const int j = i - Config::kPassesA;
-      copy_async(to_b + j * (Config::kRowsPerPassB * 2 * Config::kTileN), at.b + j * pass_b, bytes, live);
+      ptx::cp_async_16<kHint>(to_b + j * (Config::kRowsPerPassB * 2 * Config::kTileN), at.b + j * pass_b, bytes, live);
     }
   }
   if (part == parts - 1) {
-    commit_copies();
+    ptx::cp_async_commit();
   }
 }
 
@@ -319,11 +281,11 @@ __device__ __forceinline__ void load_fragments(Fragments& f, uint32_t lane_a, ui
 #pragma unroll
   for (int i = 0; i < Config::kMmasM; ++i) {
     // 16 rows down leave the phase as it is; 2 chunks right flip address bits 5 and up.
-    load_matrices(f.a[i], (lane_a ^ (kk * 32)) + i * (16 * 2 * Config::kTileK));
+    mma::ldmatrix_x4(f.a[i], (lane_a ^ (kk * 32)) + i * (16 * 2 * Config::kTileK));
   }
 #pragma unroll
   for (int j = 0; j < Config::kMmasN / 2; ++j) {
-    load_matrices_transposed(f.b[j], (lane_b ^ (j * 32)) + kk * (16 * 2 * Config::kTileN));
+    mma::ldmatrix_x4_trans(f.b[j], (lane_b ^ (j * 32)) + kk * (16 * 2 * Config::kTileN));
   }
 }
 
@@ -337,31 +299,9 @@ __device__ __forceinline__ void multiply(Sums& sums, const Fragments& f, Between
 #pragma unroll
     for (int jj = 0; jj < Config::kMmasN; ++jj) {
       const int j = i % 2 == 0 ? jj : Config::kMmasN - 1 - jj;  // there and back: neighbours share B
-      multiply_add(sums[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
+      mma::mma_m16n8k16(sums[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
     }
     between(i);
-  }
-}
-
-__device__ __forceinline__ uint32_t round_pair(float low, float high) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
-}
-
-// Transposes a 4 x 4 matrix of words held by the four lanes of a quad: word s of lane t becomes word t
-// of lane s. Two rounds of exchanges, with the lane one and two away.
-__device__ __forceinline__ void transpose_quad(uint32_t (&w)[4]) {
-  const bool odd = threadIdx.x & 1;
-  const bool upper = threadIdx.x & 2;
-#pragma unroll
-  for (int p = 0; p < 4; p += 2) {
-    const uint32_t got = __shfl_xor_sync(0xffffffffu, odd ? w[p] : w[p + 1], 1);
-    (odd ? w[p] : w[p + 1]) = got;
-  }
-#pragma unroll
-  for (int p = 0; p < 2; ++p) {
-    const uint32_t got = __shfl_xor_sync(0xffffffffu, upper ? w[p] : w[p + 2], 2);
-    (upper ? w[p] : w[p + 2]) = got;
   }
 }
 
@@ -380,9 +320,9 @@ __device__ __forceinline__ void store_sums(const Sums& sums, __half* c, int row,
         uint32_t words[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
-          words[t] = round_pair(sums[i][first + t][half * 2], sums[i][first + t][half * 2 + 1]);
+          words[t] = mma::pack_pair(mma::Half{}, sums[i][first + t][half * 2], sums[i][first + t][half * 2 + 1]);
         }
-        transpose_quad(words);
+        mma::transpose_quad(words);
         const int at = col + (first + quad_lane) * 8;
         if (at < n) {
           // Streaming: C is not read again, and L2 is for A and B.
@@ -395,7 +335,7 @@ __device__ __forceinline__ void store_sums(const Sums& sums, __half* c, int row,
 
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_kernel(const Problem p) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const auto ring = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  const auto ring = ptx::shared_address(shared);
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
   const int warp_row = warp / Config::kWarpsN * Config::kWarpM;
@@ -415,7 +355,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_
     copy_part(p, at, to_a + s * Config::kStageBytes, to_b + s * Config::kStageBytes, 0, 1);
     advance(p, at);
   }
-  wait_for_copies<Config::kStages - 2>();  // this thread's part of slot 0 has landed
+  ptx::cp_async_wait<Config::kStages - 2>();  // this thread's part of slot 0 has landed
   __syncthreads();                         // everybody's has
 
   Fragments fragments[2];
@@ -438,7 +378,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_
           // are done reading this slot (its last fragments are in registers): it may be filled next.
           next_slot += Config::kStageBytes;
           next_slot = next_slot == Config::kSharedBytes ? 0 : next_slot;
-          wait_for_copies<Config::kStages - 2>();
+          ptx::cp_async_wait<Config::kStages - 2>();
           __syncthreads();
           read_slot = next_slot;
         }

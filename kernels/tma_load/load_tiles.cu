@@ -32,6 +32,7 @@
 #error "define ARRIVAL and STAGES (kernel.yaml lists the variants)"
 #endif
 #include "common/launch.cuh"
+#include "common/mma.cuh"
 #include "common/ptx.cuh"
 
 namespace {
@@ -76,10 +77,6 @@ struct Tile {
 
 __device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
   return {index / p.col_tiles * Config::kTileRows, index % p.col_tiles * Config::kTileCols};
-}
-
-__device__ __forceinline__ int swizzled(int row, int chunk) {
-  return row * Config::kRowBytes + (chunk ^ (row % 8)) * 16;
 }
 
 // ---- arrival: how a tile is started, and how it is known to be there -----------------------------------
@@ -138,18 +135,18 @@ struct Arrival {
         const int col = tile.col + chunk * 8;
         inside[i] = tile.row + row < p.m && col < p.k;
         from[i] = inside[i] ? p.a + static_cast<size_t>(tile.row + row) * p.k + col : p.a;
-        at[i] = swizzled(row, chunk);
+        at[i] = mma::swizzle_128b(row, chunk);
       }
       copy(to, from, inside, at);
     }
     if constexpr (Config::kArrival == 1) {
-      asm volatile("cp.async.commit_group;\n" ::: "memory");  // an empty one at the end, to keep the count
+      ptx::cp_async_commit();  // an empty one at the end, to keep the count
     }
   }
 
   __device__ __forceinline__ void wait(int /*slot*/, uint32_t /*parity*/) const {
     if constexpr (Config::kArrival == 1) {
-      asm volatile("cp.async.wait_group %0;\n" ::"n"(Config::kStages - 1) : "memory");
+      ptx::cp_async_wait<Config::kStages - 1>();
     }
     __syncthreads();  // every thread's part is there
   }
@@ -161,10 +158,7 @@ struct Arrival {
     if constexpr (Config::kArrival == 1) {
 #pragma unroll
       for (int i = 0; i < kCopies; ++i) {
-        const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to + at[i]));
-        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;\n" ::"r"(address), "l"(from[i]),
-                     "r"(inside[i] ? 16 : 0)
-                     : "memory");
+        ptx::cp_async_16<ptx::L2Prefetch::k256B>(ptx::shared_address(to + at[i]), from[i], inside[i] ? 16 : 0);
       }
     } else {
       uint4 held[kCopies];  // all loads are under way before the first is written
@@ -202,7 +196,7 @@ __device__ __forceinline__ void sum_rows(const Problem& p, const unsigned char* 
   float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
   for (int i = 0; i < Config::kChunksPerThread; ++i) {
-    const uint4 chunk = *reinterpret_cast<const uint4*>(slot + swizzled(row, first + i));
+    const uint4 chunk = *reinterpret_cast<const uint4*>(slot + mma::swizzle_128b(row, first + i));
     parts[0] = add_pair(chunk.x, parts[0]);
     parts[1] = add_pair(chunk.y, parts[1]);
     parts[2] = add_pair(chunk.z, parts[2]);

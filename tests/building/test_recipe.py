@@ -219,8 +219,9 @@ def test_the_recorded_sources_are_those_that_the_compiler_reads(
         read.setdefault(job.command[-1], set()).update(listed)
         recorded[job.command[-1]] = ours
     assert read == recorded
-    assert "kernels/bsr_gemm/sm90.cuh" in read["kernels/bsr_gemm/sm90_bsr_gemm_64.cu"]
-    assert read["kernels/bsr_gemm/bsr_mma.cu"] == {"kernels/bsr_gemm/bsr_mma.cu"}
+    shared = {f"kernels/common/{name}.cuh" for name in ("launch", "mma", "ptx")}
+    assert read["kernels/bsr_gemm/bsr_mma.cu"] == {"kernels/bsr_gemm/bsr_mma.cu", *shared}
+    assert read["kernels/support/probe_wmma.cu"] == {"kernels/support/probe_wmma.cu"}
 
 
 def dependencies(job: Compilation, directory: Path) -> set[str]:

@@ -109,25 +109,45 @@ class TestManifests:
 
 
 class TestCommon:
-    """kernels/common/README.md, the plan of a move, against the sources as they are."""
+    """kernels/common/: three headers, each with a table of what stands in it."""
 
-    ROWS = re.findall(
-        r"^\| `(\w+)` \| `([\w./]+)` \|", (KERNELS / "common/README.md").read_text(), re.M
+    HEADERS = ("ptx", "mma", "launch")
+    DEFINITION = re.compile(
+        r"__forceinline__ [\w:]+ (\w+)\(|^(?:inline )?(?:bool|cudaError_t|decltype\(\S+\)) (\w+)\("
+        r"|^(?:struct|enum class) (\w+)|^constexpr \w+ (\w+)",
+        re.M,
+    )
+    SHARED = tuple(sorted(KERNELS.glob("common/*.cuh")))
+    CODE = "".join(
+        re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+        for path in sorted(KERNELS.glob("*/*.cu*"))
     )
 
-    def test_every_helper_stands_where_the_plan_says(self) -> None:
-        assert len(self.ROWS) > 50
-        for name, path in self.ROWS:
-            text = (KERNELS / path).read_text(encoding="utf-8")
-            defined = rf"\b{name}\([^;]*?\)( const)? \{{|(struct|#define|constexpr \w+) {name}\b"
-            assert re.search(defined, text, re.S), f"{path} has no {name}"
+    def defined(self, header: str) -> set[str]:
+        text = (KERNELS / f"common/{header}.cuh").read_text(encoding="utf-8")
+        names = {next(filter(None, groups)) for groups in self.DEFINITION.findall(text)}
+        return names - {"advance"}
 
-    def test_the_plan_leaves_none_of_the_shared_headers_helpers_out(self) -> None:
-        text = (KERNELS / "bsr_gemm/sm90.cuh").read_text(encoding="utf-8")
-        defined = set(re.findall(r"__forceinline__ [\w:]+ (\w+)\(", text))
-        defined |= set(re.findall(r"^inline [^(]*?\b(\w+)\(CU", text, re.M))
-        assert len(defined) > 30
-        assert defined - {"advance"} <= {name for name, path in self.ROWS}
+    def test_there_are_no_others(self) -> None:
+        assert {path.stem for path in self.SHARED} == set(self.HEADERS)
+
+    @pytest.mark.parametrize("header", HEADERS)
+    def test_the_table_of_a_header_names_what_stands_in_it(self, header: str) -> None:
+        readme = (KERNELS / "common/README.md").read_text(encoding="utf-8")
+        section = readme.split(f"## {header}.cuh\n")[1].split("\n## ")[0]
+        assert self.defined(header) == set(re.findall(r"^\| `(\w+)` \|", section, re.M))
+        assert len(self.defined(header)) > 5
+
+    @pytest.mark.parametrize("header", HEADERS)
+    def test_a_kernel_needs_everything_that_stands_there(self, header: str) -> None:
+        text = (KERNELS / f"common/{header}.cuh").read_text(encoding="utf-8")
+        for name in self.defined(header):
+            within = len(re.findall(rf"\b{name}\b\(", text)) > 1
+            assert within or re.search(rf"\b{header}::{name}\b", self.CODE), f"nothing calls {name}"
+
+    def test_launchers_share_their_host_code_and_no_device_code(self) -> None:
+        text = (KERNELS / "common/launch.cuh").read_text(encoding="utf-8")
+        assert "__device__" not in text and "asm" not in text
 
 
 class TestFamilies:
