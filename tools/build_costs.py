@@ -1,4 +1,4 @@
-"""What each compilation costs, generated from the build records of a run.
+"""The cost of each compilation, generated from the build records of a run.
 
 ``python -m tools.build_costs results/NAME/builds`` prints it; ``--write`` puts it into
 config/build_costs.json, keeping what is known of builds that the run left out. A run that compiles

@@ -42,7 +42,7 @@ COUNTS = ("covered", "reproduced", "not_reproduced", "own_covered", "own_not_rep
 
 @dataclass(frozen=True)
 class Case:
-    """Where the true values of the terms lie, and how their measurements scatter."""
+    """The true values of the terms, and the scatter of their measurements."""
 
     id: str
     scenario: Scenario

@@ -1,4 +1,4 @@
-"""Where two binaries differ: real host objects, real device code, and files that are neither."""
+"""Differences of two binaries: real host objects, real device code, and files that are neither."""
 
 import subprocess
 from pathlib import Path

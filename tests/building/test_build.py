@@ -257,7 +257,7 @@ class TestCompiling:
 
 @pytest.mark.compiler
 class TestNotCompilingTwice:
-    """What exists is taken over, if and only if it is what this checkout would build."""
+    """An existing build is taken over, if and only if it is what this checkout would build."""
 
     @pytest.fixture
     def no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What is compiled, as data."""
+"""Compilations as data."""
 
 import subprocess
 from pathlib import Path
@@ -178,7 +178,7 @@ class TestRefusals:
 
 
 class TestPublishedBuilds:
-    """What was measured is described as it was, as long as its sources are the same."""
+    """A measured build is described as it was, as long as its sources are the same."""
 
     def test_a_build_of_unchanged_sources_keeps_its_key_and_its_command(self) -> None:
         repository = Path(__file__).resolve().parents[2]

@@ -61,7 +61,7 @@ class TestHostCompiler:
 
 @pytest.mark.compiler
 class TestTheRealOne:
-    """What the lock unpacks to."""
+    """The toolchain that the lock unpacks to."""
 
     def test_versions(self, toolchain: Toolchain):
         assert toolchain.record.nvcc == "13.0.88"

@@ -45,7 +45,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 class TestRealClaims:
-    """What the claims files of this repository say."""
+    """The claims files of this repository."""
 
     def test_every_source_is_there(self, catalog: Catalog) -> None:
         assert sorted(catalog.sources) == SOURCES

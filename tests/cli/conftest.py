@@ -18,7 +18,7 @@ def plain_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Answer:
-    """What a start of the command line said, and its exit code."""
+    """The words of one start of the command line, and its exit code."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err

@@ -1,4 +1,4 @@
-"""What a machine has, and what it can do with it."""
+"""The parts of a machine, and its abilities."""
 
 import io
 import shutil
@@ -69,7 +69,7 @@ def abilities_of(diagnosis: Diagnosis) -> dict[str, Ability]:
 
 
 class TestABareMachine:
-    """What is optional is called so, and nothing is said twice."""
+    """An optional part is called so, and nothing is said twice."""
 
     def test_optional_parts_are_optional(self, root: Path) -> None:
         found = parts(diagnose(root, "python3"))

@@ -134,7 +134,7 @@ class TestTune:
 
 
 class TestBetter:
-    """What would stand in the file."""
+    """The choices that would stand in the file."""
 
     def test_the_faster_rival_takes_the_place(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))

@@ -1,4 +1,4 @@
-"""Which entries of a lock a node's Python needs, and what is said when they cannot be had."""
+"""The entries of a lock that a node's Python needs, and the sentence when one cannot be had."""
 
 import sys
 from pathlib import Path

@@ -64,7 +64,7 @@ def found(root: Path, ldconfig: str = LDCONFIG, smi: str = SMI) -> driver.Driver
 
 
 class TestDriver:
-    """What is found of a driver."""
+    """The files found of a driver."""
 
     def test_each_name_leads_to_the_real_file(self, tmp_path: Path):
         libraries = dict(found(lay_out(tmp_path)).libraries)
@@ -205,7 +205,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class TestAccess:
-    """Which way a container gets the GPUs."""
+    """The way in which a container gets the GPUs."""
 
     def test_the_engines_own_cdi_comes_first(self, folder: Path):
         info = {"CDISpecDirs": [str(folder)], "Runtimes": {"nvidia": {}}}

@@ -1,4 +1,4 @@
-"""Which runtime is taken, and what is said of the others."""
+"""The choice of a runtime, and the words on the others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a container of Docker and of Podman may and may not; every engine here is real."""
+"""The rights of a container of Docker and of Podman; every engine here is real."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 class TestInside:
-    """What a command sees."""
+    """The world as a command sees it."""
 
     def test_it_runs_as_the_caller(self, engine: Bench):
         _, lines = engine.shell("id -u; id -g")
@@ -135,7 +135,7 @@ class TestInside:
 
 
 class TestEnd:
-    """How a command's end is told."""
+    """The end of a command is told with its cause."""
 
     @pytest.mark.parametrize(
         ("script", "expected"),

@@ -121,7 +121,7 @@ class TestTold:
 
 
 class TestNotCompiled:
-    """What a run leaves to others is said, with who compiles it."""
+    """The builds that a run leaves to others are told, with who compiles them."""
 
     JOBS = tuple(BuildJob(kind="program", id=name, arch="sm_90a") for name in ("ex88", "ex57"))
 

@@ -1,4 +1,4 @@
-"""What the report is told of a run as a whole."""
+"""The summary of a whole run that the report is given."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where the time went: what is kept, what is collected, how it is added up and shown."""
+"""Timings of steps: kept, collected, added up and shown."""
 
 import json
 import shutil
@@ -114,7 +114,7 @@ class TestWhatAStepLeaves:
 
 
 class TestThePlansSteps:
-    """What is collected is what the workflow would run for this plan."""
+    """The timings collected are those of the steps that the workflow would run for this plan."""
 
     def test_steps_have_the_wildcards_of_their_rules(self, run_dir: Path) -> None:
         steps = planned_steps(read_record(Plan, run_dir / "plan.json"))

@@ -1,4 +1,4 @@
-"""Whether a chosen configuration is the fastest of its sweep: the rule, its gates, its words."""
+"""Chosen configurations held against their sweeps: the rule, its gates, its words."""
 
 import math
 from dataclasses import replace
@@ -203,7 +203,7 @@ class TestOutcomes:
 
 
 class TestSweeps:
-    """What the picture is drawn from."""
+    """The data that the picture is drawn from."""
 
     def test_rates_settings_and_the_choice(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured

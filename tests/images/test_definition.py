@@ -1,4 +1,4 @@
-"""What defines an image: the template, the inputs, and the digest of all that."""
+"""The definition of an image: the template, the inputs, and the digest of all that."""
 
 import dataclasses
 import shutil

@@ -1,4 +1,4 @@
-"""What of a machine's own files becomes an image, and what never does."""
+"""Images of a machine's own files: those that go in, and those that never do."""
 
 import io
 import sys

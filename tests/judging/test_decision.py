@@ -1,4 +1,4 @@
-"""What verdicts say beyond their status: remedies, shared measurements, modes, pairing."""
+"""The words of verdicts beyond their status: remedies, shared measurements, modes, pairing."""
 
 import re
 from typing import Any

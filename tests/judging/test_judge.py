@@ -767,7 +767,7 @@ class TestNearest:
 
 
 class TestVerdicts:
-    """What every verdict carries, whatever its status."""
+    """The facts that every verdict carries, whatever its status."""
 
     def test_names_its_evidence_and_its_machine(self) -> None:
         builds = [b.build("our_kernel", content="our binary")]

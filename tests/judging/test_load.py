@@ -1,4 +1,4 @@
-"""What judging costs: ten thousand claims with full samples."""
+"""The cost of judging: ten thousand claims with full samples."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What must not cost a run its verdicts: a crash, a hang, a missing tool end in a record."""
+"""Troubles that cost a run no verdict: a crash, a hang, a missing tool end in a record."""
 
 import time
 from collections.abc import Sequence

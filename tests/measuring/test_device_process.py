@@ -59,7 +59,7 @@ sys.exit(code)
 
 
 class Done(Record):
-    """What the stand-in writes."""
+    """The record that the stand-in writes."""
 
     name: str
 

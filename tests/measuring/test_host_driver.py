@@ -45,7 +45,7 @@ def list_gpus(machine: Path, text: str) -> None:
 
 
 class TestFinding:
-    """What a machine has."""
+    """The driver and the GPUs that a machine has."""
 
     def test_without_a_kernel_module_there_is_no_driver(self, machine: Path) -> None:
         assert find_host_driver(machine) is None
@@ -103,7 +103,7 @@ class TestFinding:
 
 
 class TestAge:
-    """What CUDA offers decides; the release, where libcuda is silent."""
+    """The CUDA version that the driver offers decides; the release, where libcuda is silent."""
 
     @pytest.mark.parametrize(
         ("release", "cuda", "too_old"),

@@ -1,4 +1,4 @@
-"""What Slurm says of a job, read and held against the target."""
+"""Slurm's word on a job, read and held against the target."""
 
 import json
 import stat

@@ -52,7 +52,7 @@ def python_with(folder: Path, *packages: str) -> str:
 
 @pytest.mark.usefixtures("refusing")
 class TestOnTheHost:
-    """What keeps the device's Python from finding a GPU, said by what helps."""
+    """The reasons why the device's Python finds no GPU, said by what helps."""
 
     def test_no_driver_is_no_matter_of_packages(self, target: Target, tmp_path: Path) -> None:
         absence = find_gpu(target, None, "host", python_with(tmp_path))

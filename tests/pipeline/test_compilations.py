@@ -1,4 +1,4 @@
-"""Which compilations a run has, in which order they start, and what makes one run again."""
+"""The compilations of a run, the order in which they start, and what makes one run again."""
 
 import heapq
 import os
@@ -168,7 +168,7 @@ def write_costs(root: Path, **seconds: float) -> None:
 
 
 class TestWeights:
-    """What takes longest starts first; what was never compiled counts as the worst of its kind."""
+    """The longest compilation starts first; one never compiled counts as the worst of its kind."""
 
     JOBS = (
         BuildJob(kind="variant", id="demo_bk32", arch="sm_90a"),

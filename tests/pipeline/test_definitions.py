@@ -1,4 +1,4 @@
-"""What is measured again after a change, and what is not."""
+"""The measurements that a change makes again, and those it leaves alone."""
 
 import ast
 import shutil
@@ -123,7 +123,7 @@ def stages_changed_by(root: Path, path: str, old: str, new: str) -> set[str]:
 
 
 class TestConfiguration:
-    """What a stage looks at, and nothing that only judging reads."""
+    """A stage rests on what it looks at, and on nothing that only judging reads."""
 
     @pytest.mark.parametrize(
         ("old", "new"),

@@ -1,4 +1,4 @@
-"""What is asked of the machine before anything is planned or begun."""
+"""The questions asked of the machine before anything is planned or begun."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ class TestAMissingCompiler:
 
 
 class TestPlaces:
-    """What cannot be written is said before anything is measured; a dry run writes nothing."""
+    """A place that cannot be written is named before any measuring; a dry run writes nothing."""
 
     def test_a_key_that_cannot_be_made_names_the_option(
         self, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

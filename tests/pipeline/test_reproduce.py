@@ -116,7 +116,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 class TestTheLineThatVerifies:
-    """What a run prints at its end can be typed as it stands."""
+    """The line that a run prints at its end can be typed as it stands."""
 
     @pytest.mark.parametrize("run", [FIRST, SECOND, THIRD])
     def test_it_verifies_the_report(self, repository: Repository, run: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a request's figures come from, by what this machine has."""
+"""The origin of a request's figures, by what this machine has."""
 
 import shutil
 from pathlib import Path

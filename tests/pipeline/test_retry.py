@@ -1,4 +1,4 @@
-"""What a further start of a run tries again, and what it leaves alone."""
+"""The outputs that a further start of a run tries again, and those it leaves alone."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which of the reports that ``--recorded`` names serves which target."""
+"""The choice among the reports that ``--recorded`` names, target by target."""
 
 from pathlib import Path
 

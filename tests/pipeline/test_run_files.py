@@ -1,4 +1,4 @@
-"""What a run is bound to: written once by the command, read by the workflow and every step."""
+"""The files that bind a run: written once by the command, read by the workflow and every step."""
 
 from pathlib import Path
 

@@ -66,7 +66,7 @@ def rendered(root: Path, run_dir: Path, out: Path) -> tuple[str, str]:
 
 
 class TestPlan:
-    """What a measured target calls for beside its figures."""
+    """The jobs that a measured target calls for beside its figures."""
 
     def test_stopwatches_of_what_is_profiled_cheats_and_every_kernel(
         self, evidence: Evidence
@@ -203,7 +203,7 @@ class TestAgreement:
 
 
 class TestConduct:
-    """What happened beside the timing."""
+    """Counts of what happened beside the timing."""
 
     def test_discarded_blocks_regimes_and_clocks_are_counted(self, evidence: Evidence) -> None:
         conduct = conduct_of(evidence.benchmarks["h100", "demo_sweep"])
@@ -422,7 +422,7 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
 
 
 class TestRecordsThatContradictThemselves:
-    """What no device side of ours writes is not read."""
+    """A record that no device side of ours writes is not read."""
 
     def test_a_tool_that_was_shown_no_control(self) -> None:
         document = sanitizer("h100", "sm_90a", KERNELS).model_dump(mode="json", by_alias=True)

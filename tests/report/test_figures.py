@@ -53,7 +53,7 @@ class Svg(HTMLParser):
 
 @pytest.mark.parametrize("kind", PICTURES)
 class TestEveryPicture:
-    """What all pictures promise."""
+    """The promises of all pictures."""
 
     def test_equal_data_gives_equal_bytes(self, kind: str) -> None:
         assert PICTURES[kind]("a") == PICTURES[kind]("a")
@@ -87,7 +87,7 @@ class TestEveryPicture:
 
 
 class TestContent:
-    """What each picture shows."""
+    """The content of each picture."""
 
     def test_text_keeps_its_digits(self) -> None:
         """Coordinates are shortened; numbers that are read are not."""

@@ -1,4 +1,4 @@
-"""How samples are taken, in words: what the device does, and not only what it aims at."""
+"""The taking of samples in words: what the device does, and not only what it aims at."""
 
 from pathlib import Path
 

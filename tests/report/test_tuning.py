@@ -36,7 +36,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestSection:
-    """What the page and the Markdown say of a choice."""
+    """The words of page and Markdown on a choice."""
 
     @pytest.fixture(scope="class")
     @staticmethod

@@ -1,4 +1,4 @@
-"""What engines and containers say in words alone."""
+"""Readings of what engines and containers say in words alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where the locks of GPUs lie: in one place for every user and for both Pythons."""
+"""The folder of the GPUs' locks: one place for every user and for both Pythons."""
 
 import os
 from pathlib import Path

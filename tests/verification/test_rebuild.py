@@ -154,7 +154,7 @@ def never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.compiler
 class TestFaithfulEvidence:
-    """What was recorded comes out again."""
+    """The recorded builds come out again."""
 
     def test_every_build_is_identical_measured_ones_first(self, report: Path, toolchain: Toolchain):
         names = [name for _, name in REAL]
@@ -439,7 +439,7 @@ COST = CompileCost(seconds=1.0, cpu_seconds=1.0, peak_bytes=1)
 
 
 class TestComparing:
-    """What each outcome comes to, as data."""
+    """The status of each outcome, as data."""
 
     def outcome(self, file: Path | None, **changes: Any) -> Compiled:
         values = {"cubins": RECORD.cubins, "resources": RECORD.resources, "diagnostics": ""}

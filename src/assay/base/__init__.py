@@ -1,1 +1,1 @@
-"""What every host module may use: errors, files, progress, locks of packages, the launcher."""
+"""Modules for every host module: errors, files, progress, locks of packages, the launcher."""

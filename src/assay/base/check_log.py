@@ -1,4 +1,4 @@
-"""What verifying says: named checks, each with what was found."""
+"""The log of verifying: named checks, each with what was found."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the exit code the command line owes its caller.
+"""Errors of the host side, each with the exit code the command line owes its caller.
 
 A claim that fails is data and never an exception; these are for a pipeline that cannot go on.
 """

@@ -1,4 +1,4 @@
-"""Whether something can be made at a place, asked before work is begun for it."""
+"""The question whether a file can be made at a place, asked before work is begun for it."""
 
 import errno
 import os

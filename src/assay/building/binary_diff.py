@@ -1,4 +1,4 @@
-"""Where two builds of one artifact differ: by ELF section, in bytes, and what that means."""
+"""Differences between two builds of one artifact: by ELF section, in bytes, with their meaning."""
 
 import struct
 from collections.abc import Iterator, Sequence

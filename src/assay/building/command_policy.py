@@ -1,4 +1,4 @@
-"""Whether a compiler's command line that somebody else recorded may be run here.
+"""The policy on compilers' command lines that somebody else recorded: which may be run here.
 
 Evidence comes from elsewhere, and nvcc runs what it is told to: another host compiler, a plugin of
 it, the program it has just made. So a recorded command is run only when every word of it has a

@@ -1,4 +1,4 @@
-"""What is to be compiled, as data: the command line, our sources, and the key that both make.
+"""Compilations as data: the command line, our sources, and the key that both make.
 
 Nothing here starts a compiler: a machine without one computes the same keys, and so can take over
 what another machine built.

@@ -1,4 +1,4 @@
-"""What this machine can do: verify, rebuild, measure; where it cannot, why and what helps."""
+"""Abilities of this machine: verify, rebuild, measure; for those it lacks, why and what helps."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Ability:
 
 @dataclass(frozen=True)
 class Machine:
-    """What was found of a machine, as far as abilities rest on it."""
+    """The findings on a machine that its abilities rest on."""
 
     root: Path
     catalog: Catalog

@@ -26,7 +26,7 @@ FAST = 1
 
 @dataclass(frozen=True)
 class BundleContents:
-    """What goes into a bundle."""
+    """The contents of a bundle."""
 
     target: str
     commit: str | None

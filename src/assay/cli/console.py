@@ -1,4 +1,4 @@
-"""What the command line prints: results on standard output, progress on standard error."""
+"""The output of the command line: results on standard output, progress on standard error."""
 
 import json
 import sys

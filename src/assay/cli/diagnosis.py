@@ -1,4 +1,4 @@
-"""What this machine has, what is missing and how to get it, and what it can do."""
+"""The diagnosis of this machine: its parts, those missing with how to get them, its abilities."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ from assay.verification.verify import verify
 
 
 class State(StrEnum):
-    """How a part is."""
+    """The state of one part."""
 
     OK = "ok"
     MISSING = "missing"

@@ -1,4 +1,4 @@
-"""What the catalog holds, as rows that people and programs read."""
+"""The claims and audits of the catalog, as rows that people and programs read."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

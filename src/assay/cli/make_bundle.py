@@ -31,7 +31,7 @@ from assay.shared.files import write_bytes
 
 @dataclass(frozen=True)
 class BundlePlan:
-    """What is wanted."""
+    """The bundle that is wanted."""
 
     target: str
     output: Path

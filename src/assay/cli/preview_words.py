@@ -1,4 +1,4 @@
-"""How ``reproduce --dry-run`` says what a run would do."""
+"""The words in which ``reproduce --dry-run`` says what a run would do."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

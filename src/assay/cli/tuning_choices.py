@@ -26,7 +26,7 @@ FILE = Path("config") / "tuning.yaml"
 
 @dataclass(frozen=True)
 class Tuned:
-    """What the sweeps of one run say."""
+    """The outcome of the sweeps of one run."""
 
     detail: str
     """Where the figures come from."""

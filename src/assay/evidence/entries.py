@@ -1,4 +1,4 @@
-"""What the table of stages says of a stage: its records, who calls for them, what its step needs.
+"""The entries of the table of stages: records, who calls for them, what the step needs.
 
 Pure. The table itself is in ``stages``.
 """
@@ -18,7 +18,7 @@ R = TypeVar("R", bound=Record)
 
 
 class Purpose(StrEnum):
-    """What the records of a stage are for."""
+    """The purpose of a stage's records."""
 
     MACHINE = "machine"
     """They say what was measured on."""

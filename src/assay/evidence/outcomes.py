@@ -1,4 +1,4 @@
-"""What a record beside the figures came to, and its form when it came to nothing. Pure."""
+"""Outcomes of records beside the figures, and their form when they came to nothing. Pure."""
 
 from typing import Any, Protocol, TypeVar
 

@@ -1,4 +1,4 @@
-"""How long each step of a run took: kept by the step, collected for the report.
+"""Timings of a run's steps: kept by the step, collected for the report.
 
 Timings are read where they lie and are nobody's input: that a step took longer than last time is
 no reason to judge or to write the report again.

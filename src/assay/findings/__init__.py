@@ -1,1 +1,1 @@
-"""What the evidence says beside verdicts. Pure."""
+"""Findings from the evidence that stand beside verdicts. Pure."""

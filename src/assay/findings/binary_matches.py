@@ -17,7 +17,7 @@ from assay.shared.counting import agreeing, counted
 
 
 class Sameness(StrEnum):
-    """How a measured binary stands to the one that was compiled in this run."""
+    """The likeness of a measured binary to the one that was compiled in this run."""
 
     FILE = "file"
     """The same, byte for byte."""

@@ -1,4 +1,4 @@
-"""How a benchmark went: blocks that were discarded and why, regimes, clocks. Pure."""
+"""The quality of a benchmark's blocks: those discarded and why, regimes, clocks. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class ClockSpread:
 
 @dataclass(frozen=True)
 class Conduct:
-    """What the samples alone do not tell."""
+    """Counts of a benchmark that its samples alone do not tell."""
 
     blocks: int
     discarded: int

@@ -1,4 +1,4 @@
-"""What a run amounts to, counted for the report, which must not compute. Pure."""
+"""The summary of a run, counted for the report, which must not compute. Pure."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Chance:
-    """What chance alone would do to the verdicts that rest on an interval.
+    """The expected effect of chance alone on the verdicts that rest on an interval.
 
     Expected numbers hold whether verdicts are independent or not; those of a family are wrong
     together or not at all.
@@ -60,7 +60,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """Where the figures of one target were measured, when, and what it took."""
+    """The place and time at which one target's figures were measured, and what that took."""
 
     target: str
     kind: str

@@ -1,4 +1,4 @@
-"""Where the time of a run went: a timing a step, added up and laid along one axis. Pure."""
+"""The time that a run took: a timing a step, added up and laid along one axis. Pure."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -51,7 +51,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class GpuWork:
-    """What a GPU did of the time that was spent on it, in s."""
+    """The GPU's work within the time that was spent on it, in s."""
 
     work_s: float
     """Phases in which a process keeps the GPU busy, by the host's clock: inputs, oracle, warm-up,

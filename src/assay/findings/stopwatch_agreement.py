@@ -1,4 +1,4 @@
-"""Whether three stopwatches agree on one arm: this project's events, NVBench, Nsight Compute. Pure.
+"""The agreement of three stopwatches on one arm: our events, NVBench, Nsight Compute. Pure.
 
 Disagreement is told, never averaged away, and no time of another stopwatch is ever judged. Where
 the SM clocks are known, cycles are held against each other too: they tell a stopwatch that is wrong
@@ -22,7 +22,7 @@ TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "m
 
 @dataclass(frozen=True)
 class StopwatchReading:
-    """What one stopwatch says of an arm; None where it says nothing."""
+    """One stopwatch's reading of an arm; None where it says nothing."""
 
     ms: float | None
     mhz: float | None = None
@@ -36,7 +36,7 @@ class StopwatchReading:
 
 @dataclass(frozen=True)
 class Off:
-    """How far a reading is from a reference: the ratio less 1; None where one is missing."""
+    """The distance of a reading from a reference: the ratio less 1; None where one is missing."""
 
     time: float | None
     cycles: float | None
@@ -55,7 +55,7 @@ class Off:
 
 @dataclass(frozen=True)
 class Deviations:
-    """How NVBench and Nsight Compute stand to one reference."""
+    """The distances of NVBench and Nsight Compute from one reference."""
 
     nvbench: Off
     nsight: Off
@@ -109,7 +109,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which of the timed arms have a second stopwatch."""
+    """The share of the timed arms that have a second stopwatch, and those without."""
 
     timed: int
     held: int

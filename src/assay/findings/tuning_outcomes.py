@@ -1,4 +1,4 @@
-"""Whether a chosen configuration is the fastest of its sweep, and by how much. Pure.
+"""Chosen configurations held against their sweeps: is each the fastest, by how much? Pure.
 
 The sweep is a comparison like any other: its arms pass the judge's gates, and ratios are paired
 within blocks. A choice holds when no rival is faster beyond the margin that
@@ -20,7 +20,7 @@ from assay.statistics.summaries import MIN_PROCESSES, Summary
 
 
 class ChoiceStanding(StrEnum):
-    """How a choice stands to its sweep."""
+    """The standing of a choice in its sweep."""
 
     CONFIRMED = "confirmed"
     ANOTHER_IS_FASTER = "another_is_faster"
@@ -30,7 +30,7 @@ class ChoiceStanding(StrEnum):
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """What a sweep says of one choice."""
+    """The outcome of a sweep for one choice."""
 
     choice: TuningChoice
     standing: ChoiceStanding

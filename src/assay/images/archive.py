@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class ImageConfig:
-    """What an image says of itself beside its files."""
+    """The configuration of an image: all that it holds beside its files."""
 
     environment: Mapping[str, str]
     labels: Mapping[str, str]
@@ -47,7 +47,7 @@ class ImageConfig:
 
 @dataclass(frozen=True)
 class Archive:
-    """What an archive holds."""
+    """The contents of an archive."""
 
     image_id: str
     layer: Layer

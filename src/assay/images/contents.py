@@ -1,4 +1,4 @@
-"""What is installed inside an image, as its own tools list it."""
+"""The packages installed inside an image, as its own tools list them."""
 
 import json
 from collections.abc import Iterable

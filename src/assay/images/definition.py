@@ -1,4 +1,4 @@
-"""What defines an image, and the digest of all that."""
+"""The definition of an image, and the digest of all that it rests on."""
 
 import re
 from dataclasses import dataclass

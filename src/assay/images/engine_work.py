@@ -1,4 +1,4 @@
-"""What images need of a container engine: build, export, load, look inside, clean up."""
+"""The work of a container engine on images: build, export, load, look inside, clean up."""
 
 import contextlib
 import json

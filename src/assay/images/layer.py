@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Layer:
-    """What was written."""
+    """A layer as it was written."""
 
     sha256: str
     tar_bytes: int

@@ -29,7 +29,7 @@ PIP_TEXT = "pip.txt"
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What goes into the build."""
+    """The inputs of the build."""
 
     wheels: list[Wheel]
     pip: Path

@@ -1,1 +1,1 @@
-"""How a verdict is reached, one module an evaluation; ``judge`` is the entry. Pure."""
+"""The ways to a verdict, one module an evaluation; ``judge`` is the entry. Pure."""

@@ -1,4 +1,4 @@
-"""What every part of the judge shares: the case, measured quantities, failures, verdicts."""
+"""The parts that all of the judge shares: the case, measured quantities, failures, verdicts."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -95,7 +95,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a quantity has no value that may be judged."""
+    """The reason why a quantity has no value that may be judged."""
 
     status: Status
     reason: str

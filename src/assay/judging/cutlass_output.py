@@ -1,4 +1,4 @@
-"""What the original programs print: CUTLASS examples 41, 57 and 88 of CUTLASS 4.2. Pure.
+"""The output of the original programs: CUTLASS examples 41, 57 and 88 of CUTLASS 4.2. Pure.
 
 A parser returns the problem shape *that the program itself reports*, so that a figure can be held
 against the problem that really ran, and every printed figure by name.

@@ -1,4 +1,4 @@
-"""What would make an inconclusive verdict conclusive: more processes, a quieter machine, a margin.
+"""Remedies for an inconclusive verdict: more processes, a quieter machine, a margin.
 
 Each remedy is estimated from the samples at hand, as if the next run scattered like this one. A
 wider margin must be declared before a new run; it never rescues the run that suggested it.

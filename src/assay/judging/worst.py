@@ -28,7 +28,7 @@ from assay.statistics.summaries import Summary
 
 @dataclass(frozen=True)
 class TermFigure:
-    """What was measured for one term, with the interval that decides on it."""
+    """The figure measured for one term, with the interval that decides on it."""
 
     name: str
     figure: Measured | Failure

@@ -168,7 +168,7 @@ class _JobFile:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a start of the device side ended."""
+    """The end of one start of the device side."""
 
     outcome: CommandOutcome
     last_words: str

@@ -25,7 +25,7 @@ QUESTION = (
 
 @dataclass(frozen=True)
 class Absence:
-    """Why nothing can be measured on a target here."""
+    """The reason why nothing can be measured on a target here."""
 
     reason: NotRun
     detail: str

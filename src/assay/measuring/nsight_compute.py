@@ -56,7 +56,7 @@ METRICS = (
 
 
 class ProfileDone(Record):
-    """What the device side writes of an arm whose mark was launched."""
+    """The device side's word on an arm whose mark was launched."""
 
     ok: bool
     detail: str
@@ -65,7 +65,7 @@ class ProfileDone(Record):
 
 @dataclass(frozen=True)
 class _Profiled:
-    """What one start of Nsight Compute gave."""
+    """The yield of one start of Nsight Compute."""
 
     done: list[ProfileDone | None]
     """A job each; None where nothing was profiled."""

@@ -1,4 +1,4 @@
-"""What the operators ask of their arguments, without a look at the arrays' contents.
+"""Checks of the operators' arguments, without a look at the arrays' contents.
 
 All of it holds for fake tensors too, so that torch.compile says the same sentences.
 """

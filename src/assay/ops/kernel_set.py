@@ -1,4 +1,4 @@
-"""Which compiled library answers a call: by operation, element type, block shape and GPU."""
+"""Compiled libraries and the calls they answer: by operation, element type, block shape and GPU."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Call:
-    """What the choice of a kernel depends on; nothing of it asks the GPU to wait."""
+    """The facts of a call that its kernel is chosen by; none of them asks the GPU to wait."""
 
     operation: str
     dtype: str

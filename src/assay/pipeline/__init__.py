@@ -1,1 +1,1 @@
-"""What runs, and in what order."""
+"""The steps of a run, and their order."""

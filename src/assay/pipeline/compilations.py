@@ -1,4 +1,4 @@
-"""What Snakemake must know of one compilation: its files, its weight, the memory it takes.
+"""The compilations of a run as Snakemake must know them: files, weight, memory.
 
 The rule ``build`` asks here; nothing here imports Snakemake.
 """

@@ -1,4 +1,4 @@
-"""Where a compiler runs when no workflow has decided it: for ``verify --rebuild``."""
+"""The place where a compiler runs when no workflow has decided it: for ``verify --rebuild``."""
 
 from pathlib import Path
 

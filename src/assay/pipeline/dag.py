@@ -1,4 +1,4 @@
-"""What Snakemake must know of a run: which files, from which files, on which machine.
+"""The files of a run as Snakemake must know them: from which files, on which machine.
 
 The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job runs on a GPU node
 only when its target's figures are measured in this run, or when a scheduler is to place it.

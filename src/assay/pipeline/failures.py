@@ -1,4 +1,4 @@
-"""What steps leave behind when they fail: a sentence each, and the exit code it stands for."""
+"""The traces of steps that failed: a sentence each, and the exit code it stands for."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ERRORS: dict[int, type[AssayError]] = {
 
 @dataclass(frozen=True)
 class StepFailure:
-    """How one step ended."""
+    """The failure of one step."""
 
     step: str
     exit_code: int

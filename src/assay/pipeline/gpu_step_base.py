@@ -1,4 +1,4 @@
-"""What the steps that measure are made of: where they run, what they take over, how they fail.
+"""The base of steps that measure: where they run, what they take over, how they fail.
 
 A step (see ``gpu_steps``) says what it measures, by ``_took_over``, ``_item`` and then ``_batch``,
 or ``_tell`` for a lone record beside the figures; the rest is in the table of stages.

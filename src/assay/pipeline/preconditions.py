@@ -1,4 +1,4 @@
-"""What a run must find on its machine, looked for before anything is planned or begun."""
+"""Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a start of a run would do, and about how long that would take; nothing is written for it."""
+"""The preview of a run: its steps and about how long they take; nothing is written for it."""
 
 import math
 import os
@@ -28,7 +28,7 @@ PENDING = "update pending"
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long steps take, going by what the same steps took before."""
+    """The likely duration of steps, going by what the same steps took before."""
 
     seconds: float
     """On the clock, compilers side by side and measurements one after the other."""
@@ -40,7 +40,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a start would do."""
+    """The steps that a start would run, with their plan and an estimate."""
 
     plan: Plan
     steps: frozenset[Step]

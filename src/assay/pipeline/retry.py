@@ -1,4 +1,4 @@
-"""What a further start of a run tries again: evidence beside the figures that came to nothing.
+"""The choice of what a further start tries again: evidence beside the figures that failed.
 
 A record that says ``failed`` ends its run well (see best_effort.py), yet a later start of the
 same run may have more luck. What was judged stands, whatever it says, and so does a lack that a

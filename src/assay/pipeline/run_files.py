@@ -1,4 +1,4 @@
-"""What a run is bound to: request, plan and configuration, which the command writes once.
+"""The files that bind a run: request, plan and configuration, which the command writes once.
 
 The workflow and every step read them in the run's folder and never plan. So a catalog that is
 edited under a running run is used by none of its steps, and by all steps of its next start. They

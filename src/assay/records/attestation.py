@@ -1,4 +1,4 @@
-"""What a signature says: an in-toto Statement v1 about a report's manifest, and the pipeline."""
+"""The statement that a signature makes: in-toto v1 about a report's manifest, and the pipeline."""
 
 from typing import Annotated, Literal
 
@@ -35,7 +35,7 @@ class SignedFile(Record):
 
 
 class Predicate(Record):
-    """What is said of the manifest beyond its digest."""
+    """The facts on the manifest beyond its digest."""
 
     run: Identifier
     commit: str | None

@@ -1,4 +1,4 @@
-"""What every record shares: strict types, no unknown fields, no NaN, immutable."""
+"""The base of every record: strict types, no unknown fields, no NaN, immutable."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What each compilation took the last time, from which the workflow orders them."""
+"""The cost of each compilation the last time, from which the workflow orders them."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What a compiler made of a source, and with what."""
+"""The records of builds: what a compiler made of a source, and with what."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ class FileDigest(Record):
 
 
 class KernelResources(Record):
-    """What ptxas reports of one kernel entry."""
+    """The resources of one kernel entry, as ptxas reports them."""
 
     entry: str
     registers: int
@@ -43,7 +43,7 @@ class ToolchainRecord(Record):
 
 
 class CompileCost(Record):
-    """What one compilation took, where it was compiled."""
+    """The cost of one compilation, where it was compiled."""
 
     seconds: Annotated[float, Field(ge=0)]
     """Wall clock."""

@@ -24,7 +24,7 @@ from assay.records.units import Unit
 
 
 class ClaimKind(StrEnum):
-    """What sort of statement the source makes."""
+    """The sort of statement that the source makes."""
 
     MEASUREMENT = "measurement"
     RATIO = "ratio"
@@ -36,7 +36,7 @@ class ClaimKind(StrEnum):
 
 
 class Relation(StrEnum):
-    """How the measured value must stand to the claimed one for the claim to hold."""
+    """The relation of measured to claimed value that a claim needs to hold."""
 
     EQUALS = "equals"
     AT_LEAST = "at_least"
@@ -44,7 +44,7 @@ class Relation(StrEnum):
 
 
 class FlopFormula(StrEnum):
-    """Which operations a rate counted; the judge converts before it compares (``shared.flops``)."""
+    """The operations that a rate counts; the judge converts, then compares (``shared.flops``)."""
 
     NNZ = "nnz"
     DENSE = "dense"
@@ -56,7 +56,7 @@ class FlopFormula(StrEnum):
 
 
 class SourcePlace(Record):
-    """Where in its source a figure stands."""
+    """The place of a figure in its source."""
 
     section: str
     """Heading under which it stands."""

@@ -9,7 +9,7 @@ from assay.records.base import Identifier, Measurable, Record
 
 
 class NotRun(StrEnum):
-    """Why a claim has no measured answer here."""
+    """The reason why a claim has no measured answer here."""
 
     NO_DEVICE = "no_device"
     DRIVER_TOO_OLD = "driver_too_old"
@@ -76,7 +76,7 @@ class Term(Record):
 
 
 class Metric(StrEnum):
-    """What is read off a benchmark's samples."""
+    """A figure that is read off a benchmark's samples."""
 
     RATE = "rate"  # TFLOP/s by the claim's FLOP formula (nnz where unstated)
     TIME = "time"  # ms
@@ -104,7 +104,7 @@ class Benchmark(Record):
 
 
 class Invocation(Record):
-    """How an original program is started, and which problem it must report to have run."""
+    """The start of an original program, and the problem that it must report to have run."""
 
     arguments: tuple[str, ...]
     shape: dict[str, int | bool]

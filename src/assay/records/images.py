@@ -1,4 +1,4 @@
-"""What jobs run in: the description of an image, and the image as an engine tells it."""
+"""Images that jobs run in: the description of one, and the image as an engine tells it."""
 
 from typing import Annotated, Literal
 
@@ -36,7 +36,7 @@ class PythonPackage(Record):
 
 
 class ImageBase(Record):
-    """What an image starts from."""
+    """The base that an image starts from."""
 
     kind: Literal["debian", "registry", "host"]
     """``debian``: made by mmdebstrap from Debian packages; ``registry``: pulled by digest;
@@ -88,7 +88,7 @@ PinnedReference = Annotated[
 
 
 class BaseInputs(Record):
-    """What both images start from."""
+    """The inputs of the base that both images start from."""
 
     suite: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
     """Debian release."""
@@ -100,7 +100,7 @@ class BaseInputs(Record):
 
 
 class RoleInputs(Record):
-    """What one role adds to the base."""
+    """The additions of one role to the base."""
 
     lock: str
     """Hash-pinned wheels, a path below the repository's root."""
@@ -117,7 +117,7 @@ class RolesInputs(Record):
 
 
 class HostImport(Record):
-    """What of a machine's own file system becomes a runner image."""
+    """The part of a machine's own file system that becomes a runner image."""
 
     include: Annotated[tuple[AbsolutePath, ...], Field(min_length=1)]
     exclude: tuple[str, ...]

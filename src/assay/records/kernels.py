@@ -1,4 +1,4 @@
-"""What can be compiled: kernel variants, original programs, support probes."""
+"""Everything that can be compiled: kernel variants, original programs, support probes."""
 
 from collections import Counter
 from typing import Annotated, Any, Literal
@@ -41,7 +41,7 @@ class Variant(Record):
 
 
 class KernelFamily(Record):
-    """What the configurations of one kernel source share."""
+    """The common part of one kernel source's configurations."""
 
     operation: Operation
     source: str

@@ -83,7 +83,7 @@ class Telemetry(Record):
 
 
 class ArmFacts(Record):
-    """What the samples of an arm are samples of."""
+    """The facts of an arm that give its samples their meaning."""
 
     arm: Identifier
     variant: Identifier
@@ -102,7 +102,7 @@ class ArmFacts(Record):
 
 
 class Wall(Record):
-    """Where the wall time of one process went, in seconds; all sum up to its ``seconds``.
+    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``.
 
     The GPU is at work in ``inputs``, ``oracle``, ``warm_up``, ``turns`` and ``checks``.
     """
@@ -145,7 +145,7 @@ class Process(Record):
 
 
 class Exclusivity(Record):
-    """What kept other work off the GPU, and what was seen of such work before the first process."""
+    """The guard against other work on the GPU, and such work seen before the first process."""
 
     lock: str | None
     """Path of the lock that was held, on the machine that measured; None where there was none."""

@@ -1,4 +1,4 @@
-"""What was asked for, and what this machine or cluster can answer of it."""
+"""The request of a run, and the plan: what this machine or cluster can answer of it."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ Executor = Literal["local", "slurm"]
 
 
 class Provision(Record):
-    """Where the measurements of a target come from."""
+    """The origin of a target's measurements."""
 
     target: Identifier
     kind: Literal["device", "recorded", "none"]
@@ -109,7 +109,7 @@ class BuildJob(Record):
 
 
 class Answer(Record):
-    """How one claim will be answered on one target."""
+    """The way in which one claim will be answered on one target."""
 
     claim: Identifier
     target: Identifier | None

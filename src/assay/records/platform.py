@@ -34,7 +34,7 @@ class Gpu(Record):
 
 
 class Allocation(Record):
-    """What a scheduler gave the job; None outside one."""
+    """The grant of a scheduler to the job; None outside one."""
 
     scheduler: Literal["slurm"]
     job_id: str

@@ -1,4 +1,4 @@
-"""What compute-sanitizer found in the compiled kernels, at small shapes; no timing stands here."""
+"""Findings of compute-sanitizer in the compiled kernels, at small shapes; no timing stands here."""
 
 from typing import Literal
 

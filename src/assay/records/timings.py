@@ -1,4 +1,4 @@
-"""How long the steps of a run took."""
+"""The time that each step of a run took."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -46,7 +46,7 @@ def _overlap(first: tuple[float, float | None], second: tuple[float, float | Non
 
 
 class SweepArm(Record):
-    """Where a choice was measured beside its rivals."""
+    """The arm of a comparison in which a choice was measured beside its rivals."""
 
     comparison: Identifier
     arm: Identifier

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, kw_only=True)
 class UnitFacts:
-    """How a unit is written, and how its figures become comparable."""
+    """The spelling of a unit, and the conversion that makes its figures comparable."""
 
     symbol: str
     """Behind a number on a page; empty for a bare number."""

@@ -32,7 +32,7 @@ class StatusFacts:
 
 
 class Status(StrEnum):
-    """What the evidence says, in the order in which tables list it.
+    """The status of a verdict, in the order in which tables list them.
 
     This is the one table of statuses: an entry here is coloured, counted, listed and drawn
     everywhere. See the design: equivalence within a declared margin, never a mean alone.
@@ -132,7 +132,7 @@ class Nearest(Record):
 
 
 class MeasuredOn(Record):
-    """Where and when a figure was measured."""
+    """The machine and the time at which a figure was measured."""
 
     product: str
     uuid: str

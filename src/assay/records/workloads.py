@@ -9,7 +9,7 @@ from assay.records.base import Identifier, Record
 
 
 class Operation(StrEnum):
-    """What is computed."""
+    """The operation that a workload computes."""
 
     BSR_GEMM = "bsr_gemm"
     BSR_BSR_GEMM = "bsr_bsr_gemm"
@@ -21,7 +21,7 @@ class Operation(StrEnum):
 
 
 class Pattern(Record):
-    """Which blocks are stored: ``blocks_per_row`` of each block row (see assay.shared.sparsity)."""
+    """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
 
     kind: Literal["random", "ragged", "sliding_window"]
     block_rows: Annotated[int, Field(gt=0)]
@@ -147,7 +147,7 @@ class ComparisonsFile(Record):
 
 
 class Protocol(Record):
-    """How samples are taken; constants carry their reason in config/protocols.yaml."""
+    """The protocol of taking samples; constants carry their reason in config/protocols.yaml."""
 
     id: Identifier
     processes: Annotated[int, Field(ge=5)]

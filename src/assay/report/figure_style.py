@@ -1,4 +1,4 @@
-"""How every picture looks, and how it becomes an SVG that can stand in a page.
+"""The look of every picture, and its form as an SVG that can stand in a page.
 
 The SVGs carry no script, no date and no random id, so equal data gives equal bytes. Colours are
 written as CSS variables with the light theme's value as fallback: one picture serves both themes.

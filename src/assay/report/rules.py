@@ -1,4 +1,4 @@
-"""How verdicts are reached and how samples are taken, said from the values that decide."""
+"""The rules of verdicts and the protocols of samples, said from the values that decide."""
 
 from collections.abc import Iterator
 

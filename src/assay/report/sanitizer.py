@@ -39,7 +39,7 @@ class SanitizerSection:
 
 @dataclass(frozen=True)
 class _Watched:
-    """How what a record's tools ran stands to this run's binaries; each a list of variants."""
+    """Disagreements between a record and this run's binaries; each a list of variants."""
 
     not_compiled: tuple[str, ...]
     """Their binary was timed on the target, but this run compiled another, or none."""

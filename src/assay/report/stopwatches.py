@@ -31,7 +31,7 @@ class TimeCell:
 
 @dataclass(frozen=True)
 class OffCell:
-    """How far a stopwatch is off the judged time, and off our events beside NVBench."""
+    """A stopwatch's distance from the judged time, and from our events beside NVBench."""
 
     time: str
     cycles: str

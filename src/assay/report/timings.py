@@ -53,7 +53,7 @@ class WorkRow:
 
 @dataclass(frozen=True)
 class TimingsSection:
-    """Where the time went."""
+    """The section on the time that the run took."""
 
     lines: tuple[str, ...]
     picture: Picture | None

@@ -1,1 +1,1 @@
-"""Where commands run: on the host, or in a container of Docker, Podman or Apptainer."""
+"""The runtimes of commands: the host, or a container of Docker, Podman or Apptainer."""

@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """How a command ended."""
+    """The end of a command."""
 
     exit_code: int
     """Negative signal number when a signal ended it, on every runtime."""
@@ -95,7 +95,7 @@ class Runtime(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a job runs."""
+    """The place where a job runs."""
 
     runtime: Runtime
     image: ImageRecord | None = None

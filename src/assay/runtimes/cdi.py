@@ -89,7 +89,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Edits:
-    """What is done to a container for the devices that were asked for."""
+    """The changes to a container for the devices that were asked for."""
 
     environment: tuple[str, ...]
     devices: tuple[Node, ...]

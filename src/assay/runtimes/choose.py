@@ -1,4 +1,4 @@
-"""Which runtime jobs run in: the one asked for, or the first that works."""
+"""The choice of the runtime that jobs run in: the one asked for, or the first that works."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How a container of Docker or Podman gets the GPUs."""
+"""The ways in which a container of Docker or Podman gets the GPUs."""
 
 import shutil
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ NO_DRIVER = (
 
 @dataclass(frozen=True)
 class Access:
-    """What is added to a container so that it sees the GPUs."""
+    """The additions to a container that make it see the GPUs."""
 
     how: str
     """In a few words, for messages."""

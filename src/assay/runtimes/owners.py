@@ -1,4 +1,4 @@
-"""Who started a container, so that a later process can tell whether that one still lives."""
+"""The process that started a container, so that a later one can tell whether it still lives."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What engines and the shell in a container say in words alone, as yes or no: nowhere else.
+"""Readings of what engines and a container's shell say in words alone, as yes or no: nowhere else.
 
 Engines answer with a status code that many troubles share, and a container's last line may be all
 that is left of a command that was ended.

@@ -1,4 +1,4 @@
-"""What an engine is asked to create: a container's user, rights, limits, mounts and variables."""
+"""The settings of a container: its user, rights, limits, mounts and variables."""
 
 import resource
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What both Pythons read: standard library and numpy only."""
+"""The modules that both Pythons read: standard library and numpy only."""

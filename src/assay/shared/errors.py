@@ -1,4 +1,4 @@
-"""What goes wrong on the device side: the kind that code acts on, and the sentence for a person.
+"""Errors of the device side: the kind that code acts on, and the sentence for a person.
 
 A kind is given where the trouble arises and travels with its outcome, from a child to its parent
 and from the device side to the host; nobody reads it off a text.
@@ -11,7 +11,7 @@ from assay.shared.exit_codes import ExitCode
 
 
 class FailureKind(StrEnum):
-    """Why there is no result."""
+    """The reason why there is no result."""
 
     FAILED = "failed"
     """The work itself went wrong."""
@@ -41,7 +41,7 @@ class KnownFailure(Exception):
 
 
 class DeviceError(KnownFailure):
-    """What ends a device job early, with the exit code its caller relies on."""
+    """An error that ends a device job early, with the exit code its caller relies on."""
 
     exit_code = ExitCode.CHECK_FAILED
 

@@ -1,4 +1,4 @@
-"""How a process says what became of it: the command line's promise, and the device side's word."""
+"""The exit codes of a process: the command line's promise, and the device side's word."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Where the locks of GPUs lie, one a GPU, for jobs on the host and in containers alike."""
+"""The folder of the GPUs' locks, one a GPU, for jobs on the host and in containers alike."""
 
 import os
 from pathlib import Path

@@ -22,7 +22,7 @@ class TargetSpec:
 
 @dataclass(frozen=True)
 class PatternSpec:
-    """Which blocks are stored (see assay.shared.sparsity)."""
+    """The pattern of stored blocks (see assay.shared.sparsity)."""
 
     kind: Literal["random", "ragged", "sliding_window"]
     block_rows: int
@@ -97,7 +97,7 @@ class ComparisonSpec:
 
 @dataclass(frozen=True)
 class ProtocolSpec:
-    """How samples are taken; see records/workloads.py for each field."""
+    """The protocol of taking samples; see records/workloads.py for each field."""
 
     id: str
     processes: int
@@ -130,7 +130,7 @@ class OperatorSpec:
 
 @dataclass(frozen=True)
 class DeviceJob:
-    """What every job says."""
+    """The part that all jobs have in common."""
 
     task: ClassVar[str]
     target: TargetSpec

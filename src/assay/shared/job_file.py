@@ -25,7 +25,7 @@ class _JobDocument:
 
 @dataclass(frozen=True)
 class JobFailure:
-    """What a job leaves that came to no record."""
+    """The word left by a job that came to no record."""
 
     kind: FailureKind
     message: str

@@ -1,4 +1,4 @@
-"""Which configuration of a kernel runs a problem. Pure, and nothing but the standard library.
+"""The choice of a kernel's configuration for a problem. Pure, and nothing but the standard library.
 
 Host and device share it: a choice is a mapping with the fields of
 ``assay.records.tuning.TuningChoice``, as JSON carries them to a Python without pydantic or PyYAML.
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Problem:
-    """What a choice depends on, as far as the caller knows it."""
+    """The facts that a choice depends on, as far as the caller knows them."""
 
     target: str
     operation: str

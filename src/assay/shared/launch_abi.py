@@ -1,4 +1,4 @@
-"""How this project's kernels are called: a shared library, a C launcher, raw pointers, a stream."""
+"""The calling convention of our kernels: a shared library, a C launcher, pointers, a stream."""
 
 import ctypes
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How many launches a turn holds at most: the device keeps to it and the report tells it."""
+"""The most launches that a turn holds: the device keeps to it and the report tells it."""
 
 MAX_SAMPLES = 64
 """Timed launches, unless the protocol itself asks for more: a short kernel's turn must not fill

@@ -1,4 +1,4 @@
-"""What the device side does for each task that a job can name: one table, which both sides read."""
+"""The device side's function for each task that a job names: one table, read by both sides."""
 
 from dataclasses import dataclass
 

@@ -73,7 +73,7 @@ class RebuildResult:
 
 @dataclass(frozen=True)
 class _Job:
-    """What compiling one record needs beside the record."""
+    """The needs of compiling one record, beside the record."""
 
     root: Path
     toolchain: Toolchain

@@ -1,4 +1,4 @@
-"""What compiling once more came to: an outcome held against the record of the first one."""
+"""The outcome of compiling once more, held against the record of the first time."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ NOT_FOUND = "No such file or directory"
 
 
 class RebuildStatus(StrEnum):
-    """What compiling once more came to."""
+    """The outcome of compiling once more."""
 
     IDENTICAL = "identical"
     """The same artifact byte for byte, or the same refusal."""

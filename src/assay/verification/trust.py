@@ -1,4 +1,4 @@
-"""What belongs to the repository: its published reports and the public keys it trusts."""
+"""The repository's own: its published reports and the public keys it trusts."""
 
 import base64
 import json

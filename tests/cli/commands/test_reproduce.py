@@ -20,7 +20,7 @@ from tests.report_fixtures import (
 
 
 class TestReproduce:
-    """What surrounds the workflow."""
+    """The command's own words and exit code, before and after the workflow."""
 
     @pytest.fixture
     def finished(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

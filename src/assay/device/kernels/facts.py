@@ -1,4 +1,4 @@
-"""What one launch computes and moves: FLOPs on stored blocks, least traffic, the pattern's hash."""
+"""The facts of one launch: FLOPs on stored blocks, least traffic, the pattern's hash."""
 
 import math
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ CHUNK_BYTES = 2**30
 
 @dataclass(frozen=True)
 class Errors:
-    """How far an output is from its oracle; None where either holds a NaN or an infinity."""
+    """The distances of an output from its oracle; None where either holds a NaN or an infinity."""
 
     relative: float | None
     max_abs: float | None

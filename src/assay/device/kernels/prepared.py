@@ -13,7 +13,7 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """How to run a variant on inputs that it was bound to."""
+    """A variant bound to its inputs, ready to be launched."""
 
     launch: Callable[[], Tensor]
     """Enqueue one launch on the current stream; returns the output tensor."""

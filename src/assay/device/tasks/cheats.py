@@ -169,7 +169,7 @@ TIMED = "timed_run"
 
 @dataclass(frozen=True)
 class Cheat:
-    """What a kernel does, and what must catch it."""
+    """A kernel, said in words, and the check that must catch it."""
 
     what: str
     prepare: Callable[[Inputs], Prepared]

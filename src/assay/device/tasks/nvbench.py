@@ -75,7 +75,7 @@ def load_package() -> Any:
 
 @dataclass(frozen=True)
 class Cold:
-    """What NVBench says of one arm."""
+    """NVBench's cold measurement of one arm."""
 
     ms: float
     statistic: str

@@ -1,4 +1,4 @@
-"""What is tried of one PyTorch operator with one kernel behind it, on small shapes."""
+"""Checks of one PyTorch operator with one kernel behind it, on small shapes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Found:
-    """What a tool's log says; None where it does not come to a summary."""
+    """The findings in a tool's log; None where it does not come to a summary."""
 
     errors: int | None
     warnings: int

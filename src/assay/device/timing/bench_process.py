@@ -22,7 +22,7 @@ TIME_DIGITS = 6
 
 @dataclass(frozen=True)
 class Bench:
-    """What a process measures with."""
+    """The instruments and settings with which a process measures."""
 
     protocol: ProtocolSpec
     stopwatch: Stopwatch

@@ -1,4 +1,4 @@
-"""Where a process's wall time goes, phase by phase."""
+"""The phases of a process, and the wall time that each takes."""
 
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""What is launched, changed and checked in a turn: single launches, or graphs of many."""
+"""Rounds: the launches, changes and checks of a turn, as single launches or graphs of many."""
 
 import random
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Which arm runs when, and which turns are checked. Pure: a process index gives one plan."""
+"""The order of arms and the choice of turns to check. Pure: a process index gives one plan."""
 
 import random
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which output of a turn is kept for a check, and where it is copied to."""
+    """The launch of a turn whose output is kept for a check, and the place it is copied to."""
 
     number: int
     """Of the launch, counted from 0."""
@@ -45,7 +45,7 @@ class Keep:
 
 
 class Stopwatch(Protocol):
-    """What times a turn; tests put a host clock here."""
+    """A timer of turns; tests put a host clock here."""
 
     def turn(
         self,
@@ -154,7 +154,7 @@ def settle(
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What warming an arm up took, and what it told."""
+    """The time that warming an arm up took, and the settings that follow from it."""
 
     gpu_ms: float
     """Sum of all event times but the first launch's, which holds compilation on the host."""

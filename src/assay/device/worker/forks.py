@@ -37,7 +37,7 @@ Work = Callable[[Note], Json]
 
 @dataclass(frozen=True)
 class ChildOutcome:
-    """What became of a child: a value or an error, and its last note."""
+    """The end of a child: a value or an error, and its last note."""
 
     value: Json | None
     error: str | None

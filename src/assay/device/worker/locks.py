@@ -51,7 +51,7 @@ def _open_lock(path: Path) -> int:
 
 @dataclass(frozen=True)
 class Lock:
-    """What became of the lock."""
+    """The outcome of asking for the lock."""
 
     path: str | None
     """None where no lock could be made; ``detail`` says why."""
@@ -109,7 +109,7 @@ def _acquire(handle: int, uuid: str, wait_s: float, say: Callable[[str], None]) 
 
 @dataclass(frozen=True)
 class Use:
-    """Who uses a GPU, as far as NVML tells; None where it does not."""
+    """The use of a GPU by others, as far as NVML tells; None where it does not."""
 
     processes: int | None
     memory_bytes: int | None

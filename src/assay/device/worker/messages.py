@@ -1,4 +1,4 @@
-"""What the worker says while it works."""
+"""The worker's messages while it works."""
 
 import sys
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""How many processes may share the GPU where nothing is timed, and what they owe to each other.
+"""The number of processes that share the GPU where nothing is timed, and their duties.
 
 Each process has a CUDA context of its own. The GPU gives them slices of time in turn and shows none
 the memory of another, so neighbours decide when a launch runs, and not what it computes; a launch
