@@ -9,6 +9,7 @@ import numpy as np
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.cutlass_output import job_id
+from assay.records.arithmetic import SourcePlace
 from assay.records.base import Record
 from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
 from assay.records.claims import (
@@ -20,9 +21,11 @@ from assay.records.claims import (
     Hardware,
     Relation,
     Source,
-    SourcePlace,
 )
-from assay.records.evaluations import NotRun, Unanswerable
+from assay.records.evaluations import (
+    NotRun,
+    Unanswerable,
+)
 from assay.records.inspections import InspectionResult
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.records.measurements import (

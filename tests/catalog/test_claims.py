@@ -13,12 +13,18 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.audit import audit
-from assay.records.claims import Audit, Claim, ClaimKind, FlopFormula, Relation
+from assay.records.arithmetic import Operand
+from assay.records.claims import (
+    Audit,
+    Claim,
+    ClaimKind,
+    FlopFormula,
+    Relation,
+)
 from assay.records.evaluations import (
     Arithmetic,
     Derived,
     NotRun,
-    Operand,
     Program,
     Support,
     Unanswerable,

@@ -15,6 +15,7 @@ from assay.judging.case import from_base, significant, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
+from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import (
     Audit,
     Claim,
@@ -22,18 +23,15 @@ from assay.records.claims import (
     FlopFormula,
     Hardware,
     Relation,
-    SourcePlace,
 )
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Derived,
-    Formula,
     Inspection,
     Invocation,
     Metric,
     NotRun,
-    Operand,
     Program,
     Quantity,
     Support,

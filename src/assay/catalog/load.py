@@ -7,12 +7,16 @@ from typing import TypeVar
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
 from assay.catalog.model import NO_TUNING, Catalog
-from assay.records.claims import Audit, Claim, ClaimsFile
+from assay.records.arithmetic import Operand
+from assay.records.claims import (
+    Audit,
+    Claim,
+    ClaimsFile,
+)
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Derived,
-    Operand,
     Program,
     Quantity,
     Support,
@@ -232,7 +236,10 @@ def _check_term(catalog: Catalog, where: str, term: Term) -> None:
 
 
 def _check_operands(catalog: Catalog, where: str, operands: Iterable[Operand]) -> None:
-    for operand in operands:
+    """Check that claims named carry a value; they, and places, may be those of other sources."""
+    for operand in (part for whole in operands for part in whole.parts()):
+        if operand.place is not None and operand.place.source is not None:
+            _known(where, "source", operand.place.source, catalog.sources)
         if operand.claim is None:
             continue
         _known(where, "claim", operand.claim, catalog.claims)

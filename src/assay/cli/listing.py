@@ -5,8 +5,13 @@ from typing import Any
 
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
-from assay.records.claims import Audit, Claim
-from assay.records.evaluations import Formula, Unanswerable
+from assay.records.claims import (
+    Audit,
+    Claim,
+)
+from assay.records.evaluations import (
+    Unanswerable,
+)
 from assay.records.verdicts import Status, Verdict
 
 Row = dict[str, Any]
@@ -93,7 +98,7 @@ def _audit(catalog: Catalog, audit: Audit, source: str) -> Row:
         "statement": audit.statement,
         "value": stated.value if stated else None,
         "unit": named.unit.value if named and named.unit else None,
-        "relation": "greater" if audit.formula is Formula.GREATER else "equals",
+        "relation": "equals" if audit.formula.claims_a_figure else audit.formula.value,
         "target": None,
         "answered_by": "arithmetic",
     }

@@ -5,12 +5,23 @@ from collections.abc import Sequence
 from assay.base.errors import BadInput
 from assay.evidence.model import RecordedBuild
 from assay.evidence.stages import build_path, inspections_path
-from assay.judging.audit import AuditResult, audit, show
+from assay.judging.audit import AuditResult, audit
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
+from assay.judging.printed_ranges import show
+from assay.records.arithmetic import Formula, Operand
 from assay.records.builds import BuildRecord
-from assay.records.claims import Audit, Claim, Relation
-from assay.records.evaluations import Arithmetic, Formula, Inspection, NotRun, Operand, Support
+from assay.records.claims import (
+    Audit,
+    Claim,
+    Relation,
+)
+from assay.records.evaluations import (
+    Arithmetic,
+    Inspection,
+    NotRun,
+    Support,
+)
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -18,19 +29,31 @@ from assay.records.verdicts import Status, Verdict
 
 def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arithmetic) -> Verdict:
     """A printed figure recomputed from others of its source."""
-    ordered = evaluation.formula is Formula.GREATER
-    printed = None if ordered else Operand(claim=claim.id)
+    printed = Operand(claim=claim.id) if evaluation.formula.claims_a_figure else None
     result = _audit(
         case, claim.id, evaluation.formula, evaluation.operands, printed, claim.relation
     )
-    return _consistency(case, answer, result, claim.value, claim.unit, claim.relation, claim.note)
+    sources = _sources(case, answer, evaluation.operands)
+    return _consistency(
+        case, answer, result, claim.value, claim.unit, claim.relation, claim.note, sources
+    )
 
 
 def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
-    """A relation between figures that is no printed figure itself."""
+    """A relation between figures that is no printed figure itself, within a source or across."""
     result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
     printed = result.claimed.value if result.claimed else None
-    return _consistency(case, answer, result, printed, None, Relation.EQUALS, entry.note)
+    sources = _sources(case, answer, entry.operands)
+    return _consistency(case, answer, result, printed, None, Relation.EQUALS, entry.note, sources)
+
+
+def _sources(case: Case, answer: Answer, operands: Sequence[Operand]) -> tuple[str, ...]:
+    """Return the source of the answer and those that its operands come from, sorted after it."""
+    own = case.catalog.source_of[answer.claim]
+    parts = [part for operand in operands for part in operand.parts()]
+    named = {case.catalog.source_of[part.claim] for part in parts if part.claim is not None}
+    named |= {part.place.source for part in parts if part.place and part.place.source}
+    return (own, *sorted(named - {own}))
 
 
 def _audit(
@@ -55,8 +78,8 @@ def _consistency(
     unit: Unit | None,
     relation: Relation,
     note: str | None,
+    sources: Sequence[str],
 ) -> Verdict:
-    source = case.catalog.source_of[answer.claim]
     sentence = result.sentence[:1].upper() + result.sentence[1:]
     return verdict(
         case,
@@ -68,7 +91,7 @@ def _consistency(
         unit=unit,
         artifact="arithmetic",
         relation=relation,
-        evidence=(f"config/claims/{source}.yaml",),
+        evidence=tuple(f"config/claims/{source}.yaml" for source in sources),
     )
 
 

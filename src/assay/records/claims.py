@@ -10,14 +10,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
     Benchmark,
     Evaluation,
-    Formula,
     Inspection,
     Metric,
-    Operand,
     Support,
 )
 from assay.records.units import Unit
@@ -53,15 +52,6 @@ class FlopFormula(StrEnum):
     CUTLASS_41_FULL = "cutlass_41_full"
     CUTLASS_41_CAUSAL = "cutlass_41_causal"
     UNSTATED = "unstated"
-
-
-class SourcePlace(Record):
-    """The place of a figure in its source."""
-
-    section: str
-    """Heading under which it stands."""
-    line: Annotated[int, Field(ge=1)]
-    """Line number in the source file, from 1."""
 
 
 class Hardware(Record):
@@ -155,16 +145,26 @@ class Claim(Record):
 
 
 class Audit(Record):
-    """An arithmetic relation between figures of one source that is no printed figure itself."""
+    """A relation that a source states or relies on between figures, its own or another source's.
+
+    It is phrased as the source has it: where the figures bear it out it is consistent.
+    """
 
     id: Identifier
     statement: str
     place: SourcePlace
     claimed: Operand | None
-    """The figure the relation should give; None for an order (formula ``greater``)."""
+    """The figure the relation should give; None for a formula that claims none (an order, say)."""
     formula: Formula
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
     note: str | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Audit":
+        if (self.claimed is not None) != self.formula.claims_a_figure:
+            needs = "needs" if self.formula.claims_a_figure else "claims no figure but has"
+            raise ValueError(f"formula {self.formula.value} {needs} a claimed figure")
+        return self
 
 
 class Source(Record):

@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from assay.records.base import Identifier, Measurable, Record
+from assay.records.arithmetic import Formula, Operand
+from assay.records.base import Identifier, Record
 
 
 class NotRun(StrEnum):
@@ -23,43 +24,8 @@ class NotRun(StrEnum):
     NOT_SELECTED = "not_selected"
 
 
-class Operand(Record):
-    """A number in an arithmetic check: another claim's value, or a literal the source prints."""
-
-    claim: Identifier | None = None
-    value: Measurable | None = None
-    resolution: Measurable | None = None
-    """One unit of the last printed digit of ``value``; 0 for exact counts."""
-    what: str | None = None
-    """What a literal stands for."""
-
-    @model_validator(mode="after")
-    def _one_of(self) -> "Operand":
-        literal = self.value is not None
-        if literal == (self.claim is not None):
-            raise ValueError("an operand names either a claim or a value")
-        if literal and (self.resolution is None or self.what is None):
-            raise ValueError("a literal operand states its resolution and what it stands for")
-        return self
-
-
-class Formula(StrEnum):
-    """Arithmetic the audit knows, over operands a, b, c ... in order (see assay.judging.audit)."""
-
-    QUOTIENT = "quotient"  # a / b
-    PRODUCT = "product"  # a * b * ...
-    PERCENT_GAIN = "percent_gain"  # (a / b - 1) * 100
-    PERCENT_OF = "percent_of"  # 100 * a / b
-    MEAN = "mean"
-    MAXIMUM = "maximum"
-    SAMPLE_STDEV = "sample_stdev"
-    RATE_FROM_FLOP_AND_MS = "rate_from_flop_and_ms"  # a FLOP / b ms -> TFLOP/s
-    GB_PER_S_FROM_BYTES_AND_MS = "gb_per_s_from_bytes_and_ms"  # a bytes / b ms -> GB/s
-    GREATER = "greater"  # a > b; nothing claimed beyond the order
-
-
 class Arithmetic(Record):
-    """Answered by recomputing the figure from others of the same source; needs no GPU."""
+    """Answered by recomputing the figure from others that are printed; needs no GPU."""
 
     kind: Literal["arithmetic"]
     formula: Formula
