@@ -12,9 +12,13 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
+from assay.records.workloads import Judging
 from assay.report import formatting as fmt
 from assay.report import render as report_module
-from assay.report.render import render
+from assay.report.render import render, texts_of
+from assay.statistics import summaries
+from assay.statistics.intervals import Cells, Interval
+from assay.statistics.shared_summaries import SharedSummaries
 from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run
 
 VOID = {"meta", "col", "br", "link", "img", "input", "hr"}
@@ -213,6 +217,38 @@ class TestNothingMeasured:
     def test_builds_are_still_shown(self, page: Page) -> None:
         assert "demo_bk96" in page.text
         assert "not measured: no H100 was found" in page.text
+
+
+class TestSummaries:
+    """Each content is summarised once, however often judging and rendering ask for it."""
+
+    @pytest.fixture
+    def computed(self, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+        """Data and rules of every interval that was computed."""
+        made: list[bytes] = []
+        real = summaries.interval
+
+        def interval(cells: Cells, judging: Judging) -> Interval:
+            made.append(cells.samples.tobytes() + f"{cells.signs} {judging!r}".encode())
+            return real(cells, judging)
+
+        monkeypatch.setattr(summaries, "interval", interval)
+        return made
+
+    def test_rendering_makes_none_twice(self, made: Path, computed: list[bytes]) -> None:
+        texts_of(made, made / "reports" / "demo_run")
+        assert computed
+        assert len(computed) == len(set(computed))
+
+    def test_rendering_makes_none_that_judging_made(
+        self, made: Path, computed: list[bytes]
+    ) -> None:
+        report, shared = made / "reports" / "demo_run", SharedSummaries()
+        evidence = report / "evidence"
+        verdicts = judge(load_catalog(evidence), load_evidence(evidence), shared).verdicts
+        assert any(verdict.ci90 for verdict in verdicts)
+        texts_of(made, report, shared)
+        assert len(computed) == len(set(computed)) == len(shared)
 
 
 class TestRendering:

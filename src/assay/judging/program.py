@@ -27,7 +27,6 @@ from assay.records.measurements import ProgramRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.statistics import roofline
-from assay.statistics import summaries as stats
 
 DTYPES: dict[str, roofline.Dtype] = {
     "cutlass_41": "float16",
@@ -161,7 +160,7 @@ def _runs(
         text = f"{program.title} did not print {figure} in every run; it printed {known or 'none'}."
         return not_run(NotRun.RUN_FAILED, text, paths)
     shape = outputs[0].shape
-    summary = stats.repeated_runs(values, case.catalog.judging)
+    summary = case.summaries.repeated_runs(values, case.catalog.judging)
     if summary is None:
         text = f"{program.title} ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)

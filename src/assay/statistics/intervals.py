@@ -25,6 +25,7 @@ Pure and deterministic: the draws depend on the config's seed and the shape of t
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,46 +140,74 @@ def _quantiles(values: FloatArray, tail: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Draws:
-    """Random choices for data of one shape; resamples last, so that sums run along memory."""
+class _CellDraws:
+    """Which processes and blocks are drawn, for data of one shape; resamples last, so that sums
+    run along memory.
+    """
 
     process: IntArray
     """[processes, resamples]"""
     uniform: FloatArray
     """[blocks, processes, resamples]: picks a block among those that the process has."""
-    ranks: IntArray
-    """[arms, 1 or 2, blocks, processes, resamples]: which sorted samples are the middle ones."""
+    cell: IntArray
+    """The same without padding, as a flat position in [processes, blocks]."""
+    state: Any
+    """Of the generator, after these draws."""
+
+
+@dataclass(frozen=True)
+class _ArmDraws:
+    """Which samples of one arm are drawn."""
+
     index: IntArray
-    """``ranks`` as flat positions in an arm's [processes, blocks, samples], without padding."""
+    """[1 or 2, blocks, processes, resamples]: the middle ones of the drawn and sorted samples, as
+    flat positions in an arm's [processes, blocks, samples], without padding.
+    """
+    state: Any
+    """Of the generator, after these draws."""
 
 
 @lru_cache(maxsize=64)
-def _draws(
-    resamples: int, seed: int, arms: int, processes: int, blocks: int, samples: int
-) -> _Draws:
-    generator = np.random.Generator(np.random.PCG64(seed))
+def _cell_draws(resamples: int, seed: int, processes: int, blocks: int) -> _CellDraws:
+    bits = np.random.PCG64(seed)
+    generator = np.random.Generator(bits)
     process = generator.integers(processes, size=(processes, resamples))
     uniform = generator.random((blocks, processes, resamples))
     cell = process * blocks + (uniform * blocks).astype(np.int64)
+    return _CellDraws(process, uniform, cell, bits.state)
+
+
+@lru_cache(maxsize=128)
+def _arm_draws(shape: tuple[int, int, int, int], samples: int, arm: int) -> _ArmDraws:
+    """Draws of the arm of that number; ``shape`` holds the arguments of ``_cell_draws``.
+
+    They follow those of the arm before it, so that two arms share with one what one draws.
+    """
+    resamples, seed, processes, blocks = shape
+    cells = _cell_draws(*shape)
+    bits = np.random.PCG64(seed)
+    bits.state = _arm_draws(shape, samples, arm - 1).state if arm else cells.state
+    generator = np.random.Generator(bits)
     middle = sorted({(samples - 1) // 2, samples // 2})
-    ranks = np.empty((arms, len(middle), blocks, processes, resamples), dtype=np.int64)
-    for arm, block, drawn in np.ndindex(arms, blocks, processes):  # a piece that fits the cache
+    ranks = np.empty((len(middle), blocks, processes, resamples), dtype=np.int64)
+    for block, drawn in np.ndindex(blocks, processes):  # a piece that fits the cache
         every = generator.integers(samples, size=(resamples, samples), dtype=np.int32)
         every.sort(axis=-1)
-        ranks[arm, :, block, drawn] = every[:, middle].T
-    return _Draws(process, uniform, ranks, cell * samples + ranks)
+        ranks[:, block, drawn] = every[:, middle].T
+    return _ArmDraws(cells.cell * samples + ranks, bits.state)
 
 
 def _resample(cells: Cells, judging: Judging) -> tuple[IntArray, FloatArray]:
     """Chosen processes and their values in each resample, both [processes, resamples]."""
     arms, processes, blocks, samples = cells.samples.shape
-    draws = _draws(
-        judging.bootstrap_resamples, judging.bootstrap_seed, arms, processes, blocks, samples
-    )
+    shape = (judging.bootstrap_resamples, judging.bootstrap_seed, processes, blocks)
+    draws = _cell_draws(*shape)
     flat = cells.samples.reshape(arms, -1)
-    index = draws.index if cells.full else _padded_index(cells, draws)
     value: FloatArray = np.zeros(draws.uniform.shape)
-    for sign, row, places in zip(cells.signs, flat, index, strict=True):
+    for arm, (sign, row) in enumerate(zip(cells.signs, flat, strict=True)):
+        places = _arm_draws(shape, samples, arm).index
+        if not cells.full:
+            places = _padded_index(cells, draws, places - draws.cell * samples, arm)
         for place in places:
             value += (sign / len(places)) * row.take(place)
     if cells.full:
@@ -188,14 +217,12 @@ def _resample(cells: Cells, judging: Judging) -> tuple[IntArray, FloatArray]:
     return draws.process, _middle(np.sort(np.moveaxis(value, 0, -1), axis=-1), counts)
 
 
-def _padded_index(cells: Cells, draws: _Draws) -> IntArray:
+def _padded_index(cells: Cells, draws: _CellDraws, ranks: IntArray, arm: int) -> IntArray:
     """Flat positions where blocks or samples are missing: choices scaled to what is there."""
-    arms, _, blocks, samples = cells.samples.shape
-    counts = cells.blocks[draws.process]
-    cell = draws.process * blocks + (draws.uniform * counts).astype(np.int64)
-    present = cells.counts.reshape(arms, -1)[:, cell]
-    ranks = draws.ranks * present[:, None] // samples
-    index: IntArray = cell * samples + ranks
+    _, _, blocks, samples = cells.samples.shape
+    cell = draws.process * blocks + (draws.uniform * cells.blocks[draws.process]).astype(np.int64)
+    present = cells.counts[arm].ravel()[cell]
+    index: IntArray = cell * samples + ranks * present // samples
     return index
 
 
