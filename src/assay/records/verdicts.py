@@ -20,7 +20,7 @@ class StatusFacts:
     badge: Literal["disc", "square", "diamond", "ring"]
     """Shape before the word, so that colour alone never tells statuses apart."""
     mark: str | None = None
-    """Matplotlib's marker of a measured figure; None where there is never a figure to draw."""
+    """Mark of a measured figure, of ``report.svg``; None where there is never one to draw."""
     severity: int
     """Of several terms' verdicts the claim takes the one with the least: 0 is the worst."""
     basis: Literal["interval", "arithmetic", "none"] = "none"

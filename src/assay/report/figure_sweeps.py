@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
+from textwrap import wrap
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
-from assay.report.figure_style import MUTED, SERIES, STYLE, inline_svg
+from assay.report.figure_style import SERIES
+from assay.report.svg import DASHES, INCH, Drawing, Scale, in_words, text_at
 
 OURS, LIBRARY = SERIES[0], SERIES[1]
-ROW, HEAD, FOOT = 0.25, 0.34, 0.3
-"""Inches: a configuration's row, a panel's title above it, its axis below it."""
-LABEL, NOTE = 0.075, 0.058
-"""Inches that a letter of a row's label (bold) and of its note takes, generously."""
+ROW, HEAD, FOOT = 0.25 * INCH, 0.34 * INCH, 0.3 * INCH
+"""A configuration's row, a panel's title above it, its axis below it."""
+LABEL, NOTE = 0.075 * INCH, 0.058 * INCH
+"""What a letter of a row's label (bold) and of its note takes, generously."""
+NOTE_SIZE = 7.5
 WRAP = 54
 """Letters of a note's line: two lines fit a row."""
 
@@ -48,59 +45,47 @@ def sweep_panels(panels: Sequence[Panel], name: str) -> str | None:
     drawn = [panel for panel in panels if any(row.kernel for row in panel.rows)]
     if not drawn:
         return None
-    with mpl.rc_context(STYLE):
-        width = 8.4
-        height = sum(HEAD + FOOT + ROW * len(panel.rows) for panel in drawn) + 0.25
-        figure = Figure(figsize=(width, height))
-        rows = [row for panel in drawn for row in panel.rows]
-        left = (0.25 + LABEL * max(len(row.label) for row in rows)) / width
-        notes = (0.2 + NOTE * min(max(len(row.note) for row in rows), WRAP)) / width
-        across = max(1 - left - notes, 0.25)
-        top = height
-        for panel in drawn:
-            tall = ROW * len(panel.rows)
-            top -= HEAD + tall
-            axes = figure.add_axes((left, top / height, across, tall / height))
-            _panel(axes, panel)
-            top -= FOOT
-        axes.set_xlabel("rate, TFLOP/s")
-        return inline_svg(figure, name, "Rates of the configurations of every tuning sweep")
+    width = 8.4 * INCH
+    height = sum(HEAD + FOOT + ROW * len(panel.rows) for panel in drawn) + 0.25 * INCH
+    rows = [row for panel in drawn for row in panel.rows]
+    left = 0.25 * INCH + LABEL * max(len(row.label) for row in rows)
+    notes = 0.2 * INCH + NOTE * min(max(len(row.note) for row in rows), WRAP)
+    right = left + max(width - left - notes, 0.25 * width)
+    drawing = Drawing(name, "Rates of the configurations of every tuning sweep", width, height)
+    bottom = 0.0
+    for panel in drawn:
+        top = bottom + HEAD
+        bottom = top + ROW * len(panel.rows)
+        _panel(drawing, panel, (left, right), Scale(-0.5, len(panel.rows) - 0.5, top, bottom))
+        bottom += FOOT
+    drawing.add(text_at((left + right) / 2, bottom + 5, "rate, TFLOP/s", "middle"))
+    return drawing.svg()
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
-    axes.set_title(panel.title, loc="left", fontsize=8.5)
-    axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+def _panel(drawing: Drawing, panel: Panel, between: tuple[float, float], up: Scale) -> None:
+    """Draw a panel ``between`` its left and right end, its rows along ``up``."""
+    left, right = between
+    across = _rates(panel, left, right)
+    drawing.add(text_at(left, up.start - 6, panel.title, "start"))
+    drawing.axis_below(across, in_words(across.ticks(6)), up.start, up.end)
+    drawing.axis_left(up, (), left, right)
     for number, row in enumerate(panel.rows):
-        colour = OURS if row.kernel else LIBRARY
+        colour, y = OURS if row.kernel else LIBRARY, up(number)
         if not row.kernel:
-            axes.axvline(row.rate, color=colour, linewidth=0.8, linestyle=(0, (4, 3)))
-        axes.plot((row.low, row.high), (number, number), color=colour, linewidth=1.6)
-        axes.plot(
-            row.rate,
-            number,
-            "D" if row.chosen else "o",
-            color=colour,
-            markersize=6.5 if row.chosen else 4.5,
-            # A rival is hollow: the page's own ground shows through it.
-            markerfacecolor=colour if row.chosen else "none",
-        )
-        axes.text(
-            1.02,
-            number,
-            fill(row.note, WRAP),
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=7.5,
-            linespacing=1.0,
-        )
-    axes.set_yticks(range(len(panel.rows)), [row.label for row in panel.rows])
-    axes.tick_params(axis="y", length=0)
-    for label, row in zip(axes.get_yticklabels(), panel.rows, strict=True):
-        label.set_fontweight("bold" if row.chosen else "normal")
-    axes.spines["left"].set_color(MUTED)
+            line = [(across(row.rate), up.start), (across(row.rate), up.end)]
+            drawing.line(line, colour, 0.8, DASHES)
+        drawing.line([(across(row.low), y), (across(row.high), y)], colour, 1.6)
+        shape, size = ("D", 6.5) if row.chosen else ("o", 4.5)
+        drawing.mark(across(row.rate), y, shape, size, colour, hollow=not row.chosen)
+        drawing.add(text_at(left - 3.5, y + 3, row.label, "end", bold=row.chosen))
+        lines = wrap(row.note, WRAP)
+        for place, text in enumerate(lines):
+            middle = y + NOTE_SIZE * (place - (len(lines) - 1) / 2)
+            drawing.beside(right + 0.02 * (right - left), middle, text, "start", NOTE_SIZE)
+
+
+def _rates(panel: Panel, left: float, right: float) -> Scale:
+    """Return the axis of a panel: its intervals with some room, never below nothing."""
     low, high = min(row.low for row in panel.rows), max(row.high for row in panel.rows)
     margin = max(0.08 * (high - low), 0.01 * high)
-    axes.set_xlim(max(low - margin, 0), high + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
+    return Scale(max(low - margin, 0), high + margin, left, right)

@@ -4,12 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MultipleLocator
-
-from assay.report.figure_style import MUTED, SERIES, STYLE, inline_svg
+from assay.report.figure_style import MUTED, SERIES, themed
+from assay.report.svg import DASHES, INCH, Drawing, Scale, short, text_at
 
 HOST, ON_GPU = SERIES[0], SERIES[1]
 PALE = 0.4
@@ -46,57 +42,55 @@ def where_the_time_went(
     """Steps as bars over ``length`` seconds, pauses cut at ``cuts``; None without a step."""
     if not rows or length <= 0:
         return None
-    with mpl.rc_context(STYLE):
-        width, height = 8.4, 0.75 + 0.3 * len(rows)
-        figure = Figure(figsize=(width, height))
-        left = (0.25 + 0.068 * max(len(row.label) for row in rows)) / width
-        axes = figure.add_axes((left, 0.5 / height, 0.72 - left, 1 - 0.6 / height))
-        axes.set_xlim(0, length)
-        axes.set_ylim(len(rows) - 0.45, -0.55)
-        for number, row in enumerate(rows):
-            _bars(axes, number, row)
-            axes.text(
-                1.02,
-                number,
-                row.note,
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                fontsize=8,
-            )
-        for at in cuts:
-            axes.axvline(at, color=MUTED, linewidth=0.7, linestyle=(0, (4, 3)))
-        axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        _time_axis(axes, length)
-        return inline_svg(figure, name, "Where the time went: the steps of every stage")
+    width, height = 8.4 * INCH, (0.75 + 0.3 * len(rows)) * INCH
+    left = (0.25 + 0.068 * max(len(row.label) for row in rows)) * INCH
+    across = Scale(0, length, left, 0.72 * width)
+    up = Scale(-0.55, len(rows) - 0.45, 0.1 * INCH, height - 0.5 * INCH)
+    drawing = Drawing(name, "Where the time went: the steps of every stage", width, height)
+    step, unit, title = _time_axis(length)
+    ticks = [(tick, f"{tick / unit:g}") for tick in across.multiples(step)]
+    drawing.axis_below(across, ticks, up.start, up.end)
+    for number, row in enumerate(rows):
+        _bars(drawing, number, row, across, up)
+        drawing.beside(left - 3.5, up(number), row.label, "end")
+        drawing.beside(across.end + 0.02 * (across.end - left), up(number), row.note, "start", 8)
+    for at in cuts:
+        drawing.line([(across(at), up.start), (across(at), up.end)], MUTED, 0.7, DASHES)
+    drawing.add(text_at((left + across.end) / 2, up.end + 27, title, "middle"))
+    return drawing.svg()
 
 
-def _bars(axes: Axes, number: int, row: StageRow) -> None:
-    """The bars of one row, each lane as high as their number allows."""
+def _bars(drawing: Drawing, number: int, row: StageRow, across: Scale, up: Scale) -> None:
+    """Draw the bars of one row, each lane as high as their number allows; alike ones as one."""
     lanes = 1 + max(bar.lane for bar in row.bars)
-    height = 0.72 / lanes
+    whole = 0.9 * (up(0.72 / lanes) - up(0))
+    alike: dict[tuple[float, str], list[str]] = {}
     for bar in row.bars:
-        top = number - 0.36 + bar.lane * height
         colour = ON_GPU if bar.on_gpu else HOST
         part = 1.0 if bar.share is None else min(1.0, bar.share)
+        x, until = across(bar.start), across(bar.end)
+        top = up(number - 0.36 + bar.lane * 0.72 / lanes)
+        for opacity, high in ((PALE, whole), (1.0, part * whole)):
+            if opacity == 1 or part < 1:
+                outline = (
+                    f"M{short(x)} {short(top + whole)}h{short(until - x)}v-{short(high)}"
+                    f"h-{short(until - x)}z"
+                )
+                alike.setdefault((opacity, colour), []).append(outline)
+    for (opacity, colour), outlines in sorted(alike.items()):
         # An edge of the bar's own colour keeps steps visible that are shorter than a pixel.
-        look = {"color": colour, "linewidth": 0.4, "edgecolor": colour}
-        across = bar.end - bar.start
-        if part < 1:
-            axes.barh(top, across, height * 0.9, bar.start, align="edge", alpha=PALE, **look)
-        drawn = height * 0.9 * part
-        axes.barh(top + height * 0.9 - drawn, across, drawn, bar.start, align="edge", **look)
+        look = f"fill: {themed(colour)}; stroke: {themed(colour)}; stroke-width: 0.4"
+        pale = f"; opacity: {opacity:g}" if opacity < 1 else ""
+        drawing.add(f'<path d="{"".join(outlines)}" style="{look}{pale}"/>')
 
 
-def _time_axis(axes: Axes, length: float) -> None:
-    """At most ten ticks, on numbers of seconds or minutes that a reader counts in."""
+def _time_axis(length: float) -> tuple[float, float, str]:
+    """Return the step between ticks and the unit that a reader counts in, in s, and its title.
+
+    At most ten steps, of round numbers.
+    """
     minutes = length > MINUTES_FROM_S
     unit = 60.0 if minutes else 1.0
     tenth = length / unit / 10
     step = next((step for step in TICKS if step >= tenth), TICKS[-1] * math.ceil(tenth / TICKS[-1]))
-    axes.xaxis.set_major_locator(MultipleLocator(step * unit))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:g}"))
-    axes.set_xlabel("time on the clock, min" if minutes else "time on the clock, s")
+    return step * unit, unit, "time on the clock, min" if minutes else "time on the clock, s"

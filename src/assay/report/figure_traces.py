@@ -1,19 +1,12 @@
-"""The picture of a run: SM clock, power and turn times, one below the other.
-
-Written as SVG by hand: a report has one for each comparison, every one with the same three panels,
-and a plotting library takes a quarter of a second for what is a few lines, dots and labels.
-"""
+"""The picture of a run: SM clock, power and turn times, one below the other."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
-from itertools import pairwise
-
-from matplotlib.ticker import MaxNLocator
 
 from assay.records.verdicts import Status
-from assay.report.figure_style import FONT, GRID, INK, MUTED, SERIES, themed
+from assay.report.figure_style import GRID, MUTED, SERIES, themed
+from assay.report.svg import DASHES, Scale, in_words, inline_svg, scale_of, short, stroke, text_at
 
 TITLE = "SM clock, power and launch times over time"
 WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
@@ -21,11 +14,9 @@ WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
 HEIGHTS = (56.0, 56.0, 95.0)
 GAP = 9.0
 """Between panels."""
-LABEL_SIZE, LEGEND_SIZE = 8.5, 7.5
+LEGEND_SIZE = 7.5
 LETTER = 0.64
 """Width of a letter over the size of its font, generously."""
-MARGIN = 0.05
-"""Free on either side of the data, as a fraction of its range."""
 DOT, LEGEND_DOT = 1.35, 2.2
 """Radii."""
 
@@ -53,26 +44,6 @@ class Traces:
 
 
 @dataclass(frozen=True)
-class Scale:
-    """A straight line from values to points on the page."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    """Where ``low`` and ``high`` lie."""
-
-    def __call__(self, value: float) -> float:
-        """Return the place of a value."""
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def ticks(self, most: int) -> list[float]:
-        """Return round values inside, about ``most`` of them."""
-        found = MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(self.low, self.high)
-        return [float(tick) for tick in found if self.low <= tick <= self.high]
-
-
-@dataclass(frozen=True)
 class TracePanel:
     """One of the three: what it is called, and where it lies."""
 
@@ -96,8 +67,8 @@ def traces(data: Traces, name: str) -> str | None:
         *(_line(power, at, watts, SERIES[1]) for at, _, watts in data.segments),
     ]
     if data.power_limit_w is not None:
-        y = _short(power.up(data.power_limit_w))
-        parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {_stroke(MUTED, 0.7, "2.8 2.1")}/>')
+        y = short(power.up(data.power_limit_w))
+        parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {stroke(MUTED, 0.7, DASHES)}/>')
     for number, series in enumerate(data.series):
         places = zip(map(times.across, series.at_s), map(times.up, series.relative_time),
                      strict=True)  # fmt: skip
@@ -105,17 +76,12 @@ def traces(data: Traces, name: str) -> str | None:
     for panel in (clock, power, times):
         parts += [_shade(panel, *span) for span in data.void_spans]
     parts += _legend(data.series, columns, foot)
-    return (
-        f'<svg role="img" aria-label="{TITLE}" class="figure" width="{WIDTH}pt" '
-        f'height="{_short(height)}pt" viewBox="0 0 {WIDTH} {_short(height)}" version="1.1"> '
-        f'<g style="font-family: {FONT}; font-size: {LABEL_SIZE}px; fill: {themed(INK)}">'
-        f"{' '.join(parts)}</g></svg>"
-    )
+    return inline_svg(TITLE, WIDTH, height, parts)
 
 
 def _panels(data: Traces) -> Iterator[TracePanel]:
     """Yield clock, power and times on a common time axis."""
-    across = _scale(
+    across = scale_of(
         [
             *(second for at, *_ in data.segments for second in at),
             *(second for series in data.series for second in series.at_s),
@@ -133,63 +99,47 @@ def _panels(data: Traces) -> Iterator[TracePanel]:
     )
     top = TOP
     for (label, values), height in zip(shown, HEIGHTS, strict=True):
-        yield TracePanel(label, across, _scale(values, top + height, top))
+        yield TracePanel(label, across, scale_of(values, top + height, top))
         top += height + GAP
-
-
-def _scale(values: Sequence[float], start: float, end: float) -> Scale:
-    """Return a scale that holds all values and a margin; from 0 to 1 without any."""
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    free = MARGIN * (high - low) or MARGIN * abs(high) or 1.0
-    return Scale(low - free, high + free, start, end)
 
 
 def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
     """Yield grid, ticks and labels; the last panel has those of the time axis."""
     bottom, top = panel.up.start, panel.up.end
     values = panel.up.ticks(4)
-    rows = [(_short(panel.up(tick)), text) for tick, text in _in_words(values)]
-    yield f'<path d="{"".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)}" {_stroke(GRID, 0.6)}/>'
-    seconds = [
-        (_short(panel.across(tick)), text) for tick, text in _in_words(panel.across.ticks(8))
-    ]
+    rows = [(short(panel.up(tick)), text) for tick, text in in_words(values)]
+    yield f'<path d="{"".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)}" {stroke(GRID, 0.6)}/>'
+    seconds = [(short(panel.across(tick)), text) for tick, text in in_words(panel.across.ticks(8))]
     marks = "".join(f"M{LEFT:g} {y}h-3.5" for y, _ in rows)
     marks += "".join(f"M{x} {bottom:g}v3.5" for x, _ in seconds)
     frame = f"M{LEFT:g} {top:g}V{bottom:g}H{RIGHT:g}"
-    yield f'<path d="{frame}{marks}" {_stroke(MUTED, 0.7)}/>'
+    yield f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>'
     for y, text in rows:
-        yield _text(LEFT - 6, float(y) + 3, text, "end")
+        yield text_at(LEFT - 6, float(y) + 3, text, "end")
     for number, text in enumerate(panel.label):
         x = LEFT - 35 + 10.2 * (number - len(panel.label) + 1)
-        yield _text(x, (top + bottom) / 2, text, "middle", turned=True)
+        yield text_at(x, (top + bottom) / 2, text, "middle", turned=True)
     if last:
         for place, text in seconds:
-            yield _text(float(place), bottom + 12, text, "middle")
+            yield text_at(float(place), bottom + 12, text, "middle")
         middle = (LEFT + RIGHT) / 2
-        yield _text(middle, bottom + 25, "time in all processes, end to end, s", "middle")
-
-
-def _in_words(ticks: Sequence[float]) -> list[tuple[float, str]]:
-    """Return ticks with as many decimals as tell them apart."""
-    step = min((high - low for low, high in pairwise(ticks)), default=1.0)
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [(tick, f"{tick:.{decimals}f}") for tick in ticks]
+        yield text_at(middle, bottom + 25, "time in all processes, end to end, s", "middle")
 
 
 def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colour: str) -> str:
     """Return samples joined by a line; of equal ones in a row the first and the last."""
-    ys = [_short(panel.up(value)) for value in values]
+    ys = [short(panel.up(value)) for value in values]
     kept = [
-        f"{_short(panel.across(second))} {y}"
+        f"{short(panel.across(second))} {y}"
         for before, second, y, after in zip(["", *ys], at, ys, [*ys[1:], ""], strict=False)
         if not before == y == after
     ]
-    return f'<path d="M{" ".join(kept)}" {_stroke(colour, 0.9)}/>'
+    return f'<path d="M{" ".join(kept)}" {stroke(colour, 0.9)}/>'
 
 
 def _dots(name: str, number: int, places: Iterable[tuple[float, float]]) -> str:
     """Return dots in the colour of the series of that number."""
-    every = "".join(f'<use href="#{name}-0" x="{_short(x)}" y="{_short(y)}"/>' for x, y in places)
+    every = "".join(f'<use href="#{name}-0" x="{short(x)}" y="{short(y)}"/>' for x, y in places)
     return f'<g style="fill: {_colour(number)}">{every}</g>'
 
 
@@ -201,7 +151,7 @@ def _shade(panel: TracePanel, start: float, end: float) -> str:
     """Return the marking of a discarded block."""
     x, until = panel.across(start), panel.across(end)
     return (
-        f'<rect x="{_short(x)}" y="{panel.up.end:g}" width="{_short(until - x)}" '
+        f'<rect x="{short(x)}" y="{panel.up.end:g}" width="{short(until - x)}" '
         f'height="{panel.up.start - panel.up.end:g}" '
         f'style="fill: {themed(Status.NOT_REPRODUCED.facts.light)}; fill-opacity: 0.15"/>'
     )
@@ -220,27 +170,7 @@ def _legend(series: Sequence[TraceSeries], columns: int, top: float) -> Iterator
         x = LEFT + column * (RIGHT - LEFT) / columns
         y = top + 11 * row + 6
         yield (
-            f'<circle cx="{_short(x + 3)}" cy="{_short(y - 2.6)}" r="{LEGEND_DOT}" '
+            f'<circle cx="{short(x + 3)}" cy="{short(y - 2.6)}" r="{LEGEND_DOT}" '
             f'style="fill: {_colour(number)}"/>'
         )
-        yield _text(x + 8, y, one.label, "start", LEGEND_SIZE)
-
-
-def _text(
-    x: float, y: float, text: str, anchor: str, size: float | None = None, turned: bool = False
-) -> str:
-    place = f'x="{_short(x)}" y="{_short(y)}"'
-    if turned:
-        place = f'transform="translate({_short(x)} {_short(y)}) rotate(-90)"'
-    style = f"text-anchor: {anchor}" + (f"; font-size: {size:g}px" if size else "")
-    return f'<text {place} style="{style}">{escape(text)}</text>'
-
-
-def _stroke(colour: str, width: float, dashes: str | None = None) -> str:
-    dashed = f"; stroke-dasharray: {dashes}" if dashes else ""
-    return f'style="fill: none; stroke: {themed(colour)}; stroke-width: {width:g}{dashed}"'
-
-
-def _short(value: float) -> str:
-    """Return a coordinate to a hundredth of a point."""
-    return f"{value:.2f}"
+        yield text_at(x + 8, y, one.label, "start", LEGEND_SIZE)

@@ -3,23 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
-
 from assay.records.verdicts import Status
-from assay.report.figure_style import (
-    BAND,
-    INK,
-    MUTED,
-    SERIES,
-    STYLE,
-    inline_svg,
-)
+from assay.report.figure_style import BAND, INK, MUTED, SERIES, themed
+from assay.report.svg import INCH, Drawing, LogScale, Scale, in_words, scale_of, short, text_at
+
+WIDTH = 8.4 * INCH
+LETTER = 0.068 * INCH
+"""Width of a letter of a row's label, generously."""
 
 
 @dataclass(frozen=True)
@@ -61,43 +51,33 @@ def claimed_against_measured(points: Sequence[ClaimPoint], name: str) -> str | N
     """Measured over claimed with its interval, one row a claim; None without a measured claim."""
     if not points:
         return None
-    with mpl.rc_context(STYLE):
-        height = 0.75 + 0.27 * len(points)
-        width = 8.4
-        left = (0.2 + 0.068 * max(len(point.label) for point in points)) / width
-        figure = Figure(figsize=(width, height))
-        axes = figure.add_axes((left, 0.5 / height, 0.73 - left, 1 - 0.7 / height))
-        low, high = _ratio_limits(points)
-        axes.set_xscale("log")
-        axes.set_xlim(low, high)
-        axes.set_ylim(len(points) - 0.4, -0.6)
-        axes.axvline(1, color=INK, linewidth=0.9)
-        for row, point in enumerate(points):
-            lower = low if point.band_low is None else point.band_low
-            upper = high if point.band_high is None else point.band_high
-            axes.add_patch(
-                Rectangle((lower, row - 0.36), upper - lower, 0.72, color=BAND, linewidth=0)
-            )
-            facts = point.status.facts
-            colour = facts.light if facts.mark else MUTED
-            axes.plot((point.low, point.high), (row, row), color=colour, linewidth=1.6)
-            axes.plot(point.ratio, row, facts.mark or "s", color=colour, markersize=5)
-            axes.text(
-                1.02,
-                row,
-                point.note,
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                fontsize=8,
-            )
-        axes.set_yticks(range(len(points)), [point.label for point in points])
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        _ratio_ticks(axes, low, high)
-        axes.set_xlabel("measured / claimed (shaded: margin)")
-        return inline_svg(figure, name, "Measured over claimed figures with confidence intervals")
+    height = (0.75 + 0.27 * len(points)) * INCH
+    left = 0.2 * INCH + LETTER * max(len(point.label) for point in points)
+    low, high = _ratio_limits(points)
+    across = LogScale(low, high, left, 0.73 * WIDTH)
+    up = Scale(-0.6, len(points) - 0.4, 0.2 * INCH, height - 0.5 * INCH)
+    drawing = Drawing(
+        name, "Measured over claimed figures with confidence intervals", WIDTH, height
+    )
+    drawing.axis_below(across, _ratio_ticks(low, high), up.start, up.end)
+    for row, point in enumerate(points):
+        lower = across(low if point.band_low is None else point.band_low)
+        upper = across(high if point.band_high is None else point.band_high)
+        drawing.add(
+            f'<rect x="{short(lower)}" y="{short(up(row - 0.36))}" width="{short(upper - lower)}" '
+            f'height="{short(up(0.72) - up(0))}" style="fill: {themed(BAND)}"/>'
+        )
+    drawing.line([(across(1), up.start), (across(1), up.end)], INK, 0.9)
+    for row, point in enumerate(points):
+        facts = point.status.facts
+        colour = facts.light if facts.mark else MUTED
+        drawing.line([(across(point.low), up(row)), (across(point.high), up(row))], colour, 1.6)
+        drawing.mark(across(point.ratio), up(row), facts.mark or "s", 5, colour)
+        drawing.beside(left - 3.5, up(row), point.label, "end")
+        drawing.beside(across.end + 0.02 * (across.end - left), up(row), point.note, "start", 8)
+    middle = (left + across.end) / 2
+    drawing.add(text_at(middle, up.end + 27, "measured / claimed (shaded: margin)", "middle"))
+    return drawing.svg()
 
 
 def _ratio_limits(points: Sequence[ClaimPoint]) -> tuple[float, float]:
@@ -106,7 +86,7 @@ def _ratio_limits(points: Sequence[ClaimPoint]) -> tuple[float, float]:
     return min(*positive, 0.8) / 1.08, max(*positive, 1.25) * 1.08
 
 
-def _ratio_ticks(axes: Axes, low: float, high: float) -> None:
+def _ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Ticks a reader can name: finer ones where all ratios lie near 1."""
     if high / low < 4:
         candidates = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5]
@@ -114,9 +94,7 @@ def _ratio_ticks(axes: Axes, low: float, high: float) -> None:
         candidates = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
     else:
         candidates = [10.0**power for power in range(-6, 7)]
-    axes.set_xticks([tick for tick in candidates if low <= tick <= high])
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    return [(tick, f"{tick:g}") for tick in candidates if low <= tick <= high]
 
 
 def roofline(
@@ -125,94 +103,57 @@ def roofline(
     """Rates against arithmetic intensity below the datasheet's ceilings; None without a point."""
     if not points:
         return None
-    with mpl.rc_context(STYLE):
-        height = max(3.6, 0.5 + 0.19 * len(points))
-        figure = Figure(figsize=(8.4, height))
-        axes = figure.add_axes((0.08, 0.45 / height, 0.55, 0.97 - 0.45 / height))
-        slope = memory_gb_per_s / 1000
-        ridge = peak_tflop_per_s / slope
-        low = min(*(point.intensity for point in points), ridge) / 2
-        high = max(*(point.intensity for point in points), ridge) * 2
-        floor = min(*(point.rate for point in points), low * slope) / 1.6
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlim(low, high)
-        axes.set_ylim(floor, peak_tflop_per_s * 1.7)
-        axes.plot(
-            (low, ridge, high),
-            (low * slope, peak_tflop_per_s, peak_tflop_per_s),
-            color=INK,
-            linewidth=1.3,
-        )
-        axes.annotate(
-            f"{peak_tflop_per_s:g} TFLOP/s tensor peak",
-            (high, peak_tflop_per_s),
-            xytext=(-2, 4),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-        )
-        axes.annotate(
-            f"{memory_gb_per_s:g} GB/s",
-            (low, low * slope),
-            xytext=(6, -3),
-            textcoords="offset points",
-            va="top",
-            fontsize=8,
-        )
-        _label_points(axes, points)
-        axes.grid(which="major")
-        axes.set_axisbelow(True)
-        axes.set_xticks(_log_ticks(*axes.get_xlim()))
-        axes.set_yticks(_log_ticks(*axes.get_ylim()))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.set_minor_formatter(NullFormatter())
-        axes.set_xlabel("arithmetic intensity, FLOP/byte")
-        axes.set_ylabel("rate, TFLOP/s")
-        return inline_svg(figure, name, "Roofline: measured rates below the datasheet's ceilings")
+    height = max(3.6, 0.5 + 0.19 * len(points)) * INCH
+    slope = memory_gb_per_s / 1000
+    ridge = peak_tflop_per_s / slope
+    low = min(*(point.intensity for point in points), ridge) / 2
+    high = max(*(point.intensity for point in points), ridge) * 2
+    floor = min(*(point.rate for point in points), low * slope) / 1.6
+    across = LogScale(low, high, 0.08 * WIDTH, 0.63 * WIDTH)
+    up = LogScale(floor, peak_tflop_per_s * 1.7, height - 0.45 * INCH, 0.03 * height)
+    drawing = Drawing(
+        name, "Roofline: measured rates below the datasheet's ceilings", WIDTH, height
+    )
+    drawing.axis_left(up, _log_ticks(up), across.start, across.end)
+    drawing.axis_below(across, _log_ticks(across), up.end, up.start)
+    peak = up(peak_tflop_per_s)
+    foot = up(low * slope)
+    ceiling = [(across.start, foot), (across(ridge), peak), (across.end, peak)]
+    _points_with_names(drawing, points, across, up)
+    drawing.line(ceiling, INK, 1.3)
+    of_peak = f"{peak_tflop_per_s:g} TFLOP/s tensor peak"
+    drawing.add(text_at(across.end - 2, peak - 4, of_peak, "end", 8))
+    drawing.add(text_at(across.start + 6, foot + 9, f"{memory_gb_per_s:g} GB/s", "start", 8))
+    middle = (across.start + across.end) / 2
+    drawing.add(text_at(middle, up.start + 26, "arithmetic intensity, FLOP/byte", "middle"))
+    middle = (up.start + up.end) / 2
+    drawing.add(text_at(across.start - 33, middle, "rate, TFLOP/s", "middle", turned=True))
+    return drawing.svg()
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def _log_ticks(scale: LogScale) -> list[tuple[float, str]]:
     """1, 2 and 5 times powers of ten; powers alone over more than two decades."""
-    steps = (1, 2, 5) if high / low < 100 else (1,)
+    steps = (1, 2, 5) if scale.high / scale.low < 100 else (1,)
     every = [step * 10.0**power for power in range(-4, 7) for step in steps]
-    return [tick for tick in every if low <= tick <= high]
+    return [(tick, f"{tick:g}") for tick in every if scale.low <= tick <= scale.high]
 
 
-def _label_points(axes: Axes, points: Sequence[RooflinePoint]) -> None:
+def _points_with_names(
+    drawing: Drawing, points: Sequence[RooflinePoint], across: LogScale, up: LogScale
+) -> None:
     """Points with their names in a column to the right, in order of height, joined by leaders."""
     ordered = sorted(points, key=lambda point: -point.rate)
-    in_axes = axes.transData + axes.transAxes.inverted()
-    leaders = []
-    for number, point in enumerate(ordered):
+    column = Scale(0, len(ordered), up.end, up.start)
+    wide = across.end - across.start
+    for row, point in enumerate(ordered, start=1):
+        place = across(point.intensity), up(point.rate)
+        drawing.line([place, (across.end + 0.035 * wide, column(row - 0.5))], MUTED, 0.35)
+    for row, point in enumerate(ordered, start=1):
         colour = SERIES[0] if point.ours else SERIES[1]
-        height = 1 - (number + 0.5) / len(ordered)
-        place = in_axes.transform((point.intensity, point.rate))
-        leaders.append(np.array((place, (1.035, height))))
-        axes.plot(
-            point.intensity, point.rate, "o" if point.ours else "s", color=colour, markersize=4.5
-        )
-        axes.text(
-            1.04,
-            height,
-            point.label,
-            transform=axes.transAxes,
-            va="center",
-            fontsize=7.5,
-            color=colour,
-        )
-    axes.add_collection(
-        LineCollection(
-            leaders,
-            colors=MUTED,
-            linewidths=0.35,
-            transform=axes.transAxes,
-            clip_on=False,
-            zorder=1.9,
-        ),
-        autolim=False,
-    )
+        shape = "o" if point.ours else "s"
+        drawing.mark(across(point.intensity), up(point.rate), shape, 4.5, colour)
+        x, y = across.end + 0.04 * wide, column(row - 0.5) + 2.7
+        drawing.add(text_at(x, y, point.label, "start", 7.5, colour=colour))
 
 
 def bk_sweep(
@@ -221,37 +162,27 @@ def bk_sweep(
     """Rate against tile depth, measured and published; None when nothing was measured."""
     if not measured:
         return None
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.0), layout="constrained")
-        axes = figure.add_subplot()
-        depths = [point.bk for point in measured]
-        rates = [point.rate for point in measured]
-        below = [max(point.rate - point.low, 0.0) for point in measured]
-        above = [max(point.high - point.rate, 0.0) for point in measured]
-        axes.errorbar(
-            depths,
-            rates,
-            (below, above),
-            marker="o",
-            markersize=4.5,
-            color=SERIES[0],
-            linewidth=1.2,
-            label="measured",
-        )
-        if published:
-            axes.plot(
-                [bk for bk, _ in published],
-                [rate for _, rate in published],
-                "D",
-                color=SERIES[1],
-                markersize=5,
-                label="published",
-            )
-        axes.set_ylim(bottom=0)
-        axes.set_xticks(sorted({*depths, *(bk for bk, _ in published)}))
-        axes.grid(axis="y")
-        axes.set_axisbelow(True)
-        axes.set_xlabel("tile depth BK")
-        axes.set_ylabel("rate, TFLOP/s")
-        axes.legend(frameon=False)
-        return inline_svg(figure, name, "Rate against tile depth BK, measured and published")
+    width, height = 6.4 * INCH, 3.0 * INCH
+    depths = sorted({*(point.bk for point in measured), *(bk for bk, _ in published)})
+    highest = max(*(point.high for point in measured), *(rate for _, rate in published))
+    across = scale_of(depths, 48, width - 4)
+    up = Scale(0, 1.05 * highest, height - 36, 22)
+    drawing = Drawing(name, "Rate against tile depth BK, measured and published", width, height)
+    drawing.axis_left(up, in_words(up.ticks(8)), across.start, across.end)
+    drawing.axis_below(across, [(bk, str(bk)) for bk in depths], up.start, up.start)
+    drawing.line([(across(point.bk), up(point.rate)) for point in measured], SERIES[0], 1.2)
+    for point in measured:
+        x = across(point.bk)
+        drawing.line([(x, up(point.low)), (x, up(point.high))], SERIES[0], 1.2)
+        drawing.mark(x, up(point.rate), "o", 4.5, SERIES[0])
+    for bk, rate in published:
+        drawing.mark(across(bk), up(rate), "D", 5, SERIES[1])
+    middle = (across.start + across.end) / 2
+    drawing.add(text_at(middle, up.start + 27, "tile depth BK", "middle"))
+    drawing.add(text_at(12, (up.start + up.end) / 2, "rate, TFLOP/s", "middle", turned=True))
+    kinds = [("measured", "o", 4.5), *([("published", "D", 5.0)] if published else [])]
+    for number, (kind, shape, size) in enumerate(kinds):
+        x = across.start + 8 + 70 * number
+        drawing.mark(x, 10, shape, size, SERIES[number])
+        drawing.beside(x + 7, 10, kind, "start")
+    return drawing.svg()

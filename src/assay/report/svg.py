@@ -1,0 +1,211 @@
+"""Pictures as SVG by hand: scales, ticks, and the lines, marks and texts that all pictures share.
+
+A plotting library takes a tenth of a second for what is a few lines, dots and labels, and a report
+has dozens of pictures. Equal data gives equal bytes: no date, no random id, no address. All lengths
+are in points; y grows downwards.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from assay.report.figure_style import FONT, GRID, INK, MUTED, themed
+
+INCH = 72.0
+SIZE = 8.5
+"""Of the font, where nothing else is said."""
+MARGIN = 0.05
+"""Free on either side of the data, as a fraction of its range."""
+STEPS = (1, 2, 5, 10)
+"""Between ticks, times a power of ten."""
+DASHES = "2.8 2.1"
+EDGE = 1.0
+"""Width of a mark's edge."""
+SHAPES = {
+    "o": "M-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
+    "s": "M-{r} -{r}h{d}v{d}h-{d}z",
+    "D": "M0 -{q}L{q} 0L0 {q}L-{q} 0z",
+    "^": "M0 -{r}L{r} {r}H-{r}z",
+    "v": "M0 {r}L{r} -{r}H-{r}z",
+    "X": "M-{h} -{r}L0 -{h}L{h} -{r}L{r} -{h}L{h} 0L{r} {h}L{h} {r}L0 {h}L-{h} {r}L-{r} {h}L-{h} 0"
+    "L-{r} -{h}z",
+}
+"""Outlines of marks around their centre: half the size, all of it, half a diagonal, a quarter."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A straight line from values to points on the page."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    """Where ``low`` and ``high`` lie."""
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self, most: int) -> list[float]:
+        """Return round values inside, about ``most`` of them and at least two."""
+        least = (self.high - self.low) / most * (1 - 1e-9)
+        power = 10.0 ** math.floor(math.log10(least))
+        wide = next(number for number, part in enumerate(STEPS) if part * power >= least)
+        every = [self.multiples(part * power) for part in STEPS[wide::-1]]
+        return next((found for found in every if len(found) > 1), every[-1])
+
+    def multiples(self, step: float) -> list[float]:
+        """Return the multiples of ``step`` inside."""
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [number * step for number in range(first, last + 1)]
+
+
+class LogScale(Scale):
+    """The same by logarithms; values are positive."""
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def scale_of(values: Sequence[float], start: float, end: float) -> Scale:
+    """Return a scale that holds all values and a margin; from 0 to 1 without any."""
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    free = MARGIN * (high - low) or MARGIN * abs(high) or 1.0
+    return Scale(low - free, high + free, start, end)
+
+
+def in_words(ticks: Sequence[float]) -> list[tuple[float, str]]:
+    """Return ticks with as many decimals as tell them apart."""
+    step = min((high - low for low, high in pairwise(ticks)), default=1.0)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [(tick, f"{tick:.{decimals}f}") for tick in ticks]
+
+
+def short(value: float) -> str:
+    """Return a coordinate to a hundredth of a point."""
+    return f"{value:.2f}"
+
+
+def stroke(colour: str, width: float, dashes: str | None = None) -> str:
+    """Return the attribute of a line's look."""
+    dashed = f"; stroke-dasharray: {dashes}" if dashes else ""
+    return f'style="fill: none; stroke: {themed(colour)}; stroke-width: {width:g}{dashed}"'
+
+
+def text_at(
+    x: float,
+    y: float,
+    text: str,
+    anchor: str,
+    size: float | None = None,
+    *,
+    turned: bool = False,
+    bold: bool = False,
+    colour: str | None = None,
+) -> str:
+    """Return a text whose baseline is at ``y``; ``turned`` ones are read upwards."""
+    place = f'x="{short(x)}" y="{short(y)}"'
+    if turned:
+        place = f'transform="translate({short(x)} {short(y)}) rotate(-90)"'
+    style = f"text-anchor: {anchor}"
+    style += f"; font-size: {size:g}px" if size else ""
+    style += "; font-weight: 700" if bold else ""
+    style += f"; fill: {themed(colour)}" if colour else ""
+    return f'<text {place} style="{style}">{escape(text)}</text>'
+
+
+class Drawing:
+    """A picture that grows part by part, later ones over earlier ones."""
+
+    def __init__(self, name: str, title: str, width: float, height: float) -> None:
+        """Begin an empty one; ``name`` begins its ids, ``title`` is read out instead of it."""
+        self._name, self._title = name, title
+        self._width, self._height = width, height
+        self._shapes: dict[str, str] = {}
+        self._parts: list[str] = []
+
+    def add(self, part: str) -> None:
+        """Add an element."""
+        self._parts.append(part)
+
+    def line(
+        self, points: Iterable[tuple[float, float]], colour: str, width: float, dashes: str = ""
+    ) -> None:
+        """Add a line through points."""
+        places = " ".join(f"{short(x)} {short(y)}" for x, y in points)
+        self.add(f'<path d="M{places}" {stroke(colour, width, dashes)}/>')
+
+    def mark(
+        self,
+        x: float,
+        y: float,
+        shape: str,
+        size: float,
+        colour: str,
+        *,
+        hollow: bool = False,
+    ) -> None:
+        """Add a mark, one of ``SHAPES``; through a hollow one the page's own ground shows."""
+        r, quarter = size / 2, size / 4
+        numbers = {"r": r, "d": size, "q": size / math.sqrt(2), "h": quarter}
+        outline = SHAPES[shape].format_map({key: f"{n:.4g}" for key, n in numbers.items()})
+        known = self._shapes.setdefault(outline, f"{self._name}-{len(self._shapes)}")
+        fill = "none" if hollow else themed(colour)
+        self.add(
+            f'<use href="#{known}" x="{short(x)}" y="{short(y)}" '
+            f'style="fill: {fill}; stroke: {themed(colour)}; stroke-width: {EDGE:g}"/>'
+        )
+
+    def beside(self, x: float, y: float, text: str, anchor: str, size: float = SIZE) -> None:
+        """Add a text whose middle is at ``y``."""
+        self.add(text_at(x, y + 0.36 * size, text, anchor, size))
+
+    def axis_below(
+        self, across: Scale, ticks: Iterable[tuple[float, str]], top: float, bottom: float
+    ) -> None:
+        """Add the axis along ``bottom`` with its ticks in words, and their grid up to ``top``."""
+        places = [(short(across(tick)), text) for tick, text in ticks]
+        grid = "".join(f"M{x} {short(bottom)}V{short(top)}" for x, _ in places)
+        marks = "".join(f"M{x} {short(bottom)}v3.5" for x, _ in places)
+        frame = f"M{short(across.start)} {short(bottom)}H{short(across.end)}"
+        if grid:
+            self.add(f'<path d="{grid}" {stroke(GRID, 0.6)}/>')
+        self.add(f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>')
+        for x, text in places:
+            self.add(text_at(float(x), bottom + 13, text, "middle"))
+
+    def axis_left(
+        self, up: Scale, ticks: Iterable[tuple[float, str]], left: float, right: float
+    ) -> None:
+        """Add the axis along ``left`` with its ticks in words, and their grid up to ``right``."""
+        places = [(short(up(tick)), text) for tick, text in ticks]
+        grid = "".join(f"M{short(left)} {y}H{short(right)}" for y, _ in places)
+        marks = "".join(f"M{short(left)} {y}h-3.5" for y, _ in places)
+        frame = f"M{short(left)} {short(up.start)}V{short(up.end)}"
+        if grid:
+            self.add(f'<path d="{grid}" {stroke(GRID, 0.6)}/>')
+        self.add(f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>')
+        for y, text in places:
+            self.beside(left - 6, float(y), text, "end")
+
+    def svg(self) -> str:
+        """Return the picture as an inline SVG, whose ids are counted in their order."""
+        shapes = "".join(f'<path id="{n}" d="{outline}"/>' for outline, n in self._shapes.items())
+        defs = [f"<defs>{shapes}</defs>"] if shapes else []
+        return inline_svg(self._title, self._width, self._height, [*defs, *self._parts])
+
+
+def inline_svg(title: str, width: float, height: float, parts: Iterable[str]) -> str:
+    """Return parts as one SVG that can stand in a page, in the page's font and colours."""
+    size = f"{width:g}", short(height)
+    return (
+        f'<svg role="img" aria-label="{title}" class="figure" width="{size[0]}pt" '
+        f'height="{size[1]}pt" viewBox="0 0 {size[0]} {size[1]}" version="1.1"> '
+        f'<g style="font-family: {FONT}; font-size: {SIZE}px; fill: {themed(INK)}">'
+        f"{' '.join(parts)}</g></svg>"
+    )

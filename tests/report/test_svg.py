@@ -1,0 +1,63 @@
+"""What the pictures are made of: ticks, scales, marks."""
+
+import pytest
+
+from assay.records.verdicts import Status
+from assay.report.svg import SHAPES, Drawing, LogScale, Scale, in_words
+
+
+class TestTicks:
+    """Round values inside the scale."""
+
+    @pytest.mark.parametrize(
+        ("low", "high", "most", "ticks"),
+        [
+            (0, 10, 5, [0, 2, 4, 6, 8, 10]),
+            (0.9, 1.1, 4, [0.9, 0.95, 1.0, 1.05, 1.1]),
+            (-1.5, 1.5, 4, [-1, 0, 1]),
+            (343, 664, 6, [400, 500, 600]),
+            (1750, 1980, 4, [1800, 1900]),
+            (0.12, 0.29, 2, [0.15, 0.2, 0.25]),
+        ],
+    )
+    def test_are_round(self, low: float, high: float, most: int, ticks: list[float]) -> None:
+        assert Scale(low, high, 0, 1).ticks(most) == pytest.approx(ticks)
+
+    @pytest.mark.parametrize("most", [2, 3, 4, 6, 8])
+    def test_are_inside_at_least_two_and_no_crowd(self, most: int) -> None:
+        for number in range(1, 200):
+            low, high = 0.37 * number, 0.37 * number + 0.013 * number**2
+            found = Scale(low, high, 0, 1).ticks(most)
+            assert all(low <= tick <= high for tick in found)
+            assert 2 <= len(found) <= 2 * most + 1
+
+    def test_have_as_many_decimals_as_tell_them_apart(self) -> None:
+        assert [text for _, text in in_words([0.95, 1.0, 1.05])] == ["0.95", "1.00", "1.05"]
+        assert [text for _, text in in_words([400.0, 500.0])] == ["400", "500"]
+
+
+def test_a_log_scale_puts_equal_ratios_equally_far_apart() -> None:
+    scale = LogScale(1, 100, 20, 40)
+    assert [scale(value) for value in (1, 10, 100)] == pytest.approx([20, 30, 40])
+
+
+class TestMarks:
+    """Outlines are told once and used where they stand."""
+
+    @pytest.mark.parametrize("mark", sorted({s.facts.mark for s in Status if s.facts.mark} | {"s"}))
+    def test_every_status_that_is_drawn_has_an_outline(self, mark: str) -> None:
+        assert mark in SHAPES
+
+    def test_equal_marks_share_their_outline(self) -> None:
+        drawing = Drawing("a", "title", 10, 10)
+        for x, shape in enumerate("oso"):
+            drawing.mark(x, 1, shape, 4, "#1c2128")
+        svg = drawing.svg()
+        assert svg.count("<path id=") == 2
+        assert svg.count('<use href="#a-0"') == 2
+        assert svg.count('<use href="#a-1"') == 1
+
+    def test_a_hollow_mark_is_an_outline_alone(self) -> None:
+        drawing = Drawing("a", "title", 10, 10)
+        drawing.mark(1, 1, "o", 4, "#1c2128", hollow=True)
+        assert 'style="fill: none; stroke: var(--fig-ink' in drawing.svg()
