@@ -1,18 +1,18 @@
-// C[m,n] = A_bsr[m,k] * B[k,n], fp16 in and out, fp32 sums, by warp-level mma.sync (sm_80 and newer).
+// C[m,n] = A_bsr[m,k] * B[k,n], fp16 in and out, fp32 accumulators, by warp-level mma.sync (sm_80 and newer).
 //
 // One CTA computes a 128 x TILE_N tile of C: it walks the stored 128 x 128 blocks of one block row of A
 // in steps of BK, and reads for each the BK rows of B that the block's column index selects.
 //
 //                          TILE_N                 Warps: 2 down, TILE_N / 64 across, 64 x 64 each:
-//                    +---+---+---+---+            4 x 8 mma.m16n8k16 tiles, 128 fp32 sums a thread.
+//                    +---+---+---+---+            4 x 8 mma.m16n8k16 tiles, 128 fp32 accumulators a thread.
 //                 BK |       B       |            Every warp copies (cp.async, 16 bytes) and every
 //                    +---+---+---+---+            warp multiplies.
 //            BK
-//          +----+    +---+---+---+---+            Shared memory, a ring of STAGES slots:
+//          +----+    +---+---+---+---+            Shared memory, a ring of STAGES stages:
 //          |    |    | 0 | 1 | 2 | 3 | 64           A [128][BK] then B [BK][TILE_N], both in 16-byte
 //      128 | A  |    +---+---+---+---+              chunks whose place in the row is XORed with the
 //          |    |    | 4 | 5 | 6 | 7 | 64           row, so that ldmatrix meets no bank conflict.
-//          +----+    +---+---+---+---+            Bytes a slot: 2 * BK * (128 + TILE_N).
+//          +----+    +---+---+---+---+            Bytes a stage: 2 * BK * (128 + TILE_N).
 //                     64
 //
 // Copies run STAGES - 1 steps ahead of the products, across block and tile borders: with PERSISTENT = 1
@@ -86,10 +86,10 @@ struct Config {
   static_assert(kTileN % kWarpN == 0, "TILE_N must be a multiple of the warp tile's 64 columns");
   static_assert(kTileK == 32 || kTileK == 64, "the swizzle of A is made for rows of 64 or 128 bytes");
   static_assert(kBlockK % kTileK == 0, "BK must divide the stored block's 128 columns");
-  static_assert(kStages >= 2, "copies need a slot that is not being read");
+  static_assert(kStages >= 2, "copies need a stage that is not being read");
   static_assert(kRowsPerPassA % 8 == 0 && kRowsPerPassB % 8 == 0, "a pass must keep the swizzle's phase");
   static_assert(kTileM % kRowsPerPassA == 0 && kTileK % kRowsPerPassB == 0, "copies must be whole passes");
-  static_assert(kStageBytes % 1024 == 0, "slots must not disturb the XORed address bits");
+  static_assert(kStageBytes % 1024 == 0, "stages must not disturb the XORed address bits");
   static_assert(kSharedBytes * kCtasPerSm <= 227 * 1024, "CTAs of one SM share 227 KiB at most");
 };
 
@@ -232,7 +232,7 @@ __device__ __forceinline__ void advance(const Problem& p, Cursor& at) {
   }
 }
 
-// Copies part `part` of `parts` of the cursor's step into a slot: some passes of A, then of B. Past the
+// Copies part `part` of `parts` of the cursor's step into a stage: some passes of A, then of B. Past the
 // end nothing is copied, but the group is closed all the same: the waits count one group a step.
 __device__ __forceinline__ void copy_part(const Problem& p, const Cursor& at, uint32_t to_a, uint32_t to_b, int part,
                                           int parts) {
@@ -275,7 +275,7 @@ struct Fragments {
   uint32_t b[Config::kMmasN / 2][4];  // two n-tiles of 8 each
 };
 
-// Operands of substep `kk` of one slot. `lane_a`, `lane_b` are the lane's addresses in the slot for
+// Operands of substep `kk` of one stage. `lane_a`, `lane_b` are the lane's addresses in the stage for
 // substep 0: row lane % 16, chunk lane / 16 of the warp's first 16 x 16 patch.
 __device__ __forceinline__ void load_fragments(Fragments& f, uint32_t lane_a, uint32_t lane_b, int kk) {
 #pragma unroll
@@ -289,17 +289,17 @@ __device__ __forceinline__ void load_fragments(Fragments& f, uint32_t lane_a, ui
   }
 }
 
-using Sums = float[Config::kMmasM][Config::kMmasN][4];
+using Accumulators = float[Config::kMmasM][Config::kMmasN][4];
 
 // `between(i)` is run after the products of each row i of mma tiles.
 template <typename Between>
-__device__ __forceinline__ void multiply(Sums& sums, const Fragments& f, Between between) {
+__device__ __forceinline__ void multiply(Accumulators& accum, const Fragments& f, Between between) {
 #pragma unroll
   for (int i = 0; i < Config::kMmasM; ++i) {
 #pragma unroll
     for (int jj = 0; jj < Config::kMmasN; ++jj) {
       const int j = i % 2 == 0 ? jj : Config::kMmasN - 1 - jj;  // there and back: neighbours share B
-      mma::mma_m16n8k16(sums[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
+      mma::mma_m16n8k16(accum[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
     }
     between(i);
   }
@@ -307,7 +307,7 @@ __device__ __forceinline__ void multiply(Sums& sums, const Fragments& f, Between
 
 // A quad holds 8 columns of a row, two a lane, for each n-tile. Four n-tiles are transposed within the
 // quad, so each lane writes 16 bytes and a quad writes 64 neighbouring bytes of C.
-__device__ __forceinline__ void store_sums(const Sums& sums, __half* c, int row, int col, int n) {
+__device__ __forceinline__ void store_accum(const Accumulators& accum, __half* c, int row, int col, int n) {
   const int lane = threadIdx.x % 32;
   const int quad_lane = lane % 4;
 #pragma unroll
@@ -320,7 +320,7 @@ __device__ __forceinline__ void store_sums(const Sums& sums, __half* c, int row,
         uint32_t words[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
-          words[t] = mma::pack_pair(mma::Half{}, sums[i][first + t][half * 2], sums[i][first + t][half * 2 + 1]);
+          words[t] = mma::pack_pair(mma::Half{}, accum[i][first + t][half * 2], accum[i][first + t][half * 2 + 1]);
         }
         mma::transpose_quad(words);
         const int at = col + (first + quad_lane) * 8;
@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_
   const int warp_row = warp / Config::kWarpsN * Config::kWarpM;
   const int warp_col = warp % Config::kWarpsN * Config::kWarpN;
 
-  // Where this thread's copies go, and where its ldmatrix rows lie, in slot 0.
+  // Where this thread's copies go, and where its ldmatrix rows lie, in stage 0.
   const uint32_t to_a = ring + offset_a(threadIdx.x / Config::kChunksA, threadIdx.x % Config::kChunksA);
   const uint32_t to_b =
       ring + Config::kBytesA + offset_b(threadIdx.x / Config::kChunksB, threadIdx.x % Config::kChunksB);
@@ -355,51 +355,51 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) bsr_mma_
     copy_part(p, at, to_a + s * Config::kStageBytes, to_b + s * Config::kStageBytes, 0, 1);
     advance(p, at);
   }
-  ptx::cp_async_wait<Config::kStages - 2>();  // this thread's part of slot 0 has landed
+  ptx::cp_async_wait<Config::kStages - 2>();  // this thread's part of stage 0 has landed
   __syncthreads();                         // everybody's has
 
   Fragments fragments[2];
   load_fragments(fragments[0], lane_a, lane_b, 0);
-  uint32_t read_slot = 0;                                          // byte offset of the slot being multiplied
-  uint32_t write_slot = (Config::kStages - 1) * Config::kStageBytes;  // and of the one being filled
+  uint32_t read_stage = 0;                                             // byte offset of the stage being multiplied
+  uint32_t write_stage = (Config::kStages - 1) * Config::kStageBytes;  // and of the one being filled
 
   int steps = steps_of(p, blockIdx.x);
   for (int tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    Sums sums = {};
+    Accumulators accum = {};
 
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
 #pragma unroll
       for (int kk = 0; kk < Config::kSubsteps; ++kk) {
-        uint32_t next_slot = read_slot;
+        uint32_t next_stage = read_stage;
         if (kk == Config::kSubsteps - 1) {
           // Copies closed so far reach STAGES - 1 steps ahead; leaving STAGES - 2 open means that the
           // next step's have landed. The barrier makes that true of all threads, and says that all
-          // are done reading this slot (its last fragments are in registers): it may be filled next.
-          next_slot += Config::kStageBytes;
-          next_slot = next_slot == Config::kSharedBytes ? 0 : next_slot;
+          // are done reading this stage (its last fragments are in registers): it may be filled next.
+          next_stage += Config::kStageBytes;
+          next_stage = next_stage == Config::kSharedBytes ? 0 : next_stage;
           ptx::cp_async_wait<Config::kStages - 2>();
           __syncthreads();
-          read_slot = next_slot;
+          read_stage = next_stage;
         }
-        // After the very last step this reads a slot that nobody filled; the values are never used.
-        load_fragments(fragments[(kk + 1) % 2], lane_a + next_slot, lane_b + next_slot, (kk + 1) % Config::kSubsteps);
-        // The slot before this one is free since the last barrier; it is filled in parts between the
+        // After the very last step this reads a stage that nobody filled; the values are never used.
+        load_fragments(fragments[(kk + 1) % 2], lane_a + next_stage, lane_b + next_stage, (kk + 1) % Config::kSubsteps);
+        // The stage before this one is free since the last barrier; it is filled in parts between the
         // products, all of them before the next wait.
-        multiply(sums, fragments[kk % 2], [&](int i) {
+        multiply(accum, fragments[kk % 2], [&](int i) {
           if (kk < Config::kSubsteps - 1) {
-            copy_part(p, at, to_a + write_slot, to_b + write_slot, kk * Config::kMmasM + i,
+            copy_part(p, at, to_a + write_stage, to_b + write_stage, kk * Config::kMmasM + i,
                       (Config::kSubsteps - 1) * Config::kMmasM);
           }
         });
       }
       advance(p, at);
-      write_slot += Config::kStageBytes;
-      write_slot = write_slot == Config::kSharedBytes ? 0 : write_slot;
+      write_stage += Config::kStageBytes;
+      write_stage = write_stage == Config::kSharedBytes ? 0 : write_stage;
     }
     const Tile place = tile_at(p, tile);
     steps = steps_of(p, tile + static_cast<int>(gridDim.x));  // asked for early: the stores below hide the wait
-    store_sums(sums, p.c, place.row * Config::kTileM + warp_row, place.col * Config::kTileN + warp_col, p.n);
+    store_accum(accum, p.c, place.row * Config::kTileM + warp_row, place.col * Config::kTileN + warp_col, p.n);
   }
 }
 

@@ -1,4 +1,5 @@
-// C[m,n] = A_bsr[m,k] * B_bsr[k,n], 16-bit in, dense 16-bit out, fp32 sums, for Hopper: TMA and warpgroup products.
+// C[m,n] = A_bsr[m,k] * B_bsr[k,n], 16-bit in, dense 16-bit out, fp32 accumulators, for Hopper: TMA and warpgroup
+// products.
 //
 // One consumer warpgroup computes a 128 x 128 tile of C: the products of the blocks that A's block row and B's block
 // column both store. With 16 of 64 each, that are four blocks on average: tiles are short, so two consumers take
@@ -8,7 +9,7 @@
 //                 +------------+                warpgroup 0: producer. One warp takes tiles from a counter,
 //              64 |     B      |                    intersects, publishes the tile, starts its copies.
 //                 +------------+                warpgroups 1, 2: consumers of every other tile, 128 x 128 each,
-//           64        128                           128 fp32 sums a thread.
+//           64        128                           128 fp32 accumulators a thread.
 //         +----+  +------------+
 //         |    |  |            |              Intersection: B's pattern lies in shared memory as bit masks, 64 columns
 //     128 | A  |  |     C      |              a word, one row of words for each of B's block rows. Each lane looks up
@@ -21,10 +22,10 @@
 // mbarrier orders what the arriving thread itself has done: reads by other lanes would hang on a warp barrier in
 // between, and 64-bit atomics on shared memory are loops of plain reads and compare-and-swap.)
 //
-// Shared memory: a ring of STAGES slots of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
+// Shared memory: a ring of STAGES stages of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
 // consumer through which its tile leaves; the pattern's tables; a queue of tiles; mbarriers.
 //
-// Each slot has a full barrier for each consumer. A consumer meets only its own tiles' steps: it may come to a slot
+// Each stage has a full barrier for each consumer. A consumer meets only its own tiles' steps: it may come to a stage
 // whose last copy, for the other's tile, has not landed yet. A parity tells a phase only from the one before it; on a
 // barrier that both used, it would take an earlier phase's end for its own and read too soon. On its own barrier, it
 // has seen every phase.
@@ -76,7 +77,7 @@ struct Config {
 
   static constexpr int kHalves = 2;   // of 64 rows, one product each
   static constexpr int kPanels = 2;   // of 64 columns, 128 bytes
-  static constexpr int kHalfSums = 64;  // a thread: 64 x 128 over 128 threads
+  static constexpr int kHalfAccum = 64;  // a thread: 64 x 128 over 128 threads
   static constexpr int kBytesA = kTileM * 128;
   static constexpr int kPanelBytes = kTileK * 128;
   static constexpr int kStageBytes = kBytesA + kPanels * kPanelBytes;
@@ -93,12 +94,12 @@ struct Config {
 
   static_assert(kOffsetQueue % 16 == 0, "a place of the queue is one 16-byte word");
   static_assert(kBlockK % kTileK == 0, "a block of A must be whole steps of 64 columns");
-  static_assert(kStages >= 2, "one slot is filled while another is read");
+  static_assert(kStages >= 2, "one stage is filled while another is read");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
 };
 
 using Element = Config::Element;
-using Ring = ptx::PipelineState<Config::kStages>;
+using PipelineState = ptx::PipelineState<Config::kStages>;
 
 struct Problem {
   const int* a_row_ptr;
@@ -127,15 +128,15 @@ struct Shared {
   unsigned char* memory;
   uint32_t base;
 
-  __device__ __forceinline__ uint32_t a(int slot) const { return base + slot * Config::kStageBytes; }
-  __device__ __forceinline__ uint32_t b(int slot) const { return a(slot) + Config::kBytesA; }
+  __device__ __forceinline__ uint32_t a(int stage) const { return base + stage * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t b(int stage) const { return a(stage) + Config::kBytesA; }
   __device__ __forceinline__ uint32_t out(int consumer) const {
     return base + Config::kOffsetOut + consumer * Config::kOutBytes;
   }
-  __device__ __forceinline__ uint32_t full(int consumer, int slot) const {
-    return base + Config::kOffsetBarriers + (consumer * Config::kStages + slot) * 8;
+  __device__ __forceinline__ uint32_t full(int consumer, int stage) const {
+    return base + Config::kOffsetBarriers + (consumer * Config::kStages + stage) * 8;
   }
-  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kConsumers, slot); }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return full(Config::kConsumers, stage); }
   __device__ __forceinline__ uint32_t queue_full(int place) const { return empty(Config::kStages + place); }
   __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
   __device__ __forceinline__ Published* queue() const {
@@ -252,14 +253,14 @@ __device__ __forceinline__ Tile tile_at(const Problem& p, const Shared& shared, 
 }
 
 // One thread.
-__device__ __forceinline__ void copy_step(const Shared& shared, int consumer, int slot, const CUtensorMap* map_a,
+__device__ __forceinline__ void copy_step(const Shared& shared, int consumer, int stage, const CUtensorMap* map_a,
                                           const CUtensorMap* map_b, int block_a, int block_b, int step) {
-  const uint32_t full = shared.full(consumer, slot);
+  const uint32_t full = shared.full(consumer, stage);
   ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
-  ptx::tma_load_2d(shared.a(slot), map_a, step * Config::kTileK, block_a * Config::kTileM, full, ptx::kEvictNormal);
+  ptx::tma_load_2d(shared.a(stage), map_a, step * Config::kTileK, block_a * Config::kTileM, full, ptx::kEvictNormal);
 #pragma unroll
   for (int panel = 0; panel < Config::kPanels; ++panel) {
-    ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, panel * 64,
+    ptx::tma_load_2d(shared.b(stage) + panel * Config::kPanelBytes, map_b, panel * 64,
                      block_b * Config::kBlockK + step * Config::kTileK, full, ptx::kEvictNormal);
   }
 }
@@ -269,8 +270,8 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
                                         const CUtensorMap* map_b) {
   constexpr unsigned kAll = 0xffffffffu;
   const int lane = threadIdx.x % 32;
-  Ring ring;
-  ring.parity = 1;  // the first visit to each slot need not wait
+  PipelineState pipe;
+  pipe.parity = 1;  // the first visit to each stage need not wait
   ptx::PipelineState<Config::kQueue> place;
   place.parity = 1;
   const auto ticket = [&] { return lane == 0 ? atomicAdd(p.counter, 1) : 0; };
@@ -315,11 +316,11 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         const int block_a_here = tile.begin + base + from;
 #pragma unroll
         for (int step = 0; step < Config::kStepsPerBlock; ++step) {
-          ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity);
+          ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
           if (lane == 0) {
-            copy_step(shared, consumer, ring.stage, map_a, map_b, block_a_here, block_b_here, step);
+            copy_step(shared, consumer, pipe.stage, map_a, map_b, block_a_here, block_b_here, step);
           }
-          ring.advance();
+          pipe.advance();
         }
       }
     }
@@ -335,23 +336,23 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 
 // ---- consumers -----------------------------------------------------------------------------------------
 
-using Sums = float[Config::kHalves][Config::kHalfSums];
+using Accumulators = float[Config::kHalves][Config::kHalfAccum];
 
-__device__ __forceinline__ void multiply_step(Sums& sums, uint32_t a, uint32_t b) {
-  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 1024);
-  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 1024);
+__device__ __forceinline__ void multiply_step(Accumulators& accum, uint32_t a, uint32_t b) {
+  const uint64_t desc_a = mma::smem_descriptor_128b(a, 0, 1024);
+  const uint64_t desc_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 1024);
 #pragma unroll
   for (int k = 0; k < Config::kTileK / 16; ++k) {
 #pragma unroll
     for (int half = 0; half < Config::kHalves; ++half) {
-      mma::wgmma(Element{}, sums[half], tile_a + half * (64 * 128 >> 4) + k * (32 >> 4), tile_b + k * (2048 >> 4));
+      mma::wgmma(Element{}, accum[half], desc_a + half * (64 * 128 >> 4) + k * (32 >> 4), desc_b + k * (2048 >> 4));
     }
   }
 }
 
 // Each warp its own 16 rows of each half, with its own stores.
-__device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const CUtensorMap* map_c, int row,
-                                           int column) {
+__device__ __forceinline__ void store_accum(const Accumulators& accum, uint32_t out, const CUtensorMap* map_c, int row,
+                                            int column) {
   const int lane = threadIdx.x % 32;
   const int warp_row = threadIdx.x / 32 % 4 * 16;
   const int out_row = lane % 16;
@@ -365,7 +366,7 @@ __device__ __forceinline__ void store_sums(const Sums& sums, uint32_t out, const
       const uint32_t to = out + (half * Config::kPanels + panel) * Config::kOutPanelBytes + warp_row * 128;
 #pragma unroll
       for (int pair = 0; pair < 4; ++pair) {
-        const float* s = sums[half] + panel * 32 + pair * 8;
+        const float* s = accum[half] + panel * 32 + pair * 8;
         const uint32_t chunk = (pair * 2 + out_chunk) ^ (out_row & 7);
         mma::stmatrix_x4(to + out_row * 128 + chunk * 16, mma::pack_pair(Element{}, s[0], s[1]),
                          mma::pack_pair(Element{}, s[2], s[3]), mma::pack_pair(Element{}, s[4], s[5]),
@@ -408,45 +409,45 @@ __device__ __forceinline__ Published take(const Shared& shared, int place, uint3
 
 // One warpgroup: every other tile of the queue.
 __device__ __forceinline__ void consume(const Shared& shared, int consumer, const CUtensorMap* map_c) {
-  uint32_t parities = 0;  // a bit a slot: of the next phase of this consumer's barrier there
+  uint32_t parities = 0;  // a bit a stage: of the next phase of this consumer's barrier there
   for (int number = consumer;; number += Config::kConsumers) {
     const Published tile = take(shared, number % Config::kQueue, number / Config::kQueue & 1);
     if (tile.steps < 0) {
       break;
     }
-    int slot = tile.first_step % Config::kStages;
-    Sums sums;
+    int stage = tile.first_step % Config::kStages;
+    Accumulators accum;
 #pragma unroll
     for (int half = 0; half < Config::kHalves; ++half) {
 #pragma unroll
-      for (int i = 0; i < Config::kHalfSums; ++i) {
-        sums[half][i] = 0.0f;
+      for (int i = 0; i < Config::kHalfAccum; ++i) {
+        accum[half][i] = 0.0f;
       }
     }
-    int last_slot = 0;
-    mma::fence_operands(sums[0]);
-    mma::fence_operands(sums[1]);
+    int last_stage = 0;
+    mma::fence_operands(accum[0]);
+    mma::fence_operands(accum[1]);
 #pragma unroll 1
     for (int step = 0; step < tile.steps; ++step) {
-      ptx::mbarrier_wait(shared.full(consumer, slot), parities >> slot & 1);
-      parities ^= 1u << slot;
+      ptx::mbarrier_wait(shared.full(consumer, stage), parities >> stage & 1);
+      parities ^= 1u << stage;
       mma::warpgroup_fence();
-      multiply_step(sums, shared.a(slot), shared.b(slot));
+      multiply_step(accum, shared.a(stage), shared.b(stage));
       mma::warpgroup_commit();
       if (step > 0) {
-        mma::warpgroup_wait<1>();  // the step before: its slot is free
-        release(shared.empty(last_slot));
+        mma::warpgroup_wait<1>();  // the step before: its stage is free
+        release(shared.empty(last_stage));
       }
-      last_slot = slot;
-      slot = slot + 1 == Config::kStages ? 0 : slot + 1;
+      last_stage = stage;
+      stage = stage + 1 == Config::kStages ? 0 : stage + 1;
     }
     mma::warpgroup_wait<0>();
-    mma::fence_operands(sums[0]);
-    mma::fence_operands(sums[1]);
+    mma::fence_operands(accum[0]);
+    mma::fence_operands(accum[1]);
     if (tile.steps > 0) {
-      release(shared.empty(last_slot));
+      release(shared.empty(last_stage));
     }
-    store_sums(sums, shared.out(consumer), map_c, tile.row * Config::kTileM, tile.col * Config::kTileN);
+    store_accum(accum, shared.out(consumer), map_c, tile.row * Config::kTileM, tile.col * Config::kTileN);
   }
   ptx::tma_store_wait();  // shared memory must outlive the stores that read it
 }
@@ -461,11 +462,11 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_a);
     ptx::prefetch_tensormap(&map_b);
     ptx::prefetch_tensormap(&map_c);
-    for (int slot = 0; slot < Config::kStages; ++slot) {
+    for (int stage = 0; stage < Config::kStages; ++stage) {
       for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-        ptx::mbarrier_init(shared.full(consumer, slot), 1);
+        ptx::mbarrier_init(shared.full(consumer, stage), 1);
       }
-      ptx::mbarrier_init(shared.empty(slot), 4);  // the warps of the one consumer that reads it
+      ptx::mbarrier_init(shared.empty(stage), 4);  // the warps of the one consumer that reads it
     }
     for (int place = 0; place < Config::kQueue; ++place) {
       ptx::mbarrier_init(shared.queue_full(place), 1);
@@ -505,10 +506,10 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   if (table_bytes(rows, inner, cols) > Config::kTableBytes) {
     return cudaErrorInvalidValue;  // the pattern's tables must fit beside the ring
   }
-  // The numbers of stored blocks are not known here: the maps cover as many as there can be.
+  // The numbers of stored blocks are not known here: the tensor maps cover as many as there can be.
   const int64_t rows_a = static_cast<int64_t>(rows) * inner * Config::kTileM;
   const int64_t rows_b = static_cast<int64_t>(inner) * cols * Config::kBlockK;
-  // Without any stored block there may be no memory: nothing is read then, but a map needs an address.
+  // Without any stored block there may be no memory: nothing is read then, but a tensor map needs an address.
   const void* blocks_a = a_values != nullptr ? a_values : c;
   const void* blocks_b = b_values != nullptr ? b_values : c;
   CUtensorMap map_a;

@@ -1,5 +1,5 @@
-// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 128 rows, 16-bit (or fp8) in, 16-bit out, fp32 sums, for Hopper:
-// TMA, warpgroup products, clusters. Blocks of 64 x 64: sm90_bsr_gemm_64.cu.
+// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 128 rows, 16-bit (or fp8) in, 16-bit out, fp32 accumulators, for
+// Hopper: TMA, warpgroup products, clusters. Blocks of 64 x 64: sm90_bsr_gemm_64.cu.
 //
 // A cluster of CLUSTER CTAs computes 128 rows (one block row of A) x CLUSTER * TILE_N columns of C. It walks
 // the stored 128 x BLOCK_K blocks of that block row in steps of 64 columns, and reads for each step the 64
@@ -14,12 +14,12 @@
 //         |    |  |consumer 0  |consumer 0  | 64       warpgroup 0: producer. One warp walks the blocks
 //     128 | A  |  +------------+------------+            and starts the copies, the others idle.
 //         |    |  |consumer 1  |consumer 1  | 64       warpgroups 1, 2: consumers, 64 x TILE_N each,
-//         +----+  +------------+------------+            TILE_N / 2 fp32 sums a thread.
+//         +----+  +------------+------------+            TILE_N / 2 fp32 accumulators a thread.
 //                     TILE_N       TILE_N
 //
-// Shared memory: a ring of STAGES slots, each A [128][64] (16 KiB) then B [TILE_N / 64][64][64] (TILE_N * 128
+// Shared memory: a ring of STAGES stages, each A [128][64] (16 KiB) then B [TILE_N / 64][64][64] (TILE_N * 128
 // bytes), 128-byte swizzle as TMA writes it and wgmma reads it; 32 KiB through which C leaves (8 KiB twice for each
-// consumer); the order of the block rows; two mbarriers a slot. With 256 columns and 4 stages: 224 KiB and a bit.
+// consumer); the order of the block rows; two mbarriers a stage. With 256 columns and 4 stages: 224 KiB and a bit.
 //
 // Persistent: clusters take tiles in turn. Tiles run down a group of GROUP_M block rows, then to the next
 // columns, so that the group's blocks of A and the running columns of B stay in L2; KEEP_A percent of A is marked to be
@@ -90,7 +90,7 @@ struct Config {
   static constexpr int kConsumers = 2;
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kConsumerM = kTileM / kConsumers;
-  static constexpr int kSums = kTileN / 2;  // a thread: 64 x TILE_N over 128 threads
+  static constexpr int kAccum = kTileN / 2;  // a thread: 64 x TILE_N over 128 threads
   // 65536 registers: 40 for each thread of the producer's warpgroup, 232 for the consumers'.
   static constexpr int kProducerRegisters = 40;
   static constexpr int kConsumerRegisters = 232;
@@ -114,14 +114,14 @@ struct Config {
   static constexpr int kOffsetOrder = kOffsetOut + kConsumers * kOutPanels * kOutBytes;
   static constexpr int kOffsetBarriers = kOffsetOrder + 2 * kMaxSortedRows;
   static constexpr int kSharedBytes = kOffsetBarriers + 2 * 8 * kStages;
-  // Every warp of every consumer in the cluster says that it has read a slot.
+  // Every warp of every consumer in the cluster says that it has read a stage.
   static constexpr int kReleases = 4 * kConsumers * kCluster;
 
   static_assert(kTileN == 128 || kTileN == 256, "products are written for 128 and 256 columns");
   static_assert(kBlockK % kTileK == 0, "a stored block must be whole steps of 64 columns");
   static_assert(kCluster == 1 || kCluster == 2 || kCluster == 4, "A's tile is cut into whole groups of 8 rows");
   static_assert(kKeepA >= 0 && kKeepA <= 100, "a share in percent");
-  static_assert(kStages >= 2, "one slot is filled while another is read");
+  static_assert(kStages >= 2, "one stage is filled while another is read");
   static_assert(kPanels == kOutPanels || kPanels == 2 * kOutPanels, "late panels take the early ones' memory");
   static_assert(kStageBytes % 1024 == 0, "swizzled tiles begin at multiples of 1024 bytes");
   static_assert(4 * kMaxSortedRows <= kOffsetOrder - kOffsetOut, "row lengths are sorted where C leaves later");
@@ -129,7 +129,7 @@ struct Config {
 };
 
 using Element = Config::Element;
-using Ring = ptx::PipelineState<Config::kStages>;
+using PipelineState = ptx::PipelineState<Config::kStages>;
 
 struct Problem {
   const int* row_ptr;
@@ -175,36 +175,36 @@ __device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order,
 struct Shared {
   uint32_t base;
 
-  __device__ __forceinline__ uint32_t a(int slot) const { return base + slot * Config::kStageBytes; }
-  __device__ __forceinline__ uint32_t b(int slot) const { return a(slot) + Config::kBytesA; }
+  __device__ __forceinline__ uint32_t a(int stage) const { return base + stage * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t b(int stage) const { return a(stage) + Config::kBytesA; }
   __device__ __forceinline__ uint32_t out(int consumer) const {
     return base + Config::kOffsetOut + consumer * Config::kOutPanels * Config::kOutBytes;
   }
-  __device__ __forceinline__ uint32_t full(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
-  __device__ __forceinline__ uint32_t empty(int slot) const { return full(Config::kStages + slot); }
+  __device__ __forceinline__ uint32_t full(int stage) const { return base + Config::kOffsetBarriers + stage * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return full(Config::kStages + stage); }
 };
 
-// One thread: the copies of one step into a slot that all consumers of the cluster have left.
-__device__ __forceinline__ void copy_step(const Shared& shared, int slot, const CUtensorMap* map_a,
+// One thread: the copies of one step into a stage that all consumers of the cluster have left.
+__device__ __forceinline__ void copy_step(const Shared& shared, int stage, const CUtensorMap* map_a,
                                           const CUtensorMap* map_b, int block, int inner, int step, int column,
                                           uint32_t rank, uint64_t policy_a) {
-  const uint32_t full = shared.full(slot);
+  const uint32_t full = shared.full(stage);
   ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
   const int part = static_cast<int>(rank) * Config::kRowsA;
   const int row_a = block * Config::kTileM + part;
   if constexpr (Config::kCluster == 1) {
-    ptx::tma_load_2d(shared.a(slot), map_a, step * Config::kTileK, row_a, full, policy_a);
+    ptx::tma_load_2d(shared.a(stage), map_a, step * Config::kTileK, row_a, full, policy_a);
   } else {
-    ptx::tma_load_multicast_2d(shared.a(slot) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
+    ptx::tma_load_multicast_2d(shared.a(stage) + part * Config::kRowBytes, map_a, step * Config::kTileK, row_a, full,
                                (1 << Config::kCluster) - 1, policy_a);
   }
   const int row_b = inner * Config::kBlockK + step * Config::kTileK;
   if constexpr (Config::kFp8) {
-    ptx::tma_load_2d(shared.b(slot), map_b, row_b, column, full, ptx::kEvictNormal);
+    ptx::tma_load_2d(shared.b(stage), map_b, row_b, column, full, ptx::kEvictNormal);
   } else {
 #pragma unroll
     for (int panel = 0; panel < Config::kPanels; ++panel) {
-      ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b,
+      ptx::tma_load_2d(shared.b(stage) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row_b,
                        full, ptx::kEvictNormal);
     }
   }
@@ -218,8 +218,8 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
   const uint64_t policy_a =
       Config::kKeepA == 0 ? ptx::kEvictNormal : ptx::createpolicy_evict_last(Config::kKeepA / 100.0f);
-  Ring ring;
-  ring.parity = 1;  // the first visit to each slot need not wait
+  PipelineState pipe;
+  pipe.parity = 1;  // the first visit to each stage need not wait
   Work work = work_at(p, order, 0);
   int inner = lane < work.length() ? p.col_idx[work.block(lane)] : 0;
   for (int round = 0; work.live; ++round) {
@@ -234,11 +234,11 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       const int inner_here = __shfl_sync(0xffffffffu, inner, i % 32);
 #pragma unroll
       for (int step = 0; step < Config::kStepsPerBlock; ++step) {
-        ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity);
+        ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
         if (lane == 0) {
-          copy_step(shared, ring.stage, map_a, map_b, work.block(i), inner_here, step, column, rank, policy_a);
+          copy_step(shared, pipe.stage, map_a, map_b, work.block(i), inner_here, step, column, rank, policy_a);
         }
-        ring.advance();
+        pipe.advance();
       }
     }
     work = next;
@@ -248,28 +248,28 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 
 // ---- consumers -------------------------------------------------------------------------------------
 
-// One step's four products of 32 bytes of A's rows, added to the sums.
-__device__ __forceinline__ void multiply_step(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
+// One step's four products of 32 bytes of A's rows, added to the accumulators.
+__device__ __forceinline__ void multiply_step(float (&accum)[Config::kAccum], uint32_t a, uint32_t b) {
   // Within 128 bytes of k, an operand along k moves by 32 bytes; B along n by 16 rows.
   constexpr int kNextB = Config::kFp8 ? 32 : 16 * Config::kRowBytes;
-  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
-  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
+  const uint64_t desc_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
+  const uint64_t desc_b = mma::smem_descriptor_128b(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    mma::wgmma(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (kNextB >> 4));
+    mma::wgmma(Element{}, accum, desc_a + k * (32 >> 4), desc_b + k * (kNextB >> 4));
   }
 }
 
-// Every warp tells every CTA of the cluster that it has read the slot: their copies of A come here too.
-__device__ __forceinline__ void release(const Shared& shared, int slot) {
+// Every warp tells every CTA of the cluster that it has read the stage: their copies of A come here too.
+__device__ __forceinline__ void release(const Shared& shared, int stage) {
   const uint32_t lane = threadIdx.x % 32;
   if constexpr (Config::kCluster == 1) {
     if (lane == 0) {
-      ptx::mbarrier_arrive(shared.empty(slot));
+      ptx::mbarrier_arrive(shared.empty(stage));
     }
   } else {
     if (lane < Config::kCluster) {
-      ptx::mbarrier_arrive_cluster(shared.empty(slot), lane);
+      ptx::mbarrier_arrive_cluster(shared.empty(stage), lane);
     }
   }
 }
@@ -284,8 +284,8 @@ struct Late {
   bool waiting = false;
 };
 
-__device__ __forceinline__ uint32_t round_sums(const float (&sums)[Config::kSums], int pair) {
-  return mma::pack_pair(Config::Result{}, sums[2 * pair], sums[2 * pair + 1]);
+__device__ __forceinline__ uint32_t round_accum(const float (&accum)[Config::kAccum], int pair) {
+  return mma::pack_pair(Config::Result{}, accum[2 * pair], accum[2 * pair + 1]);
 }
 
 // The stores that read the panels' memory last have read it; lane 0 issued them.
@@ -302,15 +302,15 @@ __device__ __forceinline__ void store_late(Late& late, const Shared& shared, int
   late.waiting = false;
 }
 
-__device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], Late& late, const Shared& shared,
-                                           int consumer, const CUtensorMap* map_c, int row, int column) {
+__device__ __forceinline__ void store_accum(const float (&accum)[Config::kAccum], Late& late, const Shared& shared,
+                                            int consumer, const CUtensorMap* map_c, int row, int column) {
   wait_for_panels();
   bsr::store_panels<Config::kOutPanels>(shared.out(consumer), map_c, row, column,
-                                        [&](int i) { return round_sums(sums, i); });
+                                        [&](int i) { return round_accum(accum, i); });
   if constexpr (Config::kLatePairs > 0) {
 #pragma unroll
     for (int i = 0; i < Config::kLatePairs; ++i) {
-      late.pairs[i] = round_sums(sums, Config::kOutPanels * 16 + i);
+      late.pairs[i] = round_accum(accum, Config::kOutPanels * 16 + i);
     }
     late.row = row;
     late.column = column;
@@ -323,45 +323,45 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
                                         const CUtensorMap* map_c) {
   const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
   const uint32_t part_a = consumer * Config::kConsumerM * Config::kRowBytes;
-  Ring ring;
+  PipelineState pipe;
   Late late;
   Work work = work_at(p, order, 0);
   for (int round = 0; work.live; ++round) {
     const Work next = work_at(p, order, round + 1);
     const int steps = work.length() * Config::kStepsPerBlock;
-    float sums[Config::kSums];
+    float accum[Config::kAccum];
 #pragma unroll
-    for (int i = 0; i < Config::kSums; ++i) {
-      sums[i] = 0.0f;
+    for (int i = 0; i < Config::kAccum; ++i) {
+      accum[i] = 0.0f;
     }
-    int last_slot = 0;
-    mma::fence_operands(sums);
+    int last_stage = 0;
+    mma::fence_operands(accum);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-      ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
+      ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
       mma::warpgroup_fence();
-      multiply_step(sums, shared.a(ring.stage) + part_a, shared.b(ring.stage));
+      multiply_step(accum, shared.a(pipe.stage) + part_a, shared.b(pipe.stage));
       mma::warpgroup_commit();
       if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
         store_late(late, shared, consumer, map_c);
       }
       if (step > 0) {
-        mma::warpgroup_wait<1>();  // the step before: its slot is free
-        release(shared, last_slot);
+        mma::warpgroup_wait<1>();  // the step before: its stage is free
+        release(shared, last_stage);
       }
-      last_slot = ring.stage;
-      ring.advance();
+      last_stage = pipe.stage;
+      pipe.advance();
     }
     mma::warpgroup_wait<0>();
-    mma::fence_operands(sums);
+    mma::fence_operands(accum);
     if (steps > 0) {
-      release(shared, last_slot);
+      release(shared, last_stage);
     }
     if (Config::kLatePairs > 0 && late.waiting) {
       store_late(late, shared, consumer, map_c);  // the tile was too short
     }
-    store_sums(sums, late, shared, consumer, map_c, work.row * Config::kTileM + consumer * Config::kConsumerM,
-               (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN);
+    store_accum(accum, late, shared, consumer, map_c, work.row * Config::kTileM + consumer * Config::kConsumerM,
+                (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN);
     work = next;
   }
   if (Config::kLatePairs > 0 && late.waiting) {
@@ -382,9 +382,9 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_a);
     ptx::prefetch_tensormap(&map_b);
     ptx::prefetch_tensormap(&map_c);
-    for (int slot = 0; slot < Config::kStages; ++slot) {
-      ptx::mbarrier_init(shared.full(slot), 1);
-      ptx::mbarrier_init(shared.empty(slot), Config::kReleases);
+    for (int stage = 0; stage < Config::kStages; ++stage) {
+      ptx::mbarrier_init(shared.full(stage), 1);
+      ptx::mbarrier_init(shared.empty(stage), Config::kReleases);
     }
     ptx::fence_mbarrier_init();
   }
@@ -431,7 +431,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   constexpr int kClusterN = Config::kCluster * Config::kTileN;
   const int block_rows = m / Config::kTileM;
   const int tiles_n = (n + kClusterN - 1) / kClusterN;
-  // The number of stored blocks is not known here: the map covers as many as there can be.
+  // The number of stored blocks is not known here: the tensor map covers as many as there can be.
   const int64_t rows_a = static_cast<int64_t>(block_rows) * (k / Config::kBlockK) * Config::kTileM;
   if (static_cast<int64_t>(block_rows) * tiles_n > INT32_MAX / 2 || rows_a > INT32_MAX) {
     return cudaErrorInvalidValue;  // tile numbers and coordinates are ints

@@ -1,4 +1,4 @@
-// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 64 x 64, 16-bit in and out, fp32 sums, for Hopper: TMA,
+// C[m,n] = A_bsr[m,k] * B[k,n] with stored blocks of 64 x 64, 16-bit in and out, fp32 accumulators, for Hopper: TMA,
 // warpgroup products, clusters.
 //
 // A stored block of 64 rows brings 64 FLOP for each byte of B it meets: half of what 128 rows bring. At the rate of
@@ -24,11 +24,12 @@
 //           +----+  +------------+------------+
 //                       TILE_N       TILE_N
 //
-// Shared memory: a ring of SLOTS_B tiles of B, [TILE_N / 64][64][64] (TILE_N * 128 bytes); for each consumer a ring
-// of SLOTS_A blocks of A, [64][64] (8 KiB), each with a note that says which tile of B and which of the consumer's
-// rows it belongs to; OUT_PANELS panels a consumer through which C leaves (8 KiB each); the order of the block rows; two
-// mbarriers a slot of each ring. 128-byte swizzle as TMA writes it and wgmma reads it. ROWS_EACH 1, TILE_N 256,
-// SLOTS_B 4, SLOTS_A 4, OUT_PANELS 2: 226 KiB and a bit, as ROWS_EACH 2, TILE_N 192, SLOTS_B 6, SLOTS_A 4, OUT_PANELS 1.
+// Shared memory: a ring of SLOTS_B stages, tiles of B, [TILE_N / 64][64][64] (TILE_N * 128 bytes); for each consumer a
+// ring of SLOTS_A stages, blocks of A, [64][64] (8 KiB), each with a note that says which tile of B and which of the
+// consumer's rows it belongs to; OUT_PANELS panels a consumer through which C leaves (8 KiB each); the order of the
+// block rows; two mbarriers a stage of each ring. 128-byte swizzle as TMA writes it and wgmma reads it. ROWS_EACH 1,
+// TILE_N 256, SLOTS_B 4, SLOTS_A 4, OUT_PANELS 2: 226 KiB and a bit, as ROWS_EACH 2, TILE_N 192, SLOTS_B 6, SLOTS_A 4,
+// OUT_PANELS 1.
 //
 // A consumer takes its own ring's blocks in turn and never looks at tiles of B that its rows do not need: the
 // producer of B arrives at their barriers for it. Both rings run across tile borders.
@@ -46,8 +47,7 @@
 #include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
 
-#if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B) || \
-    !defined(OUT_PANELS)
+#if !defined(ROWS_EACH) || !defined(TILE_N) || !defined(SLOTS_A) || !defined(SLOTS_B) || !defined(OUT_PANELS)
 #error "define ROWS_EACH, TILE_N, SLOTS_A, SLOTS_B and OUT_PANELS (kernel.yaml lists the variants)"
 #endif
 #ifndef CLUSTER
@@ -80,7 +80,7 @@ struct Config {
   static constexpr int kRowsEach = ROWS_EACH;
   static constexpr int kRows = kConsumers * kRowsEach;  // block rows of a CTA
   static constexpr int kThreads = 128 * (1 + kConsumers);
-  static constexpr int kSums = kTileN / 2;  // a thread and block row: 64 x TILE_N over 128 threads
+  static constexpr int kAccum = kTileN / 2;  // a thread and block row: 64 x TILE_N over 128 threads
   // 65536 registers: 56 for each thread of the producers' warpgroup, which walk kRows rows at once, 224 for the others.
   static constexpr int kProducerRegisters = 56;
   static constexpr int kConsumerRegisters = 224;
@@ -88,8 +88,8 @@ struct Config {
   static constexpr int kPanel = 64;  // columns of B or C in 128 bytes
   static constexpr int kPanels = kTileN / kPanel;
   static constexpr int kPanelBytes = kBlock * kRowBytes;
-  static constexpr int kSlotsA = SLOTS_A;
-  static constexpr int kSlotsB = SLOTS_B;
+  static constexpr int kStagesA = SLOTS_A;
+  static constexpr int kStagesB = SLOTS_B;
   static constexpr int kBytesA = kBlock * kRowBytes;
   static constexpr int kBytesB = kPanels * kPanelBytes;
   static constexpr int kRowsA = kBlock / kCluster;  // rows of a block of A that one CTA copies for all
@@ -97,35 +97,35 @@ struct Config {
   static constexpr int kOutBytes = kBlock * kRowBytes;
 
   static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
-  static constexpr int kOffsetA = kSlotsB * kBytesB;
-  static constexpr int kOffsetOut = kOffsetA + kConsumers * kSlotsA * kBytesA;
+  static constexpr int kOffsetA = kStagesB * kBytesB;
+  static constexpr int kOffsetOut = kOffsetA + kConsumers * kStagesA * kBytesA;
   static constexpr int kOffsetOrder = kOffsetOut + kConsumers * kOutPanels * kOutBytes;
   static constexpr int kOffsetNotes = kOffsetOrder + 2 * kMaxSortedRows;
-  static constexpr int kOffsetBarriersA = kOffsetNotes + 8 * ((4 * kConsumers * kSlotsA + 7) / 8);
-  static constexpr int kOffsetBarriersB = kOffsetBarriersA + 2 * 8 * kConsumers * kSlotsA;
-  static constexpr int kSharedBytes = kOffsetBarriersB + 2 * 8 * kSlotsB;
+  static constexpr int kOffsetBarriersA = kOffsetNotes + 8 * ((4 * kConsumers * kStagesA + 7) / 8);
+  static constexpr int kOffsetBarriersB = kOffsetBarriersA + 2 * 8 * kConsumers * kStagesA;
+  static constexpr int kSharedBytes = kOffsetBarriersB + 2 * 8 * kStagesB;
   // Scratch of the ordering, where tiles of B arrive later: row lengths, rows by length, columns as bits.
   static constexpr int kOffsetLengths = 0;
   static constexpr int kOffsetSorted = kOffsetLengths + 4 * kMaxSortedRows;
   static constexpr int kOffsetColumns = kOffsetSorted + 2 * kMaxSortedRows;
   static constexpr int kColumnWords = 4;
 
-  // Every warp says that it has read a slot: a block of A to all CTAs of the cluster, a tile of B to its own. Those who
-  // copy A arrive at tiles of B too (produce_a).
+  // Every warp says that it has read a stage: a block of A to all CTAs of the cluster, a tile of B to its own. Those
+  // who copy A arrive at tiles of B too (produce_a).
   static constexpr int kReleasesA = 4 * kCluster;
   static constexpr int kReleasesB = 4 * kRows + kConsumers;
 
   static_assert(kTileN == 128 || kTileN == 192 || kTileN == 256, "products are written for these columns");
-  static_assert(kRowsEach >= 1 && kSums * kRowsEach <= 192, "sums must leave registers for the rest");
+  static_assert(kRowsEach >= 1 && kAccum * kRowsEach <= 192, "accumulators must leave registers for the rest");
   static_assert(kCluster == 1 || kCluster == 2, "of larger clusters too few fit on a GPU");
-  static_assert(kSlotsA >= 2 && kSlotsB >= 2 && kSlotsB <= 256, "one slot is filled while another is read");
+  static_assert(kStagesA >= 2 && kStagesB >= 2 && kStagesB <= 256, "one stage is filled while another is read");
   static_assert(kOffsetColumns + 4 * kColumnWords * kMaxSortedRows <= kOffsetA, "the ordering's scratch must fit");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
 };
 
 using Element = Config::Element;
-using RingA = ptx::PipelineState<Config::kSlotsA>;
-using RingB = ptx::PipelineState<Config::kSlotsB>;
+using PipelineStateA = ptx::PipelineState<Config::kStagesA>;
+using PipelineStateB = ptx::PipelineState<Config::kStagesB>;
 
 struct Problem {
   const int* row_ptr;
@@ -140,33 +140,33 @@ struct Problem {
 struct Shared {
   uint32_t base;
 
-  __device__ __forceinline__ uint32_t b(int slot) const { return base + slot * Config::kBytesB; }
-  __device__ __forceinline__ uint32_t a(int consumer, int slot) const {
-    return base + Config::kOffsetA + (consumer * Config::kSlotsA + slot) * Config::kBytesA;
+  __device__ __forceinline__ uint32_t b(int stage) const { return base + stage * Config::kBytesB; }
+  __device__ __forceinline__ uint32_t a(int consumer, int stage) const {
+    return base + Config::kOffsetA + (consumer * Config::kStagesA + stage) * Config::kBytesA;
   }
   __device__ __forceinline__ uint32_t out(int consumer, int panel) const {
     return base + Config::kOffsetOut + (consumer * Config::kOutPanels + panel) * Config::kOutBytes;
   }
-  __device__ __forceinline__ uint32_t note(int consumer, int slot) const {
-    return base + Config::kOffsetNotes + (consumer * Config::kSlotsA + slot) * 4;
+  __device__ __forceinline__ uint32_t note(int consumer, int stage) const {
+    return base + Config::kOffsetNotes + (consumer * Config::kStagesA + stage) * 4;
   }
-  __device__ __forceinline__ uint32_t full_a(int consumer, int slot) const {
-    return base + Config::kOffsetBarriersA + (consumer * Config::kSlotsA + slot) * 8;
+  __device__ __forceinline__ uint32_t full_a(int consumer, int stage) const {
+    return base + Config::kOffsetBarriersA + (consumer * Config::kStagesA + stage) * 8;
   }
-  __device__ __forceinline__ uint32_t empty_a(int consumer, int slot) const {
-    return full_a(Config::kConsumers + consumer, slot);
+  __device__ __forceinline__ uint32_t empty_a(int consumer, int stage) const {
+    return full_a(Config::kConsumers + consumer, stage);
   }
-  __device__ __forceinline__ uint32_t full_b(int slot) const { return base + Config::kOffsetBarriersB + slot * 8; }
-  __device__ __forceinline__ uint32_t empty_b(int slot) const { return full_b(Config::kSlotsB + slot); }
+  __device__ __forceinline__ uint32_t full_b(int stage) const { return base + Config::kOffsetBarriersB + stage * 8; }
+  __device__ __forceinline__ uint32_t empty_b(int stage) const { return full_b(Config::kStagesB + stage); }
 };
 
-// What goes with a block of A: the slot of its tile of B, the parity to wait for there, the consumer's row.
+// What goes with a block of A: the stage of its tile of B, the parity to wait for there, the consumer's row.
 struct Note {
-  int slot_b;
+  int stage_b;
   uint32_t parity_b;
   int row;
 
-  __device__ __forceinline__ uint32_t packed() const { return slot_b | parity_b << 8 | row << 9; }
+  __device__ __forceinline__ uint32_t packed() const { return stage_b | parity_b << 8 | row << 9; }
   __device__ __forceinline__ static Note unpack(uint32_t bits) {
     return {static_cast<int>(bits & 0xff), bits >> 8 & 1, static_cast<int>(bits >> 9)};
   }
@@ -377,30 +377,30 @@ struct Walk {
   }
 };
 
-// One thread: a tile of B into a slot that everybody has left.
-__device__ __forceinline__ void copy_b(const Problem& p, const Shared& shared, int slot, const CUtensorMap* map_b,
+// One thread: a tile of B into a stage that everybody has left.
+__device__ __forceinline__ void copy_b(const Problem& p, const Shared& shared, int stage, const CUtensorMap* map_b,
                                        int row, int column) {
-  const uint32_t full = shared.full_b(slot);
+  const uint32_t full = shared.full_b(stage);
   ptx::mbarrier_arrive_expect_tx(full, Config::kBytesB);
   if (p.whole_panels) {
-    ptx::tma_load_3d(shared.b(slot), map_b, 0, row, column / Config::kPanel, full, ptx::kEvictNormal);
+    ptx::tma_load_3d(shared.b(stage), map_b, 0, row, column / Config::kPanel, full, ptx::kEvictNormal);
   } else {
 #pragma unroll
     for (int panel = 0; panel < Config::kPanels; ++panel) {
-      ptx::tma_load_2d(shared.b(slot) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row, full,
+      ptx::tma_load_2d(shared.b(stage) + panel * Config::kPanelBytes, map_b, column + panel * Config::kPanel, row, full,
                        ptx::kEvictNormal);
     }
   }
 }
 
-// One thread: this CTA's part of a block of A into a slot that the consumers with this number have left in all CTAs.
-__device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int slot, const CUtensorMap* map_a,
+// One thread: this CTA's part of a block of A into a stage that the consumers with this number have left in all CTAs.
+__device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int stage, const CUtensorMap* map_a,
                                        int block, Note note, uint32_t rank) {
-  asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(shared.note(consumer, slot)), "r"(note.packed()) : "memory");
-  const uint32_t full = shared.full_a(consumer, slot);
+  asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(shared.note(consumer, stage)), "r"(note.packed()) : "memory");
+  const uint32_t full = shared.full_a(consumer, stage);
   ptx::mbarrier_arrive_expect_tx(full, Config::kBytesA);  // after the note: who waits here sees it
   const int part = static_cast<int>(rank) * Config::kRowsA;
-  const uint32_t to = shared.a(consumer, slot) + part * Config::kRowBytes;
+  const uint32_t to = shared.a(consumer, stage) + part * Config::kRowBytes;
   if constexpr (Config::kCluster == 1) {
     ptx::tma_load_2d(to, map_a, 0, block * Config::kBlock, full, ptx::kEvictNormal);
   } else {
@@ -413,8 +413,8 @@ __device__ __forceinline__ void copy_a(const Shared& shared, int consumer, int s
 __device__ __forceinline__ void produce_b(const Problem& p, const Shared& shared, const uint16_t* order,
                                           const CUtensorMap* map_b) {
   const int rank = static_cast<int>(cluster_rank());
-  RingB ring;
-  ring.parity = 1;  // the first visit to each slot need not wait
+  PipelineStateB pipe;
+  pipe.parity = 1;  // the first visit to each stage need not wait
   Work work = work_at(p, 0);
   for (int round = 0; work.live(); ++round) {
     const int column = (work.col * Config::kCluster + rank) * Config::kTileN;
@@ -427,28 +427,28 @@ __device__ __forceinline__ void produce_b(const Problem& p, const Shared& shared
         absent += walk.has(row, key) ? 0 : 1;
       }
       walk.pass(p, key);
-      const uint32_t empty = shared.empty_b(ring.stage);
-      ptx::mbarrier_wait(empty, ring.parity);
+      const uint32_t empty = shared.empty_b(pipe.stage);
+      ptx::mbarrier_wait(empty, pipe.parity);
       if (absent > 0) {
         ptx::mbarrier_arrive(empty, 4 * absent);
       }
-      copy_b(p, shared, ring.stage, map_b, static_cast<int>(key_of(key, walk.backward)) * Config::kBlock, column);
-      ring.advance();
+      copy_b(p, shared, pipe.stage, map_b, static_cast<int>(key_of(key, walk.backward)) * Config::kBlock, column);
+      pipe.advance();
     }
     work = work_at(p, round + 1);
   }
 }
 
-// One thread: a consumer's blocks of A. It walks the same columns as produce_b, and so knows the slot of each tile of
-// B. It waits until that slot is free and arrives there too, for every column: so neither of the two is ever a
+// One thread: a consumer's blocks of A. It walks the same columns as produce_b, and so knows the stage of each tile of
+// B. It waits until that stage is free and arrives there too, for every column: so neither of the two is ever a
 // whole ring ahead of the other. A barrier's parity tells a phase from the next one, not from the one after.
 __device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared, const uint16_t* order,
                                           const CUtensorMap* map_a, int consumer) {
   const uint32_t rank = cluster_rank();
-  RingB ring_b;
-  RingA ring;
-  ring_b.parity = 1;
-  ring.parity = 1;
+  PipelineStateB pipe_b;
+  PipelineStateA pipe;
+  pipe_b.parity = 1;
+  pipe.parity = 1;
   Work work = work_at(p, 0);
   for (int round = 0; work.live(); ++round) {
     Walk walk;
@@ -462,18 +462,18 @@ __device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared
         }
       }
       walk.pass(p, key);
-      const uint32_t empty_b = shared.empty_b(ring_b.stage);
-      ptx::mbarrier_wait(empty_b, ring_b.parity);
+      const uint32_t empty_b = shared.empty_b(pipe_b.stage);
+      ptx::mbarrier_wait(empty_b, pipe_b.parity);
 #pragma unroll
       for (int i = 0; i < Config::kRowsEach; ++i) {
         if (blocks[i] >= 0) {
-          ptx::mbarrier_wait(shared.empty_a(consumer, ring.stage), ring.parity);
-          copy_a(shared, consumer, ring.stage, map_a, blocks[i], Note{ring_b.stage, ring_b.parity ^ 1, i}, rank);
-          ring.advance();
+          ptx::mbarrier_wait(shared.empty_a(consumer, pipe.stage), pipe.parity);
+          copy_a(shared, consumer, pipe.stage, map_a, blocks[i], Note{pipe_b.stage, pipe_b.parity ^ 1, i}, rank);
+          pipe.advance();
         }
       }
       ptx::mbarrier_arrive(empty_b);
-      ring_b.advance();
+      pipe_b.advance();
     }
     work = work_at(p, round + 1);
   }
@@ -481,69 +481,69 @@ __device__ __forceinline__ void produce_a(const Problem& p, const Shared& shared
 
 // ---- consumers -------------------------------------------------------------------------------------
 
-// A block's four products of 16 columns of A, added to the sums.
-__device__ __forceinline__ void multiply_block(float (&sums)[Config::kSums], uint32_t a, uint32_t b) {
-  const uint64_t tile_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
-  const uint64_t tile_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 8 * Config::kRowBytes);
+// A block's four products of 16 columns of A, added to the accumulators.
+__device__ __forceinline__ void multiply_block(float (&accum)[Config::kAccum], uint32_t a, uint32_t b) {
+  const uint64_t desc_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
+  const uint64_t desc_b = mma::smem_descriptor_128b(b, Config::kPanelBytes, 8 * Config::kRowBytes);
   mma::warpgroup_fence();
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     // Within 128 bytes of k, A moves by 32 bytes; B by 16 rows.
-    mma::wgmma(Element{}, sums, tile_a + k * (32 >> 4), tile_b + k * (16 * Config::kRowBytes >> 4));
+    mma::wgmma(Element{}, accum, desc_a + k * (32 >> 4), desc_b + k * (16 * Config::kRowBytes >> 4));
   }
   mma::warpgroup_commit();
 }
 
-// The same for the sums of row `row`, kFirst or later. Fence and commit lie within the branch, and the branch depends
-// on a vote: only then does the compiler see that no product waits for another.
+// The same for the accumulators of row `row`, kFirst or later. Fence and commit lie within the branch, and the branch
+// depends on a vote: only then does the compiler see that no product waits for another.
 template <int kFirst = 0>
-__device__ __forceinline__ void multiply_row(float (&sums)[Config::kRowsEach][Config::kSums], int row, uint32_t a,
+__device__ __forceinline__ void multiply_row(float (&accum)[Config::kRowsEach][Config::kAccum], int row, uint32_t a,
                                              uint32_t b) {
   if constexpr (kFirst + 1 == Config::kRowsEach) {
-    multiply_block(sums[kFirst], a, b);
+    multiply_block(accum[kFirst], a, b);
   } else {
     if (__any_sync(0xffffffffu, row == kFirst)) {
-      multiply_block(sums[kFirst], a, b);
+      multiply_block(accum[kFirst], a, b);
     } else {
-      multiply_row<kFirst + 1>(sums, row, a, b);
+      multiply_row<kFirst + 1>(accum, row, a, b);
     }
   }
 }
 
-// One warp: the note beside a block. Lane 0 reads it, and lane 0 gives the slot back (`release`), so that its own
+// One warp: the note beside a block. Lane 0 reads it, and lane 0 gives the stage back (`release`), so that its own
 // arrival puts the producer's next note after the read; the others hear of it by a shuffle.
-__device__ __forceinline__ Note note_at(const Shared& shared, int consumer, int slot) {
+__device__ __forceinline__ Note note_at(const Shared& shared, int consumer, int stage) {
   uint32_t bits = 0;
   if (threadIdx.x % 32 == 0) {
-    asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(bits) : "r"(shared.note(consumer, slot)) : "memory");
+    asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(bits) : "r"(shared.note(consumer, stage)) : "memory");
   }
   return Note::unpack(__shfl_sync(0xffffffffu, bits, 0));
 }
 
 // Every warp says that it has read a block of A and a tile of B, to its own CTA.
-__device__ __forceinline__ void release(const Shared& shared, int consumer, int slot_a, int slot_b) {
+__device__ __forceinline__ void release(const Shared& shared, int consumer, int stage_a, int stage_b) {
   if (threadIdx.x % 32 == 0) {
-    ptx::mbarrier_arrive(shared.empty_b(slot_b));
-    ptx::mbarrier_arrive(shared.empty_a(consumer, slot_a));
+    ptx::mbarrier_arrive(shared.empty_b(stage_b));
+    ptx::mbarrier_arrive(shared.empty_a(consumer, stage_a));
   }
 }
 
 // The block of A is copied by both CTAs of a cluster, so the other one is told as well.
-__device__ __forceinline__ void release_there(const Shared& shared, int consumer, int slot, uint32_t rank) {
+__device__ __forceinline__ void release_there(const Shared& shared, int consumer, int stage, uint32_t rank) {
   if (Config::kCluster > 1 && threadIdx.x % 32 == 0) {
-    ptx::mbarrier_arrive_cluster(shared.empty_a(consumer, slot), rank ^ 1);
+    ptx::mbarrier_arrive_cluster(shared.empty_a(consumer, stage), rank ^ 1);
   }
 }
 
 // One warp: its 16 rows of a block row of C. `panel` is the panel of the consumer's memory that comes next.
-__device__ __forceinline__ void store_sums(const float (&sums)[Config::kSums], const Shared& shared, int consumer,
-                                           int& panel, const CUtensorMap* map_c, int row, int column) {
+__device__ __forceinline__ void store_accum(const float (&accum)[Config::kAccum], const Shared& shared, int consumer,
+                                            int& panel, const CUtensorMap* map_c, int row, int column) {
 #pragma unroll
   for (int i = 0; i < Config::kPanels; ++i) {
     ptx::tma_store_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
     __syncwarp();
     bsr::store_panels<1>(shared.out(consumer, panel), map_c, row, column + i * Config::kPanel, [&](int pair) {
-      return mma::pack_pair(Element{}, sums[i * 32 + 2 * pair], sums[i * 32 + 2 * pair + 1]);
+      return mma::pack_pair(Element{}, accum[i * 32 + 2 * pair], accum[i * 32 + 2 * pair + 1]);
     });
     panel = panel + 1 == Config::kOutPanels ? 0 : panel + 1;
   }
@@ -564,34 +564,34 @@ __device__ __forceinline__ int blocks_at(const Problem& p, const uint16_t* order
 __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const uint16_t* order, int consumer,
                                         const CUtensorMap* map_c) {
   const uint32_t rank = cluster_rank();
-  RingA ring;
+  PipelineStateA pipe;
   int panel = 0;
   Work work = work_at(p, 0);
   int blocks = blocks_at(p, order, work, consumer);
   for (int round = 0; work.live(); ++round) {
     Work following;
     int blocks_following = 0;
-    float sums[Config::kRowsEach][Config::kSums];
+    float accum[Config::kRowsEach][Config::kAccum];
 #pragma unroll
     for (int i = 0; i < Config::kRowsEach; ++i) {
 #pragma unroll
-      for (int j = 0; j < Config::kSums; ++j) {
-        sums[i][j] = 0.0f;
+      for (int j = 0; j < Config::kAccum; ++j) {
+        accum[i][j] = 0.0f;
       }
-      mma::fence_operands(sums[i]);
+      mma::fence_operands(accum[i]);
     }
-    int tell = -1;  // slot of A that the other CTA has not been told of
+    int tell = -1;  // stage of A that the other CTA has not been told of
 #pragma unroll 1
     for (int i = 0; i < blocks; ++i) {
-      ptx::mbarrier_wait(shared.full_a(consumer, ring.stage), ring.parity);
-      const Note note = note_at(shared, consumer, ring.stage);
-      ptx::mbarrier_wait(shared.full_b(note.slot_b), note.parity_b);
-      multiply_row(sums, note.row, shared.a(consumer, ring.stage), shared.b(note.slot_b));
+      ptx::mbarrier_wait(shared.full_a(consumer, pipe.stage), pipe.parity);
+      const Note note = note_at(shared, consumer, pipe.stage);
+      ptx::mbarrier_wait(shared.full_b(note.stage_b), note.parity_b);
+      multiply_row(accum, note.row, shared.a(consumer, pipe.stage), shared.b(note.stage_b));
       // While the products run: a word to another SM takes as long as half of them.
       if (tell >= 0) {
         release_there(shared, consumer, tell, rank);
       }
-      tell = ring.stage;
+      tell = pipe.stage;
       if (i == 0) {
         following = work_at(p, round + 1);
         blocks_following = blocks_at(p, order, following, consumer);
@@ -599,15 +599,15 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       // Nothing is held while waiting for the next block: it may be many columns away, and the ring of B too short
       // for all of them. The tensor cores have the other consumer meanwhile.
       mma::warpgroup_wait<0>();
-      release(shared, consumer, ring.stage, note.slot_b);
-      ring.advance();
+      release(shared, consumer, pipe.stage, note.stage_b);
+      pipe.advance();
     }
     if (tell >= 0) {
       release_there(shared, consumer, tell, rank);
     }
 #pragma unroll
     for (int i = 0; i < Config::kRowsEach; ++i) {
-      mma::fence_operands(sums[i]);
+      mma::fence_operands(accum[i]);
     }
     if (blocks == 0) {
       following = work_at(p, round + 1);
@@ -618,7 +618,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     for (int i = 0; i < Config::kRowsEach; ++i) {
       const int row = row_at(p, order, work.group, consumer * Config::kRowsEach + i);
       if (row >= 0) {
-        store_sums(sums[i], shared, consumer, panel, map_c, row * Config::kBlock, column);
+        store_accum(accum[i], shared, consumer, panel, map_c, row * Config::kBlock, column);
       }
     }
     work = following;
@@ -639,14 +639,14 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_a);
     ptx::prefetch_tensormap(&map_b);
     ptx::prefetch_tensormap(&map_c);
-    for (int slot = 0; slot < Config::kSlotsB; ++slot) {
-      ptx::mbarrier_init(shared.full_b(slot), 1);
-      ptx::mbarrier_init(shared.empty_b(slot), Config::kReleasesB);
+    for (int stage = 0; stage < Config::kStagesB; ++stage) {
+      ptx::mbarrier_init(shared.full_b(stage), 1);
+      ptx::mbarrier_init(shared.empty_b(stage), Config::kReleasesB);
     }
     for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-      for (int slot = 0; slot < Config::kSlotsA; ++slot) {
-        ptx::mbarrier_init(shared.full_a(consumer, slot), 1);
-        ptx::mbarrier_init(shared.empty_a(consumer, slot), Config::kReleasesA);
+      for (int stage = 0; stage < Config::kStagesA; ++stage) {
+        ptx::mbarrier_init(shared.full_a(consumer, stage), 1);
+        ptx::mbarrier_init(shared.empty_a(consumer, stage), Config::kReleasesA);
       }
     }
     ptx::fence_mbarrier_init();
@@ -694,7 +694,7 @@ extern "C" int assay_bsr_gemm(const void* a_values, const int* a_row_ptr, const 
   const int block_rows = m / Config::kBlock;
   const int groups = (block_rows + Config::kRows - 1) / Config::kRows;
   const int tiles_n = (n + kClusterN - 1) / kClusterN;
-  // The number of stored blocks is not known here: the map covers as many as there can be.
+  // The number of stored blocks is not known here: the tensor map covers as many as there can be.
   const int64_t rows_a = static_cast<int64_t>(block_rows) * (k / Config::kBlock) * Config::kBlock;
   if (static_cast<int64_t>(groups) * tiles_n > INT32_MAX / 2 || rows_a > INT32_MAX) {
     return cudaErrorInvalidValue;  // tile numbers and coordinates are ints

@@ -77,7 +77,7 @@ __device__ __forceinline__ int tile_index(int round) {
 
 // One warp: its 16 rows of kCount neighbouring panels of 64 columns of C, rounded to 16 bits, laid out as TMA reads
 // them, and stored. `out` is the first panel's memory, 64 rows of 128 bytes, the others follow; `pair(i)` gives the
-// thread's i-th pair of neighbouring sums, 16 a panel.
+// thread's i-th pair of neighbouring accumulators, 16 a panel.
 template <int kCount, typename Pair>
 __device__ __forceinline__ void store_panels(uint32_t out, const CUtensorMap* map_c, int row, int column, Pair pair) {
   constexpr int kPanelBytes = 64 * kRowBytes;

@@ -8,13 +8,13 @@
 //
 //   0  cooperative   each thread loads 4 x 16 bytes into registers and writes them to shared memory
 //   1  cp.async      each thread starts 4 copies of 16 bytes; one group of copies a tile
-//   2  TMA           one thread starts one bulk tensor copy; an mbarrier a slot tells when its bytes are there
+//   2  TMA           one thread starts one bulk tensor copy; an mbarrier a stage tells when its bytes are there
 //
 //            64 of k                      256 threads a CTA, three of them on an SM where they fit, each taking
 //          +--------+                     every gridDim-th tile; tiles run along the rows of A.
-//          |        |  -> 128 sums        A ring of STAGES slots of 16 KiB:
+//          |        |  -> 128 sums        A ring of STAGES stages of 16 KiB:
 //   128    |  tile  |     (fp32)            wait until tile i is there; two threads a row add 32 elements each;
-//   of m   |        |                       barrier: all have read; start tile i + STAGES into the same slot.
+//   of m   |        |                       barrier: all have read; start tile i + STAGES into the same stage.
 //          +--------+                     Only copies without the threads (1, 2) can be under way meanwhile.
 //
 // Rows of 128 bytes lie in the 128-byte swizzle that TMA writes (16-byte chunk c of row r at c ^ (r mod 8)); the others
@@ -56,7 +56,7 @@ struct Config {
   static_assert(kArrival >= 0 && kArrival <= 2, "0 cooperative, 1 cp.async, 2 TMA");
   static_assert(kRowBytes == 128, "the swizzle spans rows of 128 bytes");
   static_assert(kThreadsPerRow == 2, "two neighbouring lanes share a row");
-  static_assert(kStages >= 2, "one slot is filled while another is read");
+  static_assert(kStages >= 2, "one stage is filled while another is read");
   static_assert(kCtasPerSm * (kSharedBytes + 1024) <= 228 * 1024, "an SM of sm_90 has 228 KiB, a CTA takes 1 more");
 };
 
@@ -84,31 +84,32 @@ __device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
 #if ARRIVAL == 2
 
 struct Arrival {
-  const CUtensorMap* map;
+  const CUtensorMap* tensor_map;
   uint32_t base;
 
-  __device__ __forceinline__ uint32_t barrier(int slot) const { return base + Config::kOffsetBarriers + slot * 8; }
+  __device__ __forceinline__ uint32_t barrier(int stage) const { return base + Config::kOffsetBarriers + stage * 8; }
 
   __device__ __forceinline__ void open() const {
     if (threadIdx.x == 0) {
-      ptx::prefetch_tensormap(map);
-      for (int slot = 0; slot < Config::kStages; ++slot) {
-        ptx::mbarrier_init(barrier(slot), 1);
+      ptx::prefetch_tensormap(tensor_map);
+      for (int stage = 0; stage < Config::kStages; ++stage) {
+        ptx::mbarrier_init(barrier(stage), 1);
       }
       ptx::fence_mbarrier_init();
     }
     __syncthreads();
   }
 
-  __device__ __forceinline__ void start(const Problem& p, int index, int slot) const {
+  __device__ __forceinline__ void start(const Problem& p, int index, int stage) const {
     if (threadIdx.x == 0 && index < p.tiles) {
       const Tile tile = tile_at(p, index);
-      ptx::mbarrier_arrive_expect_tx(barrier(slot), Config::kTileBytes);
-      ptx::tma_load_2d(base + slot * Config::kTileBytes, map, tile.col, tile.row, barrier(slot), ptx::kEvictNormal);
+      ptx::mbarrier_arrive_expect_tx(barrier(stage), Config::kTileBytes);
+      ptx::tma_load_2d(base + stage * Config::kTileBytes, tensor_map, tile.col, tile.row, barrier(stage),
+                       ptx::kEvictNormal);
     }
   }
 
-  __device__ __forceinline__ void wait(int slot, uint32_t parity) const { ptx::mbarrier_wait(barrier(slot), parity); }
+  __device__ __forceinline__ void wait(int stage, uint32_t parity) const { ptx::mbarrier_wait(barrier(stage), parity); }
 };
 
 #else
@@ -121,10 +122,10 @@ struct Arrival {
   __device__ __forceinline__ void open() const {}
 
   // All threads; 8 neighbouring lanes take a row. Beyond the edges nothing is read and zeros are written.
-  __device__ __forceinline__ void start(const Problem& p, int index, int slot) const {
+  __device__ __forceinline__ void start(const Problem& p, int index, int stage) const {
     if (index < p.tiles) {
       const Tile tile = tile_at(p, index);
-      unsigned char* to = memory + slot * Config::kTileBytes;
+      unsigned char* to = memory + stage * Config::kTileBytes;
       const __half* from[kCopies];
       bool inside[kCopies];
       int at[kCopies];
@@ -144,7 +145,7 @@ struct Arrival {
     }
   }
 
-  __device__ __forceinline__ void wait(int /*slot*/, uint32_t /*parity*/) const {
+  __device__ __forceinline__ void wait(int /*stage*/, uint32_t /*parity*/) const {
     if constexpr (Config::kArrival == 1) {
       ptx::cp_async_wait<Config::kStages - 1>();
     }
@@ -189,14 +190,14 @@ __device__ __forceinline__ float add_pair(uint32_t pair, float sum) {
 }
 
 // Two lanes a row: neighbours add half a row each, then meet.
-__device__ __forceinline__ void sum_rows(const Problem& p, const unsigned char* slot, int index) {
+__device__ __forceinline__ void sum_rows(const Problem& p, const unsigned char* stage, int index) {
   const Tile tile = tile_at(p, index);
   const int row = threadIdx.x / Config::kThreadsPerRow;
   const int first = threadIdx.x % Config::kThreadsPerRow * Config::kChunksPerThread;
   float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
   for (int i = 0; i < Config::kChunksPerThread; ++i) {
-    const uint4 chunk = *reinterpret_cast<const uint4*>(slot + mma::swizzle_128b(row, first + i));
+    const uint4 chunk = *reinterpret_cast<const uint4*>(stage + mma::swizzle_128b(row, first + i));
     parts[0] = add_pair(chunk.x, parts[0]);
     parts[1] = add_pair(chunk.y, parts[1]);
     parts[2] = add_pair(chunk.z, parts[2]);
@@ -211,19 +212,19 @@ __device__ __forceinline__ void sum_rows(const Problem& p, const unsigned char* 
 
 __device__ __forceinline__ void walk(const Problem& p, const unsigned char* memory, const Arrival& arrival) {
   arrival.open();
-  for (int slot = 0; slot < Config::kStages; ++slot) {
-    arrival.start(p, blockIdx.x + slot * gridDim.x, slot);
+  for (int stage = 0; stage < Config::kStages; ++stage) {
+    arrival.start(p, blockIdx.x + stage * gridDim.x, stage);
   }
-  int slot = 0;
+  int stage = 0;
   uint32_t parity = 0;
 #pragma unroll 1
   for (int index = blockIdx.x; index < p.tiles; index += gridDim.x) {
-    arrival.wait(slot, parity);
-    sum_rows(p, memory + slot * Config::kTileBytes, index);
-    __syncthreads();  // all have read the slot
-    arrival.start(p, index + Config::kStages * gridDim.x, slot);
-    if (++slot == Config::kStages) {
-      slot = 0;
+    arrival.wait(stage, parity);
+    sum_rows(p, memory + stage * Config::kTileBytes, index);
+    __syncthreads();  // all have read the stage
+    arrival.start(p, index + Config::kStages * gridDim.x, stage);
+    if (++stage == Config::kStages) {
+      stage = 0;
       parity ^= 1;
     }
   }
@@ -231,9 +232,9 @@ __device__ __forceinline__ void walk(const Problem& p, const unsigned char* memo
 
 #if ARRIVAL == 2
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
-    load_tiles_kernel(const Problem p, const __grid_constant__ CUtensorMap map) {
+    load_tiles_kernel(const Problem p, const __grid_constant__ CUtensorMap tensor_map) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  walk(p, memory, Arrival{&map, ptx::shared_address(memory)});
+  walk(p, memory, Arrival{&tensor_map, ptx::shared_address(memory)});
 }
 #else
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm) load_tiles_kernel(const Problem p) {
@@ -270,12 +271,13 @@ extern "C" int assay_tma_load(const void* a, void* sums, int m, int /*n*/, int k
   const int ctas = limits.sms * (ctas_per_sm < Config::kCtasPerSm ? ctas_per_sm : Config::kCtasPerSm);
   const int grid = problem.tiles < ctas ? problem.tiles : ctas;
 #if ARRIVAL == 2
-  CUtensorMap map;
-  error = launch::make_tensor_map_2d(&map, a, m, k, Config::kTileRows, Config::kTileCols);
+  CUtensorMap tensor_map;
+  error = launch::make_tensor_map_2d(&tensor_map, a, m, k, Config::kTileRows, Config::kTileCols);
   if (error != cudaSuccess) {
     return error;
   }
-  load_tiles_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(problem, map);
+  load_tiles_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(problem,
+                                                                                                         tensor_map);
 #else
   load_tiles_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(problem);
 #endif
