@@ -20,7 +20,7 @@ from assay.records.plan import Provision
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import pack_report
 from tests.cli.test_tables import Terminal
-from tests.report_fixtures import provision, signed_report, write_repository
+from tests.report_fixtures import COMMIT, provision, signed_report, write_repository
 
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
@@ -117,6 +117,24 @@ class TestPublishedReports:
     def test_an_archive_verifies(self, root: Path, archive: Path) -> None:
         found = parts(diagnose(root, "python3"))["published report"]
         assert (found.state, found.found) == (State.OK, "old verifies")
+
+    def test_one_of_other_rules_is_left_to_verify_where_its_commit_is_there(
+        self, root: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What takes its commit's code a while is not done here; whether it can be, is said."""
+        monkeypatch.setattr("assay.verification.judged_again.RULES", 99)
+        found = parts(diagnose(root, "python3"))["published report"]
+        assert found.state is State.OPTIONAL
+        assert found.found == (
+            "old was judged by rules 1; all else holds, and verify cannot judge it again"
+        )
+        assert "verify it in a full clone" in found.remedy
+        monkeypatch.setattr("assay.cli.diagnosis.require_ancestor", lambda *_: COMMIT)
+        found = parts(diagnose(root, "python3"))["published report"]
+        assert (found.state, found.remedy) == (State.OK, "")
+        assert found.found.endswith(
+            "all else holds, and verify judges it again by its commit's code"
+        )
 
     def test_a_damaged_archive_is_restored_from_git(self, root: Path, archive: Path) -> None:
         archive.write_bytes(archive.read_bytes()[:-100])

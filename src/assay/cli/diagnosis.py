@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from assay.base.errors import AssayError, MissingEnvironment
+from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.building.toolchain import find_host_compiler, toolchain_directory
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -22,6 +22,8 @@ from assay.measuring.local_gpu import lacking_packages
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
+from assay.verification.commit_tree import require_ancestor
+from assay.verification.own_rules import NotJudgedAgain
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports, trusted_keys
 from assay.verification.verify import verify
@@ -161,8 +163,24 @@ def _reports(root: Path, keys: list[Path]) -> Iterator[Finding]:
         try:
             with opened_report(report) as folder:
                 verify(folder, keys)
+        except NotJudgedAgain as other:
+            yield _of_other_rules(root, name, other)
         except AssayError as error:
             remedy = "restore it with git checkout"
             yield Finding("published report", State.MISSING, f"{name}: {error}", remedy)
         else:
             yield Finding("published report", State.OK, f"{name} verifies")
+
+
+def _of_other_rules(root: Path, name: str, other: NotJudgedAgain) -> Finding:
+    """Whether ``verify`` could judge a report again by its own commit, which takes it a while."""
+    part, found = "published report", f"{name} was judged by rules {other.rules}; all else holds"
+    try:
+        require_ancestor(root, other.commit)
+    except MissingEnvironment as lack:
+        return Finding(
+            part, State.OPTIONAL, f"{found}, and verify cannot judge it again", str(lack)
+        )
+    except CheckFailed as error:
+        return Finding(part, State.MISSING, f"{name}: {error}", "restore it with git checkout")
+    return Finding(part, State.OK, f"{found}, and verify judges it again by its commit's code")

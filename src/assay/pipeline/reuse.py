@@ -27,11 +27,13 @@ from assay.evidence.stages import (
     platform_path,
     recorded_builds,
 )
+from assay.judging.rules import RULES
 from assay.records.builds import BuildRecord
 from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
+from assay.verification.own_rules import NotJudgedAgain
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.verify import verify
 
@@ -72,7 +74,7 @@ def _recorded_in(
     held = [t for t in targets if (folder / "evidence" / platform_path(t)).is_file()]
     if not held:
         return {}
-    verify(folder, keys)
+    _verify(folder, keys, root)
     evidence = load_evidence(folder / "evidence")
     then = load_catalog(folder / "evidence")
     builds = usable_builds(root, catalog, evidence)
@@ -93,6 +95,17 @@ def _recorded_in(
             ),
         )
     return found
+
+
+def _verify(folder: Path, keys: Sequence[Path], root: Path) -> None:
+    """Verify a report that records are taken from; its verdicts are not, being made anew.
+
+    So that nothing judges them again, for want of history, is said, and ends nothing.
+    """
+    try:
+        verify(folder, keys, repository=root)
+    except NotJudgedAgain as lack:
+        say(f"{lack}; its records are judged here, by rules {RULES}")
 
 
 def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:

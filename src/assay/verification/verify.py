@@ -7,18 +7,17 @@ from pathlib import Path
 
 from securesystemslib.signer import SSlibKey
 
-from assay.base.check_log import CheckLog, NamedCheck, listed, none
+from assay.base.check_log import CheckLog, NamedCheck, none
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.io import dump_record, parse_record, read_record
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
-from assay.judging.judge import judge
 from assay.records.attestation import PipelineRecord, Statement
-from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, SIGNER, TEXT, VERDICTS, Manifest
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
+from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_file
 from assay.statistics.shared_summaries import SharedSummaries
@@ -29,12 +28,15 @@ from assay.verification.attestation import (
     parse_statement,
     public_pem,
 )
+from assay.verification.judged_again import (
+    TEXTS,
+    OwnCode,
+    check_by_own_rules,
+    check_verdicts,
+    other_rules,
+)
 from assay.verification.manifest import content_problems, shape_problems, walk
 from assay.verification.origin import origin_problems
-
-TEXTS = (PAGE, TEXT)
-LONGEST_VALUE = 60
-"""Characters of a differing value that a sentence quotes."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,12 @@ def verify(
 
     The report itself must be signed by one of ``trusted_keys``; a report that figures were taken
     over from may as well be signed by one of ``origin_keys``.
-    ``repository`` is the checkout, when its present claims are to be compared (a note, no check).
+    ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
+    of other judging rules is judged by the code of its own commit, from that checkout's history.
     ``renderer`` makes the readable texts again, to be compared byte for byte.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
-    no usable key to verify with.
+    no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
+    code of the report's rules cannot be run here.
     """
     if not report_dir.is_dir():
         raise BadInput(f"{report_dir}: no such report directory")
@@ -116,17 +120,29 @@ def verify(
     if evidence is None or catalog is None:
         log.skip(("verdicts", "origins"), "the evidence cannot be read")
     else:
-        summaries = SharedSummaries()
-        _check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
         _check_origins(log, report_dir, manifest, evidence, origins)
-        if renderer is not None and all(check.passed for check in log.checks):
-            notes += _check_texts(log, report_dir, renderer, summaries)
-        elif renderer is not None:
+        summaries = SharedSummaries()
+        rules = other_rules(report_dir)
+        if rules is None:
+            check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
+            if renderer is not None and _holds(log):
+                notes += _check_texts(log, report_dir, renderer, summaries)
+        elif _holds(log):
+            code = OwnCode(repository, (*trusted_keys, *origin_keys))
+            notes += check_by_own_rules(log, report_dir, manifest, code, texts=renderer is not None)
+        else:
+            log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
+        if renderer is not None and not _holds(log):
             log.skip(("texts",), "what they tell of does not hold")
     log.raise_if_failed(report_dir)
     if repository:
         notes += _notes(report_dir, repository)
     return VerificationResult(manifest.run, keyid, tuple(log.checks), tuple(notes))
+
+
+def _holds(log: CheckLog) -> bool:
+    """Return whether every check so far passed."""
+    return all(check.passed for check in log.checks)
 
 
 def _check_shape(log: CheckLog, report_dir: Path) -> tuple[Manifest | None, bool]:
@@ -174,61 +190,6 @@ def _check_evidence(
             raise CheckFailed("the statement declares other margins than the evidence holds")
         says(f"about this manifest; made {predicate.created} by commit {predicate.commit}")
     return catalog, evidence
-
-
-def _check_verdicts(
-    log: CheckLog,
-    report_dir: Path,
-    manifest: Manifest,
-    catalog: Catalog,
-    evidence: Evidence,
-    summaries: SharedSummaries,
-) -> None:
-    with log.check("verdicts") as says:
-        data = (report_dir / VERDICTS).read_bytes()
-        again = judge(catalog, evidence, summaries)
-        if dump_record(again) != data:
-            given = parse_record(VerdictsFile, data, Path(VERDICTS))
-            raise CheckFailed(_difference(given, again))
-        listed = {entry.path for entry in manifest.files}
-        named = {path for verdict in again.verdicts for path in verdict.evidence}
-        none([f"a verdict rests on {path}, which is not here" for path in sorted(named - listed)])
-        says(
-            f"{counted(len(again.verdicts), 'verdict')}, recomputed from raw samples, "
-            "byte for byte the same"
-        )
-
-
-def _difference(given: VerdictsFile, again: VerdictsFile) -> str:
-    """One sentence on how recomputed verdicts differ from the given ones."""
-    old = {(v.claim, v.target): v for v in given.verdicts}
-    new = {(v.claim, v.target): v for v in again.verdicts}
-    names = [
-        f"{claim}{' on ' + target if target else ''} "
-        f"({_changed(old.get((claim, target)), new.get((claim, target)))})"
-        for claim, target in sorted(old.keys() | new.keys(), key=str)
-        if old.get((claim, target)) != new.get((claim, target))
-    ]
-    if not names:
-        return "verdicts.json holds other bytes than the judge writes"
-    return "the judge finds other verdicts in the raw samples: " + listed(names)
-
-
-def _changed(given: Verdict | None, again: Verdict | None) -> str:
-    """The fields in which two verdicts differ, the first one with its values."""
-    if given is None or again is None:
-        return "not given" if given is None else "not found again"
-    old, new = given.model_dump(mode="json"), again.model_dump(mode="json")
-    names = [name for name in old if old[name] != new[name]]
-    names.sort(key=lambda name: name != "status")
-    first, *others = names
-    sentence = f"{first}: given {_short(old[first])}, recomputed {_short(new[first])}"
-    return sentence + (f"; also {', '.join(others)}" if others else "")
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 def _check_texts(

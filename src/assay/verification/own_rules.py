@@ -1,0 +1,117 @@
+"""Verify a report of other judging rules by the code that made it: that of its own commit.
+
+The commit's files are put into a temporary folder and its own ``verify`` is started there, apart
+from this process: nothing of the caller's directory, ``PYTHONPATH`` or user site is imported, and
+what the report's own code says decides. The packages are today's where that commit locks the same;
+else its launcher makes an environment of its own, which goes with the folder.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import say, watch
+from assay.shared.exit_codes import ExitCode
+from assay.verification.commit_tree import file_of, require_ancestor, write_tree
+
+LOCK = "requirements/host.txt"
+STARTED_FOR = "ASSAY_VERIFIES_ITS_OWN"
+"""Set where a commit's code was started to verify its own report: it starts no other."""
+START = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "runpy.run_module('assay.cli', run_name='__main__', alter_sys=True)"
+)
+TICK_S = 10.0
+_PASSED = re.compile(r"^ok +(\w+): (.*)$", re.MULTILINE)
+
+
+class NotJudgedAgain(MissingEnvironment):
+    """All else of a report holds, but nothing here can judge it again, or was asked to.
+
+    ``rules`` are those it was judged by, ``commit`` the one whose code can.
+    """
+
+    def __init__(self, sentence: str, rules: int, commit: str | None) -> None:
+        super().__init__(sentence)
+        self.rules = rules
+        self.commit = commit
+
+
+def passed_by_commit(
+    report_dir: Path, commit: str | None, keys: Sequence[Path], checkout: Path
+) -> dict[str, str]:
+    """What each check that a commit's own ``verify`` passes says, by the check's name.
+
+    ``keys`` may have signed the report or what it took over. Raises CheckFailed with what that
+    verification found wrong; MissingEnvironment where it cannot be run, with how to get it.
+    """
+    if STARTED_FOR in os.environ:
+        raise CheckFailed("the commit that made the report judges by other rules than it says")
+    found = require_ancestor(checkout, commit)
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-rules-") as name:
+            folder = Path(name)
+            write_tree(checkout, found, folder / "tree")
+            return _verified(report_dir, found, keys, checkout, folder)
+    except OSError as error:
+        raise MissingEnvironment(
+            f"commit {found[:12]} cannot be put into a temporary folder (TMPDIR names another "
+            f"place): {error.strerror or error}"
+        ) from error
+
+
+def _verified(
+    report_dir: Path, commit: str, keys: Sequence[Path], checkout: Path, folder: Path
+) -> dict[str, str]:
+    tree, log = folder / "tree", folder / "log"
+    today = checkout / LOCK
+    alike = today.is_file() and file_of(checkout, commit, LOCK) == today.read_bytes()
+    says = "" if alike else ", with the packages that it locks, which takes minutes"
+    say(f"{report_dir.name}: commit {commit[:12]} verifies it by its own rules{says}")
+    start = ["-c", START, str(tree / "src")] if alike else [str(tree / "assay")]
+    options = [part for key in keys for part in ("--key", str(key.resolve()))]
+    code = watch(
+        [sys.executable, "-I", *start, "verify", str(report_dir.resolve()), *options],
+        log,
+        _environment(os.environ, folder),
+        tick_s=TICK_S,
+        describe=lambda _: "",
+        directory=tree,
+    )
+    text = log.read_text(errors="replace").replace(str(report_dir.resolve()), str(report_dir))
+    return _outcome(code, text, commit)
+
+
+def _environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The caller's, but for what would change which code runs, where it looks, how it writes."""
+    kept = ("ASSAY_PYTHON", "ASSAY_WHEELHOUSE")
+    dropped = ("ASSAY_", "GIT_", "PYTHON", "FORCE_COLOR")
+    own = {k: v for k, v in environ.items() if k in kept or not k.startswith(dropped)}
+    return own | {
+        STARTED_FOR: "1",
+        "GIT_CEILING_DIRECTORIES": str(folder),
+        "NO_COLOR": "1",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONSAFEPATH": "1",
+    }
+
+
+def _outcome(code: int, text: str, commit: str) -> dict[str, str]:
+    """What passed. Raises CheckFailed where a check failed, MissingEnvironment where none could."""
+    passed: dict[str, str] = dict(_PASSED.findall(text))
+    if code == ExitCode.DONE and "verdicts" in passed:
+        return passed
+    said = [line.removeprefix("assay: ") for line in text.splitlines() if line.strip()]
+    if code == ExitCode.CHECK_FAILED and "does not verify" in text:
+        failed = [line.strip() for line in said if line.startswith("  ")]
+        raise CheckFailed(f"commit {commit[:12]} finds: {'; '.join(failed) or said[-1]}")
+    if code == ExitCode.BAD_INPUT:
+        raise CheckFailed(f"commit {commit[:12]} cannot read the report: {said[-1:]}")
+    raise MissingEnvironment(
+        f"the code of commit {commit[:12]} ended with code {code} and verified nothing: "
+        + (said[-1] if said else "it said nothing")
+    )
