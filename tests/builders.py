@@ -27,7 +27,7 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.inspections import InspectionResult
-from assay.records.kernels import OriginalProgram, Probe, Variant
+from assay.records.kernels import CitedFlag, OriginalProgram, Probe, Variant
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
@@ -212,6 +212,11 @@ def protocol(**changes: Any) -> Protocol:
         "checked_turns": 0.25,
     }
     return Protocol(**{**values, **changes})
+
+
+def cited(*words: str) -> tuple[CitedFlag, ...]:
+    """Flags as a source types them."""
+    return tuple(CitedFlag.model_validate({"flag": w, "from": "source 001, line 1"}) for w in words)
 
 
 def programs() -> dict[str, OriginalProgram]:

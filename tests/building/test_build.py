@@ -47,7 +47,7 @@ PROGRAM = OriginalProgram(
     package="nvidia-cutlass",
     source="cutlass_library/source/examples/03_visualize_layout/register_layout.cu",
     archs=("sm_89",),
-    flags=("-lineinfo", "-c"),
+    flags=b.cited("-lineinfo", "-c"),
     includes=(
         "cutlass_library/source/include",
         "cutlass_library/source/tools/util/include",
@@ -62,6 +62,13 @@ EXECUTABLE = PROGRAM.model_copy(
         "flags": (),
     }
 )
+ASSERTING = """
+#include <cassert>
+__global__ void check(int* p) {
+    assert(p[0] > 0);
+    p[1] = p[0];
+}
+"""
 CP_ASYNC = """
 __global__ void copy(int* p) {
     __shared__ int s[4];
@@ -77,8 +84,19 @@ def catalog() -> Catalog:
     return b.catalog(
         variants={"small": variant(flags=())},
         programs={"example": PROGRAM, "executable": EXECUTABLE},
-        probes={"copies": Probe(id="copies", title="cp.async", source="copies.cu")},
-        kernel_folder={"small": "bsr_gemm", "copies": "support"},
+        probes={
+            "copies": Probe(id="copies", title="cp.async", source="copies.cu"),
+            "asserting": Probe(id="asserting", title="assert", source="asserting.cu"),
+            "silent": Probe(
+                id="silent", title="no assert", source="asserting.cu", flags=("-DNDEBUG",)
+            ),
+        },
+        kernel_folder={
+            "small": "bsr_gemm",
+            "copies": "support",
+            "asserting": "support",
+            "silent": "support",
+        },
     )
 
 
@@ -89,6 +107,7 @@ def make_tree(root: Path, place: Path) -> Path:
     (place / "kernels" / "bsr_gemm" / "scale.cuh").write_text("#define SCALE 2.0f\n")
     (place / "kernels" / "support").mkdir()
     (place / "kernels" / "support" / "copies.cu").write_text(CP_ASYNC)
+    (place / "kernels" / "support" / "asserting.cu").write_text(ASSERTING)
     (place / LOCK).parent.mkdir()
     shutil.copy(root / LOCK, place / LOCK)
     return place
@@ -240,6 +259,12 @@ class TestCompiling:
         assert record.status == "built" and record.artifact is not None
         assert (tree / "out" / record.artifact.path).read_bytes()[:4] == b"\x7fELF"
         assert record.cubins[0].sha256 == record.artifact.sha256
+
+    def test_the_record_says_whether_asserts_are_compiled_in(self, tree: Path):
+        assert compile_in(tree, "probe", "asserting", "sm_90a").asserts is True
+        assert compile_in(tree, "probe", "silent", "sm_90a").asserts is False
+        assert compile_in(tree, "variant", "small", "sm_90a").asserts is False
+        assert compile_in(tree, "probe", "copies", "sm_75").asserts is None
 
     def test_nothing_stays_in_the_scratch_directory(self, tree: Path):
         record = compile_in(tree, "variant", "small", "sm_89")

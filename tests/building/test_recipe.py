@@ -50,7 +50,7 @@ PROGRAM = OriginalProgram(
     package="nvidia-cutlass",
     source="cutlass_library/source/examples/x/x.cu",
     archs=("sm_89",),
-    flags=("-O3", "--expt-relaxed-constexpr"),
+    flags=b.cited("-O3", "--expt-relaxed-constexpr"),
     includes=("cutlass_library/source/include",),
     parser="cutlass_41",
 )

@@ -38,6 +38,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
+from assay.records.measurements import VerificationRun
 from assay.records.plan import Answer, BuildJob
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -444,6 +445,8 @@ class TestReimplementations:
 STATED = ("--b=1", "--h=8", "--q=1024", "--k=1024", "--d=64")
 TYPED = ("-b", "1", "-h", "8", "-q", "1024", "-k", "1024", "-d", "64")
 DEFAULT_SHAPE = (16, 16, 1024, 1024, 128)
+LONG = (1, 8, 131072, 131072, 64)
+PING_PONG = "tma ws ping-pong 128x64x64"
 
 
 def fmha(typed: tuple[str, ...] | None = TYPED, **changes: Any) -> Program:
@@ -529,6 +532,67 @@ class TestPrograms:
         verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0, mark="--")])
         assert verdict.status is Status.REPRODUCED
         assert "not asked to verify" in verdict.explanation
+
+    def test_one_run_beside_the_timed_ones_verifies(self) -> None:
+        verdict = self.verified(b.output_88({PING_PONG: 600.0}, mark="OK"))
+        assert verdict.status is Status.REPRODUCED
+        assert "checked its output once, untimed, and it passed" in verdict.explanation
+        assert "not asked to verify" not in verdict.explanation
+
+    def test_a_failed_verification_is_incorrect(self) -> None:
+        verdict = self.verified(b.output_88({PING_PONG: 600.0}, mark="FAIL"), exit_code=255)
+        assert (verdict.status, verdict.measured) == (Status.INCORRECT, None)
+        assert "in a run apart from the timed ones" in verdict.explanation
+
+    @pytest.mark.parametrize(
+        ("output", "errors", "why"),
+        [
+            ("", "[stopped after 300 s]\n", "exit code 0: [stopped after 300 s]"),
+            (
+                b.output_88({PING_PONG: 600.0}, mark="FAIL"),
+                "Reference kernel failed. Last CUDA error: out of memory\n",
+                "Reference kernel failed",
+            ),
+            (
+                b.output_88({PING_PONG: 600.0}, mark="FAIL", shape=LONG),
+                "",
+                "its reference does not fit K=131072",
+            ),
+            (
+                b.output_88({PING_PONG: 600.0}, mark="--"),
+                "",
+                "it prints no outcome of a check",
+            ),
+        ],
+    )
+    def test_a_verification_that_could_not_be_made_says_so(
+        self, output: str, errors: str, why: str
+    ) -> None:
+        """The program's reference has limits of its own, which are no fault of the kernel."""
+        verdict = self.verified(output, errors)
+        assert verdict.status is Status.REPRODUCED
+        assert f"told to check its output once, and could not ({why}" in verdict.explanation
+
+    def verified(self, output: str, errors: str = "", exit_code: int = 0) -> Verdict:
+        run = VerificationRun(
+            arguments=(*STATED, "--verify"),
+            exit_code=exit_code,
+            seconds=1.0,
+            stdout=output,
+            stderr=errors,
+        )
+        record = runs_88(STATED, 600.0, mark="--").model_copy(update={"verification": run})
+        return verdict_on(b.claim("fmha", fmha(None), value=600.0), programs=[record])
+
+    @pytest.mark.parametrize(("asserts", "told"), [(True, True), (False, False), (None, False)])
+    def test_a_binary_with_asserts_says_so(self, asserts: bool | None, told: bool) -> None:
+        built = b.build("ex88", kind="program").model_copy(update={"asserts": asserts})
+        verdict = verdict_on(
+            b.claim("fmha", fmha(None), value=600.0),
+            programs=[runs_88(STATED, 600.0)],
+            builds=[built],
+        )
+        assert ("device asserts compiled in" in verdict.explanation) is told
 
     def test_a_crash_is_run_failed(self) -> None:
         record = b.program_record("ex88", STATED, ["out of memory"] * 5, exit_code=1)

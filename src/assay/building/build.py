@@ -120,6 +120,7 @@ def _compile(
         artifact=digest,
         cubins=outcome.cubins,
         resources=outcome.resources,
+        asserts=outcome.asserts,
         toolchain=toolchain.record,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,

@@ -31,6 +31,8 @@ FLAGS = frozenset(
         "-shared",
         "-std=c++17",
         "-std=c++20",
+        "-Xcompiler=-fPIE",
+        "-Xcompiler=-fno-strict-aliasing",
         "--expt-extended-lambda",
         "--expt-relaxed-constexpr",
         "--keep",
@@ -136,7 +138,7 @@ def manifest_problem(record: BuildRecord, catalog: Catalog) -> str | None:
     defines: set[str] = set()
     if record.kind == "program" and record.id in catalog.programs:
         program = catalog.programs[record.id]
-        flags, source = program.flags, f"{TOOL}/{program.source}"
+        flags, source = program.words, f"{TOOL}/{program.source}"
     elif record.kind == "variant" and record.id in catalog.variants:
         variant = catalog.variants[record.id]
         flags, source = variant.flags, _our_source(catalog, record.id, variant.source)

@@ -39,6 +39,7 @@ class Compiled:
     artifact: Path | None
     cubins: tuple[FileDigest, ...]
     resources: tuple[KernelResources, ...]
+    asserts: bool | None
     diagnostics: str
     cost: CompileCost
 
@@ -134,11 +135,28 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
             "give this machine more memory or space, or run fewer jobs at once"
         )
     if code != 0:
-        return Compiled(None, (), (), last_lines(text, DIAGNOSTIC_LINES), cost)
+        return Compiled(None, (), (), None, last_lines(text, DIAGNOSTIC_LINES), cost)
     artifact = directory / job.output
     kept = [path for path in (directory / KEEP).glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
-    return Compiled(artifact, tuple(map(file_digest, cubins)), parse_ptxas(text), "", cost)
+    return Compiled(
+        artifact,
+        tuple(map(file_digest, cubins)),
+        parse_ptxas(text),
+        any(has_asserts(cubin.read_bytes()) for cubin in cubins),
+        "",
+        cost,
+    )
+
+
+ASSERTION_HANDLER = b"\0__assertfail\0"
+"""What a failed ``assert`` of device code calls, as a cubin's string table names it."""
+
+
+def has_asserts(cubin: bytes) -> bool:
+    """Return whether machine code calls the assertion handler: it was built without -DNDEBUG, and
+    some ``assert`` was not optimised away."""
+    return ASSERTION_HANDLER in cubin
 
 
 def lacked_resources(log: str) -> bool:

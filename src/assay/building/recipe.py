@@ -115,7 +115,7 @@ def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]
 
 def program_command(program: OriginalProgram, arch: str) -> tuple[str, ...]:
     """An executable from the package's own source."""
-    flags = (*_new(program.flags), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
+    flags = (*_new(program.words), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
     output = program.id + SUFFIX["program"]
     return (*COMMON, gencode(arch), *flags, "-o", output, f"{TOOL}/{program.source}")
 

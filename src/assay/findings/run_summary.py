@@ -204,7 +204,11 @@ def _target(evidence: Evidence, plan: TargetPlan) -> TargetSummary:
         seconds={
             "correctness": math.fsum(record.seconds for record in correctness),
             "benchmark": math.fsum(record.seconds for record in benchmarks),
-            "program": math.fsum(run.seconds for record in programs for run in record.runs),
+            "program": math.fsum(
+                run.seconds
+                for record in programs
+                for run in (*record.runs, *filter(None, (record.verification,)))
+            ),
         },
         gpu_seconds=math.fsum(process.gpu_seconds for process in processes),
         samples=sum(len(turn.times_ms) for block in blocks for turn in block.turns),

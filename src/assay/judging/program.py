@@ -20,6 +20,7 @@ from assay.judging.cutlass_output import (
 )
 from assay.judging.formulas import for_program
 from assay.judging.gates import last_words
+from assay.judging.program_verification import verification
 from assay.records.claims import FlopFormula
 from assay.records.evaluations import NotRun, Program
 from assay.records.kernels import OriginalProgram
@@ -43,7 +44,6 @@ class Runs:
     shape: Shape
     figure: str
     values: tuple[float, ...]
-    passed: bool | None
     measured: Measured
 
 
@@ -143,11 +143,13 @@ def _runs(
 ) -> Runs | Failure:
     program = case.catalog.programs[evaluation.program]
     figure = _figure_name(evaluation.figure, outputs)
-    if any(figure in output.failed for output in outputs):
+    check = verification(program, record, outputs, figure)
+    if check.passed is False:
+        text = f"{program.title} found its own output wrong; no performance is reported."
         return Failure(
             Status.INCORRECT,
             "wrong_output",
-            f"{program.title} found its own output wrong; no performance is reported.",
+            text + check.words,
             paths,
             ran=describe(outputs[0].shape, record.arguments),
             binary_sha256=record.binary_sha256,
@@ -170,10 +172,9 @@ def _runs(
         conversion = replace(conversion, factor=1.0, sentence=None)
     factor, base = to_base(1.0, unit)
     summary = summary.scaled(factor * conversion.factor)
-    passed = None if any(o.passed is None for o in outputs) else True
-    checked = () if passed else ("The program was not asked to verify its output in these runs.",)
     rate = _own_rate(program, shape, record.arguments, figure, statistics.median(values))
     peak = roofline.peak_tflop_per_s(case.catalog.targets[target].peaks, DTYPES[program.parser])
+    notes = (conversion.sentence, check.words, _asserts(case, target, program), _UNCONTROLLED)
     measured = Measured(
         summary=summary,
         unit=base,
@@ -187,10 +188,21 @@ def _runs(
         gpu_uuid=record.gpu_uuid,
         ran=describe(shape, record.arguments),
         built_from=None,
-        notes=tuple(note for note in (conversion.sentence, *checked, _UNCONTROLLED) if note),
+        notes=tuple(note for note in notes if note),
         evidence=paths,
     )
-    return Runs(shape, figure, values, passed, measured)
+    return Runs(shape, figure, values, measured)
+
+
+def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
+    """Return a sentence where the build is known to hold device asserts."""
+    key = (program.id, case.catalog.targets[target].arch)
+    recorded = case.evidence.recorded_builds.get(key)
+    build = case.evidence.builds.get(key) or (recorded.record if recorded else None)
+    if build is None or not build.asserts:
+        return ""
+    who = "the source types no -DNDEBUG" if program.build == "typed" else "no -DNDEBUG was given"
+    return f"The binary has device asserts compiled in: {who}."
 
 
 _UNCONTROLLED = "A program that times itself has no A/A control."

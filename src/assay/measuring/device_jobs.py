@@ -88,7 +88,11 @@ def benchmark_job(
 def program_job(
     catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
 ) -> ProgramRunsJob:
-    """Return the job that runs an original program, as often as config/judging.yaml says."""
+    """Return the job that runs an original program, as often as config/judging.yaml says.
+
+    A program that checks its output only when told to is told so in one run more, which is not
+    timed.
+    """
     return ProgramRunsJob(
         target_spec(catalog.targets[target]),
         job.program,
@@ -96,6 +100,7 @@ def program_job(
         arguments=tuple(job.arguments),
         runs=catalog.judging.program_runs,
         timeout_s=PROGRAM_TIMEOUT_S,
+        verify=catalog.programs[job.program].verify,
     )
 
 

@@ -84,7 +84,9 @@ class Definitions:
     def _planned(self, stage: str) -> list[Any]:
         """Return what a stage's plan lists beside comparisons."""
         if stage == "program":
-            return [_content(program) for program in self.plan.programs]
+            jobs = self.plan.programs
+            told = [list(self.catalog.programs[job.program].verify) for job in jobs]
+            return [[_content(job), verify] for job, verify in zip(jobs, told, strict=True)]
         if stage == "operators":
             kernels = offered(self.catalog, self.plan.target)
             return [*self.plan.operators, *(_content(kernel) for kernel in kernels)]

@@ -74,6 +74,9 @@ class BuildRecord(Record):
     toolchain: ToolchainRecord
     diagnostics: str
     """The compiler's last lines, for a failed build."""
+    asserts: bool | None = None
+    """Whether the device code calls the assertion handler; None in a failed build, and in records
+    of versions that did not look."""
     built_elsewhere: bool
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None

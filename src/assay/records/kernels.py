@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from assay.records.base import Identifier, Record
 from assay.records.workloads import Operation
@@ -103,6 +103,38 @@ VariantEntry = Annotated[
 ]
 
 
+UNSAID = "kernel.yaml does not say"
+"""Where the flags of manifests from before come from, which list the words alone."""
+
+
+class CitedFlag(Record):
+    """One word of a compiler's command line, and who put it there."""
+
+    flag: str
+    from_: str = Field(alias="from")
+    """In words: the source's own build line, CMake's defaults, a file of the author's."""
+    file: str | None = None
+    """File of the pinned package that sets it, where the package holds one."""
+    line: Annotated[int, Field(ge=1)] | None = None
+    why: str | None = None
+    """Why it is left out, for a flag that is."""
+
+    @model_validator(mode="after")
+    def _place_is_whole(self) -> "CitedFlag":
+        if (self.file is None) != (self.line is None):
+            raise ValueError(f"flag '{self.flag}': file and line are given together or not at all")
+        return self
+
+
+def _cited(flag: Any) -> Any:
+    return {"flag": flag, "from": UNSAID} if isinstance(flag, str) else flag
+
+
+Flag = Annotated[CitedFlag, BeforeValidator(_cited)]
+"""A bare word, as older manifests have it, is a flag of which nobody says where it is from."""
+NO_ASSERTS = "-DNDEBUG"
+
+
 class OriginalProgram(Record):
     """An author's own program, compiled from a pinned package."""
 
@@ -112,10 +144,31 @@ class OriginalProgram(Record):
     source: str
     """Path of the .cu inside the package."""
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
-    flags: tuple[str, ...]
+    build: Literal["typed", "release"] | None = None
+    """``typed``: by the build line that the source prints; ``release``: as the author's own build
+    system makes it. None in manifests from before."""
+    flags: tuple[Flag, ...]
+    """In the order of the command line, less the architecture, which is the target's, and -I."""
+    left_out: tuple[CitedFlag, ...] = ()
+    """Flags of the same command line that change no code, each with why it is not given."""
     includes: tuple[str, ...]
     """Include directories inside the package."""
     parser: Literal["cutlass_41", "cutlass_57", "cutlass_88"]
+    verify: tuple[str, ...] = ()
+    """Arguments that make it check its output; none for a program that does so in every run."""
+
+    @model_validator(mode="after")
+    def _is_built_as_said(self) -> "OriginalProgram":
+        if self.build == "release" and NO_ASSERTS not in self.words:
+            raise ValueError(f"program '{self.id}': a Release build is compiled with {NO_ASSERTS}")
+        if missing := [each.flag for each in self.left_out if each.why is None]:
+            raise ValueError(f"program '{self.id}': nobody says why {missing[0]} is left out")
+        return self
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The flags as the compiler reads them."""
+        return tuple(each.flag for each in self.flags)
 
 
 class Probe(Record):

@@ -187,6 +187,13 @@ class ProgramRun(Record):
     stderr: str
 
 
+class VerificationRun(ProgramRun):
+    """One start with arguments that make the program check its output; no time is taken of it."""
+
+    arguments: tuple[str, ...]
+    """All that it was given: those of the timed runs, and what makes it check."""
+
+
 class ProgramRecord(GpuRecord):
     """All starts of an original program with one list of arguments."""
 
@@ -197,4 +204,9 @@ class ProgramRecord(GpuRecord):
     recorded_at: str
     binary_sha256: Sha256
     runs: tuple[ProgramRun, ...]
+    """The timed ones."""
+    verification: VerificationRun | None = None
+    """None for a program that checks its output in every run, and in records of versions that did
+    not ask for it."""
     telemetry: Telemetry
+    """Of the timed runs."""

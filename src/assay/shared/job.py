@@ -196,6 +196,9 @@ class ProgramRunsJob(DeviceJob):
     arguments: tuple[str, ...]
     runs: int
     timeout_s: float
+    """Of one run."""
+    verify: tuple[str, ...] = ()
+    """Further arguments of one run that checks the output; none, and there is no such run."""
 
     def artifacts(self) -> tuple[ArtifactSpec, ...]:
         """Return the program."""

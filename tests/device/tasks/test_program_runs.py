@@ -1,6 +1,7 @@
 """program_runs: whole output, exit codes, time-outs, telemetry."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,18 @@ class TestRunProgram:
         program = validated("ProgramRecord", record)
         assert [run.stdout for run in program.runs] == ["shape --b=1\n"] * 3
         assert len(program.telemetry.at_s) >= 2
+
+    def test_one_more_run_verifies_where_the_program_must_be_told(self, tmp_path, validated):
+        """The timed runs keep their arguments as they are."""
+        job = replace(self.job(tmp_path), verify=("--verify",))
+        program = validated("ProgramRecord", run_program(job, SteadyGpu()))
+        assert [run.stdout for run in program.runs] == ["shape --b=1\n"] * 3
+        assert program.verification.arguments == ("--b=1", "--verify")
+        assert program.verification.exit_code == 0
+
+    def test_one_that_checks_itself_is_not_run_again(self, tmp_path, validated):
+        record = run_program(self.job(tmp_path), SteadyGpu())
+        assert validated("ProgramRecord", record).verification is None
 
     def test_refuses_another_file(self, tmp_path):
         with pytest.raises(BadJob, match="SHA-256"):

@@ -1,0 +1,124 @@
+"""Original programs are built as their authors build them, and every flag says where it is from."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from assay.base.io import load_yaml
+from assay.building.recipe import program_command
+from assay.building.toolchain import Toolchain
+from assay.catalog.load import load_catalog
+from assay.records.kernels import NO_ASSERTS, UNSAID, KernelManifest, OriginalProgram
+from assay.verification.trust import published_reports
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = {
+    program.id: program
+    for path in sorted((ROOT / "kernels").glob("*/kernel.yaml"))
+    for program in load_yaml(KernelManifest, path).programs
+}
+RELEASE = [program for program in PROGRAMS.values() if program.build == "release"]
+TYPED = [program for program in PROGRAMS.values() if program.build == "typed"]
+
+
+def example(**changes: Any) -> OriginalProgram:
+    values = {
+        "id": "example",
+        "title": "an example",
+        "package": "nvidia-cutlass",
+        "source": "x.cu",
+        "archs": ["sm_90a"],
+        "build": "release",
+        "flags": [{"flag": "-O3", "from": "CMake"}, {"flag": "-DNDEBUG", "from": "CMake"}],
+        "includes": [],
+        "parser": "cutlass_88",
+    }
+    return OriginalProgram.model_validate({**values, **changes}, strict=False)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.id)
+class TestEveryOriginal:
+    """What kernels/*/kernel.yaml says of an author's program."""
+
+    def test_every_flag_says_where_it_is_from(self, program: OriginalProgram) -> None:
+        assert program.build is not None
+        assert UNSAID not in {flag.from_ for flag in (*program.flags, *program.left_out)}
+
+    def test_no_assert_is_compiled_in_unless_the_source_types_it_so(
+        self, program: OriginalProgram
+    ) -> None:
+        """Asserts left in cost example 88 a fifth of its rate."""
+        for arch in program.archs:
+            given = NO_ASSERTS in program_command(program, arch)
+            assert given is (program.build == "release")
+
+
+class TestReleaseBuilds:
+    """As CUTLASS's own CMake files make the program."""
+
+    def test_they_differ_by_the_examples_own_flags_alone(self) -> None:
+        shared = {tuple(f.flag for f in p.flags if f.file is None) for p in RELEASE}
+        assert len(shared) == 1 and {"-O3", NO_ASSERTS} <= set(*shared)
+
+    @pytest.mark.parametrize("program", RELEASE, ids=lambda program: program.id)
+    def test_the_examples_cmake_file_adds_what_is_cited_and_no_more(
+        self, program: OriginalProgram, toolchain: Toolchain
+    ) -> None:
+        file = (toolchain.site / program.source).parent / "CMakeLists.txt"
+        name = re.escape(Path(program.source).name)
+        pattern = rf'SOURCE\s+{name}\s+PROPERTY\s+COMPILE_FLAGS\s+"([^"]*)"'
+        added = " ".join(re.findall(pattern, file.read_text(encoding="utf-8"))).split()
+        assert added == [flag.flag for flag in program.flags if flag.file is not None]
+
+    @pytest.mark.parametrize("program", RELEASE, ids=lambda program: program.id)
+    def test_a_cited_line_of_the_package_holds_the_flag(
+        self, program: OriginalProgram, toolchain: Toolchain
+    ) -> None:
+        for flag in program.flags:
+            if flag.file is not None and flag.line is not None:
+                lines = (toolchain.site / flag.file).read_text(encoding="utf-8").splitlines()
+                assert flag.flag in lines[flag.line - 1]
+
+    def test_cmakes_default_is_the_one_cited(self) -> None:
+        """Where a CMake is installed, its own file says what Release means."""
+        files = sorted(Path("/usr/share").glob("cmake*/Modules/Compiler/NVIDIA-CUDA.cmake"))
+        for file in files:
+            (words,) = re.findall(
+                r'CMAKE_CUDA_FLAGS_RELEASE_INIT "([^"]*)"', file.read_text(encoding="utf-8")
+            )
+            for program in RELEASE:
+                cited = [f.flag for f in program.flags if f.from_ == "CMake's Release default"]
+                assert words.split() == cited
+
+    def test_one_with_asserts_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="a Release build is compiled with -DNDEBUG"):
+            example(flags=[{"flag": "-O3", "from": "CMake"}])
+
+    def test_a_flag_is_left_out_for_a_reason(self) -> None:
+        with pytest.raises(ValidationError, match="nobody says why -Wall is left out"):
+            example(left_out=[{"flag": "-Wall", "from": "CMake"}])
+
+
+class TestTypedBuilds:
+    """As a source types the line; the author's Release build stands beside it."""
+
+    @pytest.mark.parametrize("program", TYPED, ids=lambda program: program.id)
+    def test_the_release_build_of_the_same_file_is_there(self, program: OriginalProgram) -> None:
+        twin = PROGRAMS[f"{program.id}_release"]
+        assert (twin.build, twin.source, twin.archs) == ("release", program.source, program.archs)
+        assert (twin.parser, twin.verify) == (program.parser, program.verify)
+
+    @pytest.mark.parametrize("program", TYPED, ids=lambda program: program.id)
+    def test_every_flag_is_the_sources(self, program: OriginalProgram) -> None:
+        assert len({flag.from_ for flag in program.flags}) == 1
+        assert all(re.fullmatch(r"source \d{3}, line \d+", flag.from_) for flag in program.flags)
+
+
+def test_manifests_from_before_list_words_alone() -> None:
+    """Published evidence carries its own kernel.yaml, which stays readable."""
+    then = load_catalog(published_reports(ROOT)[0] / "evidence").programs["cutlass_example_41"]
+    assert then.words == PROGRAMS["cutlass_example_41"].words
+    assert (then.build, {flag.from_ for flag in then.flags}) == (None, {UNSAID})
