@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from assay.base.errors import BadInput
 from assay.base.io import write_record
@@ -36,6 +37,43 @@ def test_lines_are_counted_as_line_feeds(packages: Packages):
     assert (found.lines, found.bytes) == (2, len(TEXT))
     assert found.sha256 == sha256_bytes(TEXT)
     assert (found.claim, found.version) == ("lines_of_a_file", "4.2.0.0")
+
+
+class TestText:
+    """A text is counted in a file, or in all files of a folder."""
+
+    @staticmethod
+    def _claim(path: str, text: str) -> Claim:
+        evaluation = Inspection(
+            kind="inspection", package="nvidia-cutlass", path=path, quantity="matches", text=text
+        )
+        return b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, flop_formula=None)
+
+    def test_in_a_file(self, packages: Packages):
+        (found,) = inspect_packages([self._claim("cutlass/file.hpp", "t")], packages).inspections
+        assert (found.matches, found.text, found.sha256) == (4, "t", sha256_bytes(TEXT))
+
+    def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Packages):
+        deep = packages.site / "cutlass" / "deep"
+        deep.mkdir()
+        (deep / "other.hpp").write_bytes(b"two\n")
+        (found,) = inspect_packages([self._claim("cutlass", "two")], packages).inspections
+        assert (found.matches, found.lines, found.bytes) == (2, 3, len(TEXT) + 4)
+        (deep / "other.hpp").write_bytes(b"twO\n")
+        (changed,) = inspect_packages([self._claim("cutlass", "two")], packages).inspections
+        assert changed.matches == 1
+        assert changed.sha256 != found.sha256
+
+    def test_outside_the_packages(self, packages: Packages):
+        with pytest.raises(BadInput, match="has no file"):
+            inspect_packages([self._claim("..", "outside")], packages)
+
+    @pytest.mark.parametrize(
+        "fields", [{"quantity": "matches"}, {"quantity": "lines", "text": "a"}]
+    )
+    def test_belongs_to_matches_alone(self, fields: dict[str, str]):
+        with pytest.raises(ValidationError, match="counted of a text"):
+            Inspection.model_validate({"kind": "inspection", "package": "p", "path": "f", **fields})
 
 
 def test_claims_of_another_kind_are_left_alone(packages: Packages):

@@ -15,7 +15,7 @@ from assay.judging.case import from_base, significant, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
-from assay.records.arithmetic import Formula, Operand, SourcePlace
+from assay.records.arithmetic import Formula, Operand, OperandPlace, SourcePlace
 from assay.records.claims import (
     Audit,
     Claim,
@@ -715,6 +715,31 @@ class TestWithoutGpu:
         assert verdicts[0].measured == 3.0 and verdicts[0].ci90 is None
         assert verdicts[0].evidence == ("evidence/config/claims/paper.yaml",)
 
+    def test_an_audit_across_sources_rests_on_both_files(self) -> None:
+        figures = [b.claim(name, b.unanswerable(), value=1.0) for name in ("ours", "theirs")]
+        place = OperandPlace(section="Results", line=7, source="third")
+        across = Audit(
+            id="across",
+            statement="All are one",
+            place=SourcePlace(section="Results", line=1),
+            claimed=None,
+            formula=Formula.AGREE,
+            operands=(
+                Operand(claim="ours"),
+                Operand(formula=Formula.SUM, operands=(Operand(claim="theirs"),)),
+                Operand(value=1.0, resolution=0.0, what="a third", place=place),
+            ),
+        )
+        catalog = b.catalog(figures, [across])
+        catalog.source_of["theirs"] = "other"
+        (verdict,) = judge(catalog, b.evidence([b.measure("across", None)])).verdicts
+        assert verdict.status is Status.CONSISTENT
+        assert verdict.evidence == (
+            "evidence/config/claims/paper.yaml",
+            "evidence/config/claims/other.yaml",
+            "evidence/config/claims/third.yaml",
+        )
+
     @pytest.mark.parametrize(
         ("expect", "diagnostics", "status"),
         [
@@ -747,6 +772,40 @@ class TestWithoutGpu:
         assert "size in bytes" in verdict.explanation
         true = b.claim("lines", evaluation, value=422.0, unit=Unit.LINES, resolution=0.0)
         assert verdict_on(true, on=None, inspections=found).status is Status.REPRODUCED
+
+    @pytest.mark.parametrize(
+        ("matches", "status"),
+        [(0, Status.NOT_REPRODUCED), (2, Status.REPRODUCED), (None, Status.NOT_RUN)],
+    )
+    def test_an_inspection_counts_a_text(self, matches: int | None, status: Status) -> None:
+        evaluation = Inspection(
+            kind="inspection", package="pkg", path="src", quantity="matches", text="tma"
+        )
+        at_least = {"resolution": 0.0, "relation": Relation.AT_LEAST}
+        claim = b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, **at_least)
+        counted = b.inspection("text", 9, 99)
+        if matches is not None:
+            counted = counted.model_copy(update={"text": "tma", "matches": matches})
+        verdict = verdict_on(claim, on=None, inspections=[counted])
+        assert verdict.status is status
+        if matches is not None:
+            words = f"{matches} places with 'tma'; the source says at least 1."
+            assert words in verdict.explanation
+
+    def test_a_build_is_shown_with_what_ran(self) -> None:
+        quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="ours"))
+        evaluation = Support(
+            kind="support", probe="ex41", arch="sm_89", expect="builds", nearest=(quantity,)
+        )
+        claim = b.claim(
+            "ex41", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        records = {"benchmarks": [b.benchmark()], "checks": [b.correctness()]}
+        build = b.build("ex41", "sm_89", kind="program")
+        verdict = verdict_on(claim, on=None, builds=[build], **records)
+        assert verdict.status is Status.REPRODUCED
+        assert [entry.what for entry in verdict.nearest] == ["rate of ours in duel"]
+        assert verdict_on(claim, on=None, builds=[build], benchmarks=[]).nearest == ()
 
     def test_what_was_not_recorded_is_said_to_be(self) -> None:
         evaluation = Support(kind="support", probe="probe_tma", arch="sm_89", expect="fails")

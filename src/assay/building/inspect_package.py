@@ -33,18 +33,18 @@ def inspect_or_take(
 
 def _answers(record: InspectionsRecord, claims: list[Claim], versions: dict[str, str]) -> bool:
     asked = [
-        (claim.id, wanted.package, wanted.path, versions.get(wanted.package))
+        (claim.id, wanted.package, wanted.path, wanted.text, versions.get(wanted.package))
         for claim in claims
         if isinstance(wanted := claim.evaluation, Inspection)
     ]
-    return asked == [(i.claim, i.package, i.path, i.version) for i in record.inspections]
+    return asked == [(i.claim, i.package, i.path, i.text, i.version) for i in record.inspections]
 
 
 def inspect_packages(claims: Iterable[Claim], packages: Packages) -> InspectionsRecord:
-    """Count lines and bytes of every file that a claim's evaluation names.
+    """Count lines, bytes and matches of a text in what a claim's evaluation names.
 
-    A line is what a line feed ends, as ``wc -l`` counts. Raises BadInput for a package outside the
-    lock or a path outside the packages.
+    A line is what a line feed ends, as ``wc -l`` counts. Only a text is counted in a whole folder.
+    Raises BadInput for a package outside the lock or a path outside the packages.
     """
     return InspectionsRecord(
         schema="assay/inspections/1",
@@ -59,16 +59,35 @@ def inspect_packages(claims: Iterable[Claim], packages: Packages) -> Inspections
 def _inspect(claim: str, wanted: Inspection, packages: Packages) -> InspectionResult:
     if wanted.package not in packages.versions:
         raise BadInput(f"claim '{claim}': the toolchain lock pins no package '{wanted.package}'")
-    path = packages.site / wanted.path
-    if not path.resolve().is_relative_to(packages.site.resolve()) or not path.is_file():
-        raise BadInput(f"claim '{claim}': {wanted.package} has no file {wanted.path}")
-    data = path.read_bytes()
+    files = _files(claim, wanted, packages.site)
+    contents = [path.read_bytes() for path in files]
+    digests = [sha256_bytes(data) for data in contents]
+    listed = "".join(
+        f"{digest}  {path.relative_to(packages.site).as_posix()}\n"
+        for digest, path in zip(digests, files, strict=True)
+    )
+    sought = wanted.text.encode() if wanted.text else None
+    whole = (packages.site / wanted.path).is_file()
     return InspectionResult(
         claim=claim,
         package=wanted.package,
         version=packages.versions[wanted.package],
         path=wanted.path,
-        lines=data.count(b"\n"),
-        bytes=len(data),
-        sha256=sha256_bytes(data),
+        lines=sum(data.count(b"\n") for data in contents),
+        bytes=sum(len(data) for data in contents),
+        sha256=digests[0] if whole else sha256_bytes(listed.encode()),
+        text=wanted.text,
+        matches=None if sought is None else sum(data.count(sought) for data in contents),
     )
+
+
+def _files(claim: str, wanted: Inspection, site: Path) -> list[Path]:
+    """Return the file that is named, or for a text all files of the folder, in sorted order."""
+    path = site / wanted.path
+    inside = path.resolve().is_relative_to(site.resolve())
+    if inside and path.is_file():
+        return [path]
+    if inside and wanted.text is not None and path.is_dir():
+        found = sorted(entry for entry in path.rglob("*") if entry.is_file())
+        return [entry for entry in found if "__pycache__" not in entry.parts]
+    raise BadInput(f"claim '{claim}': {wanted.package} has no file {wanted.path}")

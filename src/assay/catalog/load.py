@@ -215,6 +215,8 @@ def _check_evaluation(catalog: Catalog, where: str, claim: Claim) -> None:
                     raise BadInput(f"{where}: is derived from '{name}', which is itself derived")
         case Support():
             _known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
+            for quantity in evaluation.nearest:
+                _check_term(catalog, where, quantity.term)
         case Unanswerable():
             _check_nearest(catalog, where, evaluation)
 

@@ -68,7 +68,10 @@ def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         case Arithmetic() as evaluation:
             return judge_arithmetic(case, answer, claim, evaluation)
         case Support() as evaluation:
-            return judge_support(case, answer, claim, evaluation)
+            built = judge_support(case, answer, claim, evaluation)
+            if isinstance(built, Failure):
+                return built
+            return built.model_copy(update={"nearest": nearest(case, claim, None)})
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
     return _measured(case, answer, claim)

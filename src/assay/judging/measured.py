@@ -202,8 +202,8 @@ def _built_from(sides: list[Measured]) -> str | None:
 def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]:
     """Return what was measured that comes nearest to a claim without an answer of its own.
 
-    For a claim that nothing can answer, what its author listed; for a claim about hardware that is
-    not here, the same evaluation on the hardware that is.
+    For a claim that nothing can answer, what its author listed; beside a build, what ran; for a
+    claim about hardware that is not here, the same evaluation on the hardware that is.
     """
     evaluation = claim.evaluation
     if isinstance(evaluation, Unanswerable):
@@ -217,6 +217,9 @@ def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]
             )
         ]
         return tuple(entries)
+    if isinstance(evaluation, Support):
+        quantities = (_nearest_quantity(case, quantity) for quantity in evaluation.nearest)
+        return tuple(entry for found in quantities for entry in found if entry.measured is not None)
     if isinstance(evaluation, Benchmark | Program | Derived):
         found = _nearest_claim(case, claim, target)
         elsewhere = tuple(entry for entry in found if entry.measured is not None)

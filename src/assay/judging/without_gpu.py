@@ -171,6 +171,11 @@ def judge_inspection(
         text = f"{evaluation.path} of {evaluation.package} was not inspected in this run."
         return not_run(NotRun.NOT_RECORDED, text)
     counts = {"lines": found.lines, "bytes": found.bytes}
+    if evaluation.text is not None:
+        if found.text != evaluation.text or found.matches is None:
+            text = f"{evaluation.path} was not searched for '{evaluation.text}' in this run."
+            return not_run(NotRun.NOT_RECORDED, text)
+        counts["matches"] = found.matches
     measured = counts[evaluation.quantity]
     claimed = claim.value or 0.0
     agrees = {
@@ -178,9 +183,11 @@ def judge_inspection(
         Relation.AT_LEAST: measured >= claimed,
         Relation.AT_MOST: measured <= claimed,
     }[claim.relation]
+    what = evaluation.quantity if found.text is None else f"places with '{found.text}'"
+    bound = {Relation.AT_LEAST: "at least ", Relation.AT_MOST: "at most "}.get(claim.relation, "")
     text = (
-        f"{found.path} of {found.package} {found.version} has {measured} {evaluation.quantity}; "
-        f"the source says {show(claimed)}."
+        f"{found.path} of {found.package} {found.version} has {measured} {what}; "
+        f"the source says {bound}{show(claimed)}."
     )
     alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]
     if not agrees and alike:

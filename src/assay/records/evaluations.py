@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.records.arithmetic import Formula, Operand
 from assay.records.base import Identifier, Record
@@ -106,15 +106,25 @@ class Support(Record):
     probe: Identifier
     arch: Identifier
     expect: Literal["builds", "fails"]
+    nearest: tuple[Quantity, ...] = ()
+    """Measured quantities shown beside the outcome: a build says nothing of a run."""
 
 
 class Inspection(Record):
-    """Answered by counting in a file of a pinned package."""
+    """Answered by counting in a file of a pinned package, or a text in all files of a folder."""
 
     kind: Literal["inspection"]
     package: str
     path: str
-    quantity: Literal["lines", "bytes"]
+    quantity: Literal["lines", "bytes", "matches"]
+    text: str | None = None
+    """For ``matches``: the text that is counted, upper and lower case as they stand."""
+
+    @model_validator(mode="after")
+    def _text_for_matches(self) -> "Inspection":
+        if (self.quantity == "matches") != bool(self.text):
+            raise ValueError("matches are counted of a text; lines and bytes need none")
+        return self
 
 
 class Unanswerable(Record):

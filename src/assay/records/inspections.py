@@ -8,7 +8,7 @@ from assay.records.base import Identifier, Record, Sha256
 
 
 class InspectionResult(Record):
-    """Counts of a file in a pinned package."""
+    """Counts of a file in a pinned package, or of all files of a folder together."""
 
     claim: Identifier
     package: str
@@ -17,6 +17,11 @@ class InspectionResult(Record):
     lines: int
     bytes: int
     sha256: Sha256
+    """Of the file; of a folder, that of a list of its files, each with its own."""
+    text: str | None = None
+    """What was counted beside lines and bytes."""
+    matches: int | None = None
+    """How often ``text`` stands there."""
 
 
 class InspectionsRecord(Record):
