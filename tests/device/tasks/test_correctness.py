@@ -268,10 +268,7 @@ def test_large_shapes_reach_what_small_ones_do_not(monkeypatch):
     workload = bsr_workload()
     for block, many in ((64, True), (128, True), (512, False)):
         pattern = dataclasses.replace(workload.pattern, block_rows=block, block_cols=64)
-        shapes = {
-            name: shape
-            for name, shape, _ in large_shapes(dataclasses.replace(workload, pattern=pattern))
-        }
+        shapes = dict(large_shapes(dataclasses.replace(workload, pattern=pattern)))
         rounds = shapes["rounds"]
         assert rounds.m % block == rounds.k % 64 == rounds.n % 8 == 0
         assert rounds.n % 64 and rounds.n > 4 * 256
