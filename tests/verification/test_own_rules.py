@@ -149,6 +149,14 @@ class TestWhatItDecides:
         with pytest.raises(MissingEnvironment, match=f"ended with code {code} and verified"):
             passed_by_commit(report, first, [], checkout)
 
+    def test_what_its_last_sentence_speaks_of_is_shown(
+        self, checkout: Path, first: str, report: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        tell(report, 3, errs="no such wheel\nassay: it failed, see the lines above\n")
+        with pytest.raises(MissingEnvironment):
+            passed_by_commit(report, first, [], checkout)
+        assert "assay:   no such wheel" in capsys.readouterr().err
+
     def test_a_commits_code_starts_no_other(
         self, checkout: Path, first: str, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

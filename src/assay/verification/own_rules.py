@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.progress import say, watch
+from assay.base.progress import quote, say, watch
 from assay.shared.exit_codes import ExitCode
 from assay.verification.commit_tree import file_of, require_ancestor, write_tree
 
@@ -26,6 +26,8 @@ START = (
     "runpy.run_module('assay.cli', run_name='__main__', alter_sys=True)"
 )
 TICK_S = 10.0
+LINES_TOLD = 12
+"""Of what it said before it ended without a result."""
 _PASSED = re.compile(r"^ok +(\w+): (.*)$", re.MULTILINE)
 
 
@@ -111,6 +113,7 @@ def _outcome(code: int, text: str, commit: str) -> dict[str, str]:
         raise CheckFailed(f"commit {commit[:12]} finds: {'; '.join(failed) or said[-1]}")
     if code == ExitCode.BAD_INPUT:
         raise CheckFailed(f"commit {commit[:12]} cannot read the report: {said[-1:]}")
+    quote("\n".join(said[-LINES_TOLD:-1]))
     raise MissingEnvironment(
         f"the code of commit {commit[:12]} ended with code {code} and verified nothing: "
         + (said[-1] if said else "it said nothing")
