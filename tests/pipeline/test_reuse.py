@@ -89,6 +89,14 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     )
     assert "another protocol: " in said
     assert "attention_s512" not in said
+    # Example 88 was compiled without -DNDEBUG then; 41 and 57 are as their sources type them.
+    assert (
+        "12 of its 15 program runs on h100 are not taken over: this checkout compiles "
+        "cutlass_example_88 otherwise"
+    ) in said
+    ran = {p for p in provision.recorded_paths if p.startswith("h100/program/")}
+    assert not any("cutlass_example_88" in path for path in ran)
+    assert any("cutlass_example_57" in path for path in ran)
     assert "h100/benchmark/bsr_bsr_stages.json.gz" not in provision.recorded_paths
 
 

@@ -5,7 +5,7 @@ definitions that the configuration still holds.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     OPERATORS,
+    PROGRAMS,
     TARGET_STAGES,
     build_path,
     of_purpose,
@@ -78,12 +79,14 @@ def _recorded_in(
     evidence = load_evidence(folder / "evidence")
     then = load_catalog(folder / "evidence")
     builds = usable_builds(root, catalog, evidence)
+    programs = usable_programs(root, catalog, evidence)
     found = {}
     for target in held:
         platform = evidence.platforms[target]
         gpu = platform.device.gpu
-        paths = usable_paths(catalog, then, evidence, target) | builds
+        paths = usable_paths(catalog, then, evidence, target, programs) | builds
         _tell_left_out(name, catalog, then, evidence, target)
+        _tell_programs(name, evidence, target, programs)
         found[target] = Provision(
             target=target,
             kind="recorded",
@@ -159,8 +162,14 @@ def _relative(report: Path, root: Path) -> str:
     return named.name
 
 
-def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -> set[str]:
-    """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold."""
+def usable_paths(
+    now: Catalog, then: Catalog, evidence: Evidence, target: str, programs: Set[str]
+) -> set[str]:
+    """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold.
+
+    Of original programs only what the binaries of ``programs``, by SHA-256, printed; a path is one
+    of a list of arguments already.
+    """
     planned = next(plan for plan in evidence.plan.targets if plan.target == target)
     usable: set[str] = set()
     for stage in TARGET_STAGES:
@@ -168,7 +177,9 @@ def usable_paths(now: Catalog, then: Catalog, evidence: Evidence, target: str) -
         held = [
             path
             for key, path in stage.paths(planned).items()
-            if key in records and _fits(now, then, stage, key)
+            if key in records
+            and _fits(now, then, stage, key)
+            and (stage is not PROGRAMS or records[key].binary_sha256 in programs)
         ]
         usable.update(with_beside(stage, held))
     return usable
@@ -188,6 +199,18 @@ def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
         build_path(record.id, record.arch)
         for record in evidence.builds.values()
         if _compiles_alike(root, now, record, lock)
+    }
+
+
+def usable_programs(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
+    """SHA-256 of the original programs in the evidence that this checkout would compile from the
+    same source with the same flags."""
+    lock = toolchain_lock_digest(root)
+    taken_over = (recorded.record for recorded in evidence.recorded_builds.values())
+    return {
+        record.artifact.sha256
+        for record in (*evidence.builds.values(), *taken_over)
+        if record.kind == "program" and record.artifact and _compiles_alike(root, now, record, lock)
     }
 
 
@@ -230,6 +253,17 @@ def _tell_left_out(
             f"{report}: {count} of its {counted(len(measured), 'comparison')} on {target} "
             f"{agreeing(count, 'is', 'are')} not taken over, "
             f"for the configuration measures them otherwise by now ({why})"
+        )
+
+
+def _tell_programs(report: str, evidence: Evidence, target: str, usable: Set[str]) -> None:
+    run = [record for (on, _), record in evidence.programs.items() if on == target]
+    left = [record.program for record in run if record.binary_sha256 not in usable]
+    if left:
+        say(
+            f"{report}: {len(left)} of its {counted(len(run), 'program run')} on {target} "
+            f"{agreeing(len(left), 'is', 'are')} not taken over: this checkout compiles "
+            f"{', '.join(dict.fromkeys(left))} otherwise"
         )
 
 
