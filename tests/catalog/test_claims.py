@@ -172,7 +172,7 @@ INCONSISTENT = {
     "s003_audit_memory_bound",
     "s003_audit_fusion_bound",
     "s003_audit_deterministic",
-    "s004_audit_speedup_rates",
+    "s004_audit_speedup_like_rates",
     "s004_audit_speedup_times",
     "s004_audit_fmha_4bhsd",
     "s004_audit_sdpa_count",

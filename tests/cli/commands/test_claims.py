@@ -47,11 +47,14 @@ class TestClaims:
         assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
 
     def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
+        """The report may hold claims that there are no more."""
         rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
         for verdict in read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts:
             told = {"target": verdict.target, "status": verdict.status.value,
                     "reason": verdict.reason}  # fmt: skip
-            assert told in rows[verdict.claim]["verdicts"]
+            if verdict.claim in rows:
+                assert told in rows[verdict.claim]["verdicts"]
+        assert sum(bool(row["verdicts"]) for row in rows.values()) > len(rows) / 2
 
     @pytest.mark.parametrize("status", ["not_run", "exceeded", "incorrect"])
     def test_a_status_selects(self, assay: Any, status: str) -> None:
