@@ -539,6 +539,27 @@ class TestPrograms:
         assert "checked its output once, untimed, and it passed" in verdict.explanation
         assert "not asked to verify" not in verdict.explanation
 
+    def test_where_no_kernel_is_named_the_fastest_answers(self) -> None:
+        """By its median over all runs; the others are named with theirs."""
+        outputs = [
+            b.output_88(
+                {
+                    "tma 64x128x64": 460.0 + run,
+                    "tma ws cooperative 128x64x64": 900.0 if run == 0 else 360.0,
+                    PING_PONG: 350.0,
+                },
+                shape=(1, 8, 1024, 1024, 64),
+            )
+            for run in range(5)
+        ]
+        evaluation = fmha(None).model_copy(update={"figure": "*"})
+        record = b.program_record("ex88", STATED, outputs)
+        verdict = verdict_on(b.claim("fmha", evaluation, value=462.0), programs=[record])
+        assert verdict.status is Status.REPRODUCED
+        assert "the fastest that the program printed is tma_64x128x64" in verdict.explanation
+        assert "tma_ws_cooperative_128x64x64 360 TFLOP/s" in verdict.explanation
+        assert "tma_ws_ping_pong_128x64x64 350 TFLOP/s" in verdict.explanation
+
     def test_a_failed_verification_is_incorrect(self) -> None:
         verdict = self.verified(b.output_88({PING_PONG: 600.0}, mark="FAIL"), exit_code=255)
         assert (verdict.status, verdict.measured) == (Status.INCORRECT, None)

@@ -16,10 +16,10 @@ from assay.judging.cutlass_output import (
     job_id,
     parse,
     printed_flop,
-    schedule,
 )
 from assay.judging.formulas import for_program
 from assay.judging.gates import last_words
+from assay.judging.printed_figures import by_speed, figure_name, names_one, others_beside
 from assay.judging.program_verification import verification
 from assay.records.claims import FlopFormula
 from assay.records.evaluations import NotRun, Program
@@ -142,7 +142,7 @@ def _runs(
     paths: tuple[str, ...],
 ) -> Runs | Failure:
     program = case.catalog.programs[evaluation.program]
-    figure = _figure_name(evaluation.figure, outputs)
+    figure, beside = _answering(program, record, evaluation.figure, outputs)
     check = verification(program, record, outputs, figure)
     if check.passed is False:
         text = f"{program.title} found its own output wrong; no performance is reported."
@@ -174,7 +174,8 @@ def _runs(
     summary = summary.scaled(factor * conversion.factor)
     rate = _own_rate(program, shape, record.arguments, figure, statistics.median(values))
     peak = roofline.peak_tflop_per_s(case.catalog.targets[target].peaks, DTYPES[program.parser])
-    notes = (conversion.sentence, check.words, _asserts(case, target, program), _UNCONTROLLED)
+    asserts = _asserts(case, target, program)
+    notes = (conversion.sentence, beside, check.words, asserts, _UNCONTROLLED)
     measured = Measured(
         summary=summary,
         unit=base,
@@ -194,6 +195,24 @@ def _runs(
     return Runs(shape, figure, values, measured)
 
 
+def _answering(
+    program: OriginalProgram, record: ProgramRecord, figure: str, outputs: list[ParsedOutput]
+) -> tuple[str, str]:
+    """The printed figure that answers, and a sentence where it was chosen from several.
+
+    Of a pattern the fastest whose output nothing found wrong; where all are wrong, the fastest.
+    """
+    if names_one(figure):
+        return figure_name(figure, outputs), ""
+    names = by_speed(figure, outputs)
+    right = [n for n in names if verification(program, record, outputs, n).passed is not False]
+    if not names:
+        failed = sorted({name for output in outputs for name in output.failed})
+        return (failed[0] if failed else figure), ""
+    chosen = (right or names)[0]
+    return chosen, others_beside(chosen, names, outputs)
+
+
 def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
     """Return a sentence where the build is known to hold device asserts."""
     key = (program.id, case.catalog.targets[target].arch)
@@ -206,16 +225,6 @@ def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
 
 
 _UNCONTROLLED = "A program that times itself has no A/A control."
-
-
-def _figure_name(figure: str, outputs: list[ParsedOutput]) -> str:
-    """The printed name of a figure: its own, or the only one of the same schedule.
-
-    A command that ran another head size than stated prints the schedule with another tile.
-    """
-    names = {name for output in outputs for name in (*output.figures, *output.failed)}
-    alike = [name for name in names if schedule(name) == schedule(figure)]
-    return alike[0] if figure not in names and len(alike) == 1 else figure
 
 
 def _own_rate(

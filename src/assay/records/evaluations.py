@@ -83,7 +83,8 @@ class Program(Record):
     kind: Literal["program"]
     program: Identifier
     figure: str
-    """Name of the printed figure, as assay.judging.cutlass_output parses it."""
+    """Name of the printed figure, as assay.judging.cutlass_output parses it. Where the source names
+    no kernel, a pattern with ``*``: the fastest that matches answers, the others stand beside."""
     typed: tuple[str, ...] | None
     """Arguments exactly as the source types them; None where it gives no command line."""
     stated: Invocation
