@@ -7,6 +7,7 @@ from assay import frames
 from assay.records.measurements import BenchmarkRecord, Block, Process, Telemetry, Turn
 from tests import builders as b
 
+
 def turn(arm: str, *times_ms: float, clock_mhz: float | None = 1500.0) -> Turn:
     return Turn(
         arm=arm,

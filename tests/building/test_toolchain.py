@@ -50,6 +50,25 @@ class TestHostCompiler:
         with pytest.raises(MissingEnvironment, match=f"release {version} and nvcc"):
             find_host_compiler()
 
+    @pytest.mark.parametrize(
+        ("script", "why"),
+        [
+            ("exit 1", r"fails \(g\+\+ -dumpversion ends with code 1\)"),
+            ("exit 0", r"is silent \(g\+\+ -dumpversion prints nothing\)"),
+            ("echo wrapper", "says 'wrapper' where its release is asked for"),
+        ],
+    )
+    def test_one_that_does_not_say_its_release(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str
+    ):
+        program = tmp_path / "g++"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        with pytest.raises(MissingEnvironment, match=why) as caught:
+            find_host_compiler()
+        assert str(program) in str(caught.value)
+
     def test_the_oldest_and_the_newest_it_accepts(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):

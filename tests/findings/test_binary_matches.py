@@ -120,6 +120,9 @@ class TestTold:
         )
 
 
+RECORDED_IN = "reports/published/x"
+
+
 class TestNotCompiled:
     """The builds that a run leaves to others are told, with who compiles them."""
 
@@ -138,9 +141,27 @@ class TestNotCompiled:
 
     def test_what_the_evidence_holds_is_compiled_by_verify(self) -> None:
         sentence = told_not_compiled(self.plan(self.JOBS, "ex88", "ex57")) or ""
-        assert sentence.startswith("Not compiled here: 2 of 2 builds (")
-        assert "their measured binaries and build records are those of the evidence" in sentence
-        assert sentence.endswith("./assay verify --rebuild compiles them.")
+        assert sentence == (
+            "Not compiled here: 2 of 2 builds (2 original programs); their measured binaries and "
+            "build records are those of the evidence, and "
+            f"./assay verify --rebuild {RECORDED_IN} compiles them."
+        )
+
+    def test_one_is_told_as_one(self) -> None:
+        sentence = told_not_compiled(self.plan(self.JOBS[:1], "ex88")) or ""
+        assert sentence == (
+            "Not compiled here: 1 of 1 build (1 original program); its measured binary and build "
+            f"record are those of the evidence, and ./assay verify --rebuild {RECORDED_IN} "
+            "compiles it."
+        )
+
+    def test_only_what_was_left_is_named(self) -> None:
+        variant = BuildJob(kind="variant", id="narrow", arch="sm_90a")
+        both = told_not_compiled(self.plan((*self.JOBS, variant))) or ""
+        assert "(2 original programs and 1 variant that no claim rests on)" in both
+        assert "(1 variant that no claim rests on)" in (
+            told_not_compiled(self.plan((variant,))) or ""
+        )
 
     def test_what_no_evidence_holds_is_compiled_by_reproduce(self) -> None:
         sentence = told_not_compiled(self.plan(self.JOBS)) or ""
@@ -149,5 +170,5 @@ class TestNotCompiled:
 
     def test_some_of_each(self) -> None:
         sentence = told_not_compiled(self.plan(self.JOBS, "ex88")) or ""
-        assert "of 1 the measured binaries" in sentence
+        assert "; of 1 the measured binary and build record are those of the" in sentence
         assert sentence.endswith("./assay reproduce --rebuild compiles all.")

@@ -76,6 +76,12 @@ class TestFinding:
             (HostGpu("NVIDIA H200", "GPU-5a87"), HostGpu("NVIDIA H100 80GB HBM3", "GPU-5a88")),
         )
 
+    def test_a_release_that_is_no_number_is_not_known(self, machine: Path) -> None:
+        list_gpus(machine, "[N/A], GPU-5a87, NVIDIA H200\n")
+        driver = find_host_driver(machine)
+        assert driver == HostDriver(None, None, (HostGpu("NVIDIA H200", "GPU-5a87"),))
+        assert not driver.too_old
+
     @pytest.mark.compiler
     def test_what_cuda_offers_is_asked_of_the_libcuda_that_programs_load(
         self, tmp_path: Path

@@ -22,8 +22,10 @@ from typing import NoReturn
 from assay.base.errors import AssayError, MissingEnvironment
 from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import (
+    NOT_BEGUN,
     SignalledExit,
     exclusive,
+    hold_signals,
     leave_on_signals,
     quote,
     say,
@@ -43,14 +45,16 @@ def main(root: str, arguments: Sequence[str]) -> int:
 
     Returns an exit code only when that is impossible, after a sentence on stderr.
     """
-    leave_on_signals()
     try:
+        leave_on_signals()
         python = prepare(Path(root), arguments, os.environ)
+        hold_signals()  # for the command line to take: its start knows no handlers
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, SignalledExit) as stop:
-        say("interrupted; the next start begins the install again")
+        whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")
+        say(NOT_BEGUN if whole else "interrupted: the next start begins the install again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
     return become(python, Path(root), arguments, os.environ)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -189,6 +190,8 @@ def find_host_compiler() -> str:
             "(apt-get install g++) and start again"
         )
     major = _first_line("g++", "-dumpversion").split(".")[0]
+    if not major.isdecimal():
+        raise _no_compiler(f"says '{major}' where its release is asked for")
     if int(major) not in HOST_COMPILER_MAJORS:
         oldest, newest = HOST_COMPILER_MAJORS[0], HOST_COMPILER_MAJORS[-1]
         raise MissingEnvironment(
@@ -210,5 +213,22 @@ def nvcc_version(nvcc: Path) -> str:
 
 
 def _first_line(*command: str) -> str:
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return run.stdout.splitlines()[0].strip()
+    """Return what the host compiler says first. Raises MissingEnvironment where it says nothing."""
+    asked = shlex.join(command)
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise _no_compiler(f"does not start ({error.strerror or error})") from error
+    if run.returncode != 0:
+        raise _no_compiler(f"fails ({asked} ends with code {run.returncode})")
+    if not run.stdout.strip():
+        raise _no_compiler(f"is silent ({asked} prints nothing)")
+    return run.stdout.strip().splitlines()[0].strip()
+
+
+def _no_compiler(why: str) -> MissingEnvironment:
+    newest = HOST_COMPILER_MAJORS[-1]
+    return MissingEnvironment(
+        f"the g++ that comes first on PATH ({shutil.which('g++')}) {why}: put one that works "
+        f"first on PATH as g++ (apt-get install g++-{newest - 1})"
+    )

@@ -2,9 +2,21 @@
 
 import sys
 
+from assay.base.progress import end_on_signals, say
+from assay.shared.exit_codes import ExitCode
+
 if __name__ == "__main__":
+    end_on_signals()  # the imports take a second or two
     try:
         from assay.cli.main import main
-    except KeyboardInterrupt:  # the imports take a second or two
-        sys.exit(130)
-    main()
+
+        main()
+    except ModuleNotFoundError as error:
+        package = (error.name or "assay").partition(".")[0]
+        if package == "assay":
+            raise
+        say(
+            f"{sys.executable} has no package '{package}': unset ASSAY_NO_VENV, so that ./assay "
+            "installs what it needs, or give it the packages of requirements/host.txt"
+        )
+        sys.exit(ExitCode.MACHINE_LACKS)

@@ -50,8 +50,8 @@ app.command()(version)
 def main() -> None:
     """Run the command line; whatever is wrong becomes one sentence and an exit code."""
     arguments = sys.argv[1:]
-    leave_on_signals()
     try:
+        leave_on_signals()
         code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalog.model import Catalog
 from assay.findings.step_timings import ON_GPU, measured_here
-from assay.pipeline.preview import Preview, Step, target_of
+from assay.pipeline.durations import Step
+from assay.pipeline.preview import Preview, target_of
 from assay.records.plan import Answer, BuildJob
 from assay.records.timings import Stage
 from assay.report import formatting as fmt

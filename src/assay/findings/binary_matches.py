@@ -3,6 +3,7 @@
 Pure. The device code of a binary that was measured elsewhere is what its own build record says.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import recorded_builds
 from assay.records.builds import BuildRecord
-from assay.records.plan import Plan
+from assay.records.plan import BuildJob, Plan
 from assay.shared.counting import agreeing, counted
 
 
@@ -142,16 +143,35 @@ def told_not_compiled(plan: Plan) -> str | None:
     left = plan.not_compiled
     if not left:
         return None
-    came = {key for target in plan.targets for key in recorded_builds(target)}
-    held = sum((job.id, job.arch) in came for job in left)
-    sentence = f"Not compiled here: {len(left)} of {len(left) + len(plan.builds)} builds"
-    sentence += " (the original programs, and variants that no claim rests on)"
+    wanted = {(job.id, job.arch) for job in left}
+    came = [(wanted & recorded_builds(t).keys(), t.provision.recorded_in) for t in plan.targets]
+    held = len(set[tuple[str, str]]().union(*(keys for keys, _ in came)))
+    every = counted(len(left) + len(plan.builds), "build")
+    sentence = f"Not compiled here: {len(left)} of {every} ({_kinds(left)})"
     if held:
-        where = "their" if held == len(left) else f"of {held} the"
+        places = sorted({place for keys, place in came if keys and place})
+        commands = " and ".join(
+            shlex.join(["./assay", "verify", "--rebuild", place]) for place in places
+        )
+        whose = agreeing(held, "its", "their") if held == len(left) else f"of {held} the"
         sentence += (
-            f"; {where} measured binaries and build records are those of the evidence, and "
-            "./assay verify --rebuild compiles them"
+            f"; {whose} measured {agreeing(held, 'binary', 'binaries')} and "
+            f"{agreeing(held, 'build record', 'build records')} are those of the evidence, and "
+            f"{commands} {'compile' if len(places) > 1 else 'compiles'} "
+            f"{agreeing(held, 'it', 'them')}"
         )
     if held < len(left):
-        sentence += f"; ./assay reproduce --rebuild compiles {'all' if held else 'them'}"
+        them = "all" if held else agreeing(len(left), "it", "them")
+        sentence += f"; ./assay reproduce --rebuild compiles {them}"
     return f"{sentence}."
+
+
+def _kinds(jobs: Sequence[BuildJob]) -> str:
+    """As: 3 original programs and 1 variant that no claim rests on."""
+    counts = Counter(job.kind for job in jobs)
+    told = (
+        (counts["program"], "original program", ""),
+        (counts["variant"], "variant", " that no claim rests on"),
+        (counts["probe"], "probe", " that no claim rests on"),
+    )
+    return " and ".join(f"{counted(count, noun)}{more}" for count, noun, more in told if count)

@@ -105,7 +105,8 @@ def _listed_gpus() -> tuple[tuple[HostGpu, ...], str | None]:
         return (), None
     rows = [line.split(",", 2) for line in shown.splitlines() if line.count(",") >= 2]
     gpus = tuple(HostGpu(name.strip(), uuid.strip()) for _, uuid, name in rows)
-    return gpus, rows[0][0].strip() if rows else None
+    stated = rows[0][0].strip() if rows else ""
+    return gpus, stated if re.fullmatch(r"\d+(\.\d+)*", stated) else None  # "[N/A]", say
 
 
 def _cuda_of_libcuda() -> int | None:

@@ -1,10 +1,9 @@
 """The preview of a run: its steps and about how long they take; nothing is written for it."""
 
-import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,28 +13,15 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_path
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
+from assay.pipeline.durations import Estimate, Step, estimate
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import forced, snakemake_command
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 from assay.verification.trust import published_reports
 
-Step = tuple[Stage, frozenset[tuple[str, str]]]
-"""A step by its rule and its wildcards."""
 PENDING = "update pending"
 """How Snakemake's summary marks a file that a start would make."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The likely duration of steps, going by what the same steps took before."""
-
-    seconds: float
-    """On the clock, compilers side by side and measurements one after the other."""
-    gpu_seconds: float
-    """The part of it in which a GPU is held."""
-    unknown: tuple[Step, ...]
-    """Steps whose time nobody has recorded; they are not in the sum."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +60,17 @@ def target_of(step: Step) -> str:
     return dict(step[1]).get("target", "")
 
 
+def every_step(plan: Plan) -> frozenset[Step]:
+    """The steps of a whole run."""
+    planned = [*planned_steps(plan), *((stage, dict[str, str]()) for stage in FINISHING)]
+    return frozenset((stage, frozenset(arguments.items())) for stage, arguments in planned)
+
+
 def pending_steps(
     root: Path, catalog: Catalog, request: Request, plan: Plan, again: Sequence[str]
 ) -> frozenset[Step]:
     """The steps that a start would run: all of them where the run was never begun."""
-    planned = [*planned_steps(plan), *((stage, dict[str, str]()) for stage in FINISHING)]
-    every = frozenset((stage, frozenset(arguments.items())) for stage, arguments in planned)
+    every = every_step(plan)
     run_dir = root / "results" / request.run
     if not (run_dir / plan_path()).is_file():
         return every
@@ -146,9 +137,10 @@ def known_seconds(root: Path, run: str) -> dict[Step, float]:
 
 
 def build_seconds(
-    root: Path, catalog: Catalog, plan: Plan, steps: Collection[Step]
+    root: Path, catalog: Catalog, plan: Plan, steps: Collection[Step], *, cached: bool = True
 ) -> dict[Step, float]:
-    """What compilations among ``steps`` take: nothing from the cache, else what they took."""
+    """What compilations among ``steps`` take: nothing from the cache, where ``cached`` counts it,
+    else the processor seconds that they took."""
     costs = {(cost.id, cost.arch): cost.cpu_seconds for cost in known_costs(root)}
     compilations = Compilations(root, catalog, plan.builds)
     cache = root / "results" / "cache" / "builds"
@@ -157,7 +149,7 @@ def build_seconds(
         step = Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())
         if step not in steps:
             continue
-        if any(cache.glob(f"{compilations.key(job.id, job.arch)}*/record.json")):
+        if cached and any(cache.glob(f"{compilations.key(job.id, job.arch)}*/record.json")):
             found[step] = 0.0
         elif (job.id, job.arch) in costs:
             found[step] = costs[job.id, job.arch]
@@ -169,18 +161,3 @@ def _recorded(path: Path) -> tuple[StepTiming, ...]:
         return read_record(TimingsRecord, path).steps
     except BadInput:
         return ()  # reports from before timings were kept
-
-
-def estimate(steps: Iterable[Step], known: Mapping[Step, float], cores: int) -> Estimate:
-    """Add up what is known of ``steps``: compilers share ``cores``, all else takes its turn."""
-    steps = frozenset(steps)
-    builds = [known[step] for step in steps if step[0] is Stage.BUILD and step in known]
-    gpu = math.fsum(known[step] for step in steps if step[0] in ON_GPU and step in known)
-    others = math.fsum(
-        known[step]
-        for step in steps
-        if step[0] not in ON_GPU and step[0] is not Stage.BUILD and step in known
-    )
-    compiling = max([math.fsum(builds) / cores, *builds], default=0.0)
-    unknown = sorted((s for s in steps - known.keys()), key=lambda s: (s[0], sorted(s[1])))
-    return Estimate(compiling + gpu + others, gpu, tuple(unknown))

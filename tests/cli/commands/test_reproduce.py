@@ -10,7 +10,9 @@ from assay.cli import checkout
 from assay.cli.commands import reproduce
 from assay.evidence.timings import write_timing
 from assay.pipeline import preview
+from assay.pipeline.durations import START_S, STEP_S
 from assay.records.timings import Stage
+from assay.report import formatting as fmt
 from tests.report_fixtures import (
     make_request,
     provision,
@@ -78,7 +80,8 @@ class TestReproduce:
         assert any(line.startswith("would be measured on h100: ") for line in lines)
         assert "compiled for sm_90a: 1 variant: demo_bk32" in lines
         assert "steps on h100: benchmark" in lines
-        assert lines[-1].replace("\N{NO-BREAK SPACE}", " ").startswith("time: about 90.0 s with ")
+        takes = fmt.duration(90 + 2 * STEP_S + START_S)
+        assert lines[-1].startswith(f"time: about {takes} with ")
         assert lines[-1].endswith("; without 1 step that nobody has timed")
         assert "where the time went" not in answer.out
 
