@@ -31,6 +31,19 @@ def bsr_bsr_workload(**changes):
     )
 
 
+def drawn_workload(**changes):
+    """Columns as a generator throws them: a search in those of B misses some."""
+    values = {
+        "id": "tiny_drawn",
+        "operation": "bsr_bsr_gemm",
+        "k": 256,
+        "n": 128,
+        "pattern": PatternSpec("drawn", 16, 32, 6),
+        "pattern_b": PatternSpec("drawn", 32, 16, 6),
+    }
+    return bsr_workload(**{**values, **changes})
+
+
 def dense_workload(**changes):
     return bsr_workload(id="tiny_dense", operation="dense_gemm", pattern=None, **changes)
 

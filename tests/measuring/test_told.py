@@ -40,7 +40,8 @@ CATALOG = load_catalog(REPOSITORY)
         (Workload, WorkloadSpec, set(), set()),
         (Pattern, PatternSpec, set(), set()),
         (Protocol, ProtocolSpec, set(), set()),
-        (Arm, ArmSpec, set(), {"artifact"}),
+        # What may be said of an arm's time does not change how it is taken.
+        (Arm, ArmSpec, {"reading_only"}, {"artifact"}),
         # The protocol and the profiled arms are told to the jobs that need them.
         (Comparison, ComparisonSpec, {"title", "protocol", "profile"}, set()),
         # How a kernel is compiled is in its artifact.

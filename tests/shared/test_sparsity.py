@@ -1,11 +1,21 @@
-"""Ragged patterns: what a kernel that balances its work must cope with."""
+"""Patterns: ragged rows, and columns as a generator throws them, with what a search finds there."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from assay.shared.sparsity import digest, generate, ragged_rows
+from assay.shared.sparsity import (
+    columns_rise,
+    count_found,
+    count_products,
+    digest,
+    drawn_rows,
+    generate,
+    ragged_rows,
+    random_rows,
+    searched_blocks,
+)
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(64, 16), (16, 4), (7, 3), (128, 8)])
@@ -34,3 +44,85 @@ def test_the_seed_decides_all():
 def test_rows_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="do not fit"):
         ragged_rows(8, 16, 9, seed=1)
+
+
+def search(row: list[int], wanted: int) -> int:
+    """``find_block`` of bsr_wmma.cu, line by line."""
+    low, high = 0, len(row)
+    while low < high:
+        middle = low + (high - low) // 2
+        if row[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(row) and row[low] == wanted else -1
+
+
+class TestDrawnColumns:
+    def test_some_come_twice_and_some_fall(self):
+        row_ptr, col_idx = drawn_rows(64, 64, 16, seed=1)
+        rows = col_idx.reshape(64, 16)
+        assert (np.diff(row_ptr) == 16).all()
+        assert col_idx.dtype == row_ptr.dtype == np.int32
+        assert col_idx.min() >= 0 and col_idx.max() < 64
+        assert any(len(set(row)) < 16 for row in rows.tolist())
+        assert any((np.diff(row) < 0).any() for row in rows)
+
+    def test_the_seed_decides_all(self):
+        first, again = (generate("drawn", 64, 64, 16, 5) for _ in range(2))
+        assert digest(*first) == digest(*again) != digest(*generate("drawn", 64, 64, 16, 6))
+        # Pinned: these columns are part of the protocol.
+        assert first[1][:8].tolist() == [42, 51, 1, 51, 30, 32, 40, 18]
+
+
+class TestSearchedBlocks:
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("blocks", [1, 2, 7, 16])
+    def test_it_finds_what_the_kernels_search_finds(self, blocks: int, seed: int):
+        row_ptr, col_idx = drawn_rows(24, 20, blocks, seed)
+        found = searched_blocks(row_ptr, col_idx, 20)
+        for row, wanted in np.ndindex(24, 20):
+            begin = row * blocks
+            place = search(col_idx[begin : begin + blocks].tolist(), wanted)
+            assert found[row, wanted] == (-1 if place < 0 else begin + place)
+
+    @pytest.mark.parametrize("kind", ["random", "ragged", "sliding_window"])
+    def test_where_columns_rise_it_finds_every_block(self, kind: str):
+        row_ptr, col_idx = generate(kind, 12, 16, 4, 3)
+        found = searched_blocks(row_ptr, col_idx, 16)
+        assert sorted(found[found >= 0].tolist()) == list(range(len(col_idx)))
+
+    def test_a_column_that_is_stored_twice_is_found_once(self):
+        found = searched_blocks(np.array([0, 3], np.int32), np.array([2, 2, 2], np.int32), 4)
+        assert found.tolist() == [[-1, -1, 0, -1]]
+
+    def test_a_matrix_without_blocks_holds_none(self):
+        empty = np.zeros(3, np.int32), np.zeros(0, np.int32)
+        assert (searched_blocks(*empty, 4) == -1).all()
+
+
+class TestProducts:
+    def test_sorted_columns_lose_none(self):
+        a, b = random_rows(8, 16, 4, 1), random_rows(16, 8, 3, 2)
+        found = searched_blocks(*b, 8)
+        assert count_found(a[1], found) == count_products(*a, *b) == 8 * 4 * 3
+
+    def test_unsorted_ones_lose_some_and_a_repeated_column_of_a_counts_again(self):
+        a, b = drawn_rows(8, 16, 4, 1), drawn_rows(16, 64, 16, 2)
+        found = searched_blocks(*b, 64)
+        done = sum(int((found[col] >= 0).sum()) for col in a[1])
+        assert count_found(a[1], found) == done < count_products(*a, *b) == 8 * 4 * 16
+
+
+@pytest.mark.parametrize(
+    ("row_ptr", "col_idx", "rise"),
+    [
+        ([0, 2, 4], [1, 3, 0, 2], True),
+        ([0, 2, 2, 3], [0, 1, 0], True),
+        ([0, 2], [1, 0], False),
+        ([0, 2], [1, 1], False),
+        ([0, 0, 0], [], True),
+    ],
+)
+def test_columns_rise_within_rows_and_not_between(row_ptr, col_idx, rise):
+    assert columns_rise(np.array(row_ptr, np.int32), np.array(col_idx, np.int32)) is rise

@@ -23,13 +23,15 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.kernels import KernelManifest, OperatorKernel
+from assay.records.kernels import KernelManifest, OperatorKernel, Variant
 from assay.records.targets import Target
 from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import (
+    Arm,
     ComparisonsFile,
     Judging,
     ProtocolsFile,
+    Workload,
     WorkloadsFile,
 )
 
@@ -148,6 +150,7 @@ def _check_references(catalog: Catalog) -> None:
                     f"{where}: arm '{arm.id}' runs {variant.operation.value} on a "
                     f"{workload.operation.value} workload"
                 )
+            _check_arm(where, arm, variant, workload)
     for claim in catalog.claims.values():
         where = f"{catalog.source_of[claim.id]}.yaml: claim '{claim.id}'"
         if claim.hardware.target is not None:
@@ -162,6 +165,20 @@ def _check_references(catalog: Catalog) -> None:
         _check_operator(catalog, entry)
     for choice in catalog.tuning.choices:
         _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+
+
+def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:
+    """A kernel writes the output that its problem has, and what may be timed for readings alone is
+    marked.
+    """
+    if variant.output_dtype != workload.output_dtype:
+        raise BadInput(
+            f"{where}: arm '{arm.id}' writes {variant.output_dtype or workload.dtype}, and "
+            f"'{workload.id}' wants {workload.output_dtype or workload.dtype}"
+        )
+    why = workload.for_readings_only
+    if why is not None and not arm.reading_only:
+        raise BadInput(f"{where}: arm '{arm.id}' must be reading_only, for {why}")
 
 
 def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
@@ -183,6 +200,10 @@ def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
     _known(where, "comparison", name, catalog.comparisons)
     arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
     _known(where, f"arm of '{name}'", choice.evidence.arm, arms)
+    if marked := [arm.id for arm in arms.values() if arm.reading_only]:
+        raise BadInput(
+            f"{where}: '{name}' measures '{marked[0]}' for readings only, and no rival is such"
+        )
     arm = arms[choice.evidence.arm]
     if arm.variant != choice.variant:
         raise BadInput(
@@ -229,12 +250,28 @@ def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> No
             _known(where, "claim", nearest, catalog.claims)
 
 
-def _check_term(catalog: Catalog, where: str, term: Term) -> None:
+def _check_term(catalog: Catalog, where: str, term: Term, *, reading: bool = False) -> None:
+    """Arms exist; one that is timed for readings only answers none but a reading.
+
+    Nor is anything held against it, but another of its kind: a quotient of two stages of a program
+    that is wrong in both.
+    """
     _known(where, "comparison", term.comparison, catalog.comparisons)
     arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
     for name in (term.arm, term.over):
         if name is not None:
             _known(where, f"arm of '{term.comparison}'", name, arms)
+    if arms[term.arm].reading_only and not reading:
+        raise BadInput(
+            f"{where}: rests on arm '{term.arm}' of '{term.comparison}', which is timed for "
+            "readings only"
+        )
+    rival = term.over is not None and arms[term.over].reading_only
+    if rival and not arms[term.arm].reading_only:
+        raise BadInput(
+            f"{where}: holds '{term.arm}' against arm '{term.over}' of '{term.comparison}', which "
+            "is timed for readings only"
+        )
 
 
 def _check_operands(catalog: Catalog, where: str, operands: Iterable[Operand]) -> None:

@@ -38,6 +38,9 @@ class Variant(Record):
     artifact: Artifact
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""
+    output_dtype: Literal["float32"] | None = None
+    """Of the output, where it is not the inputs': it runs workloads that say the same, and only
+    those."""
 
 
 class KernelFamily(Record):
@@ -70,6 +73,7 @@ class FamilyMember(Record):
     """In place of the base's, as are the two below."""
     flags: tuple[str, ...] | None = None
     built_from: str | None = None
+    output_dtype: Literal["float32"] | None = None
 
     def of(self, family: KernelFamily) -> Variant:
         """The variant in full. Raises ValueError where nobody says what it was built from."""
@@ -89,6 +93,7 @@ class FamilyMember(Record):
             flags=family.flags if self.flags is None else self.flags,
             artifact=family.artifact,
             built_from=built_from,
+            output_dtype=self.output_dtype,
         )
 
 

@@ -20,6 +20,27 @@ class Check(Record):
     detail: str
 
 
+class TrueProduct(Record):
+    """How far a program that is wrong by nature is from what it should compute.
+
+    Its checks hold it to what it really computes; this is about the product of the stored blocks,
+    on the timed shape.
+    """
+
+    seed: int
+    products: Annotated[int, Field(ge=0)]
+    """Block products that it does."""
+    true_products: Annotated[int, Field(ge=0)]
+    """Pairs of stored blocks that meet; one stored twice counts twice, for values add up."""
+    relative_error: float | None
+    """||out - A B||_F / ||A B||_F; None where one of them is not finite."""
+
+    @property
+    def missed(self) -> float:
+        """Share of the products that it leaves out."""
+        return 1 - self.products / self.true_products if self.true_products else 0.0
+
+
 class ArmCorrectness(Record):
     """All checks of one arm."""
 
@@ -31,6 +52,8 @@ class ArmCorrectness(Record):
     checks: tuple[Check, ...]
     detail: str
     binary_sha256: Sha256 | None
+    true_product: TrueProduct | None = None
+    """Of an arm whose problem makes its program miss products; of every other None."""
 
 
 class CorrectnessRecord(GpuRecord):
@@ -82,6 +105,15 @@ class Telemetry(Record):
     """NVML clock-event reason bit masks."""
 
 
+class UnwrittenMemory(Record):
+    """What inputs held that nobody wrote, over all their elements, before the first launch."""
+
+    elements: Annotated[int, Field(gt=0)]
+    zeros: Annotated[int, Field(ge=0)]
+    nans: Annotated[int, Field(ge=0)]
+    infinities: Annotated[int, Field(ge=0)]
+
+
 class ArmFacts(Record):
     """The facts of an arm that give its samples their meaning."""
 
@@ -99,6 +131,11 @@ class ArmFacts(Record):
     warmup_ms: float
     launches_per_sample: Annotated[int, Field(ge=1)] = 1
     """Launches that one timed graph holds; a sample is the time of one launch all the same."""
+    counts: dict[str, float] = {}
+    """What the problem has, by name, for formulas over it (``assay.shared.expressions``);
+    docs/claims.md lists them. Empty in records from before."""
+    unwritten: UnwrittenMemory | None = None
+    """Of a workload whose values are never written; no output of its turns was checked."""
 
 
 class Wall(Record):

@@ -23,7 +23,8 @@ class Operation(StrEnum):
 class Pattern(Record):
     """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
 
-    kind: Literal["random", "ragged", "sliding_window"]
+    kind: Literal["random", "drawn", "ragged", "sliding_window"]
+    """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
     block_rows: Annotated[int, Field(gt=0)]
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: Annotated[int, Field(gt=0)]
@@ -41,9 +42,14 @@ class Workload(Record):
     dtype: Literal["float16", "bfloat16", "float8_e4m3"]
     """Of the inputs, and of the output too; but an FP8 product has a bfloat16 output, and the sums
     of ``tma_load`` are float32."""
-    distribution: Literal["normal", "zeros"]
+    output_dtype: Literal["float32"] | None = None
+    """Of the output, where it is another; its variants say the same."""
+    distribution: Literal["normal", "zeros", "unwritten"]
     """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
-    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.inputs)."""
+    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.inputs).
+    ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
+    allocates and launches. Timed only: the gate checks the same binary on normal values, and what
+    the memory held is recorded."""
     seed: Annotated[int, Field(ge=0)]
     m: Annotated[int, Field(gt=0)] | None = None
     n: Annotated[int, Field(gt=0)] | None = None
@@ -100,6 +106,27 @@ class Workload(Record):
             )
         return self
 
+    @model_validator(mode="after")
+    def _wide_output_is_of_a_16_bit_product(self) -> "Workload":
+        products = (Operation.BSR_GEMM, Operation.BSR_BSR_GEMM)
+        fits = self.operation in products and self.dtype != "float8_e4m3"
+        if self.output_dtype is not None and not fits:
+            raise ValueError(f"no {self.dtype} {self.operation.value} here has a float32 output")
+        return self
+
+    @property
+    def for_readings_only(self) -> str | None:
+        """Why a program that runs on this may answer no claim by itself; None where it may.
+
+        A binary search over unsorted columns of B misses blocks, so that no output is the product;
+        nothing that was computed from unwritten memory can be checked.
+        """
+        if self.pattern_b is not None and self.pattern_b.kind == "drawn":
+            return "a search in its unsorted columns misses products"
+        if self.distribution == "unwritten":
+            return "its values are never written, so that no timed output can be checked"
+        return None
+
 
 class WorkloadsFile(Record):
     """``config/workloads/*.yaml``."""
@@ -114,6 +141,9 @@ class Arm(Record):
     id: Identifier
     variant: Identifier
     workload: Identifier
+    reading_only: bool = False
+    """Timed for readings of a claim alone: never what a claim rests on, never what another is held
+    against (``Workload.for_readings_only`` says which must be)."""
 
 
 class Comparison(Record):

@@ -24,7 +24,7 @@ class TargetSpec:
 class PatternSpec:
     """The pattern of stored blocks (see assay.shared.sparsity)."""
 
-    kind: Literal["random", "ragged", "sliding_window"]
+    kind: Literal["random", "drawn", "ragged", "sliding_window"]
     block_rows: int
     block_cols: int
     blocks_per_row: int
@@ -52,6 +52,12 @@ class WorkloadSpec:
     head_dim: int = 0
     pattern: PatternSpec | None = None
     pattern_b: PatternSpec | None = None
+    output_dtype: Literal["float32"] | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether values are written before they are read."""
+        return self.distribution != "unwritten"
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ class VariantSpec:
     symbol: str | None = None
     abi: str | None = None
     entry: str | None = None
+    output_dtype: Literal["float32"] | None = None
 
 
 @dataclass(frozen=True)

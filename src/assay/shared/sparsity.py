@@ -1,7 +1,8 @@
 """Sparsity patterns, generated the same way on host and device. Pure: numpy and nothing else.
 
 A pattern is a CSR-like pair of int32 arrays ``(row_ptr, col_idx)`` over blocks; column indices rise
-within a row. The generator is part of the protocol: same arguments, same arrays, same digest.
+within a row, but where the kind is ``drawn``. The generator is part of the protocol: same
+arguments, same arrays, same digest.
 """
 
 import hashlib
@@ -35,6 +36,20 @@ def random_rows(
     ]
     row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
     return row_ptr.astype(np.int32), np.concatenate(columns).astype(np.int32)
+
+
+def drawn_rows(
+    grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
+) -> tuple[Int32Array, Int32Array]:
+    """``blocks_per_row`` columns in every block row as a random generator throws them: uniform with
+    replacement, so some come twice, and unsorted.
+
+    A kernel that looks for blocks by binary search misses some of these (see ``searched_blocks``).
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    col_idx = generator.integers(grid_cols, size=grid_rows * blocks_per_row, dtype=np.int32)
+    return np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row), col_idx
 
 
 def ragged_rows(
@@ -76,9 +91,13 @@ def sliding_window(
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads: ``random``, ``ragged`` or ``sliding_window``."""
+    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``ragged`` or
+    ``sliding_window``. Raises ValueError for any other.
+    """
     if kind == "random":
         return random_rows(grid_rows, grid_cols, blocks_per_row, seed)
+    if kind == "drawn":
+        return drawn_rows(grid_rows, grid_cols, blocks_per_row, seed)
     if kind == "ragged":
         return ragged_rows(grid_rows, grid_cols, blocks_per_row, seed)
     if kind == "sliding_window":
@@ -98,6 +117,47 @@ def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
 def count_products(
     a_row_ptr: Int32Array, a_col_idx: Int32Array, b_row_ptr: Int32Array, b_col_idx: Int32Array
 ) -> int:
-    """Block products of BSR x BSR: pairs of a stored A(i, k) and a stored B(k, j)."""
+    """Block products of BSR x BSR: pairs of a stored A(i, k) and a stored B(k, j).
+
+    Blocks that are stored twice count twice: their values add up.
+    """
     row_lengths = np.diff(b_row_ptr)
     return int(row_lengths[a_col_idx].sum())
+
+
+def columns_rise(row_ptr: Int32Array, col_idx: Int32Array) -> bool:
+    """Return whether columns are sorted and distinct within every row."""
+    rising = np.diff(col_idx) > 0
+    # Between the last column of a row and the first of the next there is no order.
+    borders = row_ptr[1:-1] - 1
+    rising[borders[(borders >= 0) & (borders < len(rising))]] = True
+    return bool(rising.all())
+
+
+def searched_blocks(row_ptr: Int32Array, col_idx: Int32Array, grid_cols: int) -> Int32Array:
+    """Return which stored block a binary search finds: int32 [block rows, grid_cols], -1 for none.
+
+    The search is that of ``bsr_wmma.cu``, step by step: the lower bound of the column in its row,
+    then one comparison. Where columns rise it finds every stored block. Where they are unsorted it
+    turns the wrong way at times, and of a column that is stored twice it finds one at most.
+    """
+    wanted = np.arange(grid_cols, dtype=np.int64)[None, :]
+    low = np.repeat(row_ptr[:-1].astype(np.int64)[:, None], grid_cols, axis=1)
+    end = np.repeat(row_ptr[1:].astype(np.int64)[:, None], grid_cols, axis=1)
+    high = end.copy()
+    # One more than the last, so that a place just behind the last block can be looked at too.
+    columns = np.append(col_idx, -1).astype(np.int64)
+    while (searching := low < high).any():
+        middle = low + (high - low) // 2
+        below = columns[np.minimum(middle, len(col_idx))] < wanted
+        low = np.where(searching & below, middle + 1, low)
+        high = np.where(searching & ~below, middle, high)
+    found = (low < end) & (columns[low] == wanted)
+    return np.where(found, low, -1).astype(np.int32)
+
+
+def count_found(a_col_idx: Int32Array, found: Int32Array) -> int:
+    """Block products that a search really does: for each stored block of A, all that it finds in
+    the row of B that the block's column names.
+    """
+    return int((found >= 0).sum(axis=1)[a_col_idx].sum())

@@ -2,16 +2,20 @@
 
 import dataclasses
 
+import pytest
+
 from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import make_inputs, workload_blocks
 from assay.device.kernels.oracles import densify
 from assay.shared import sparsity as patterns
+from assay.shared.expressions import parse
 from assay.shared.job import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    drawn_workload,
     fp8_dense_workload,
     fp8_workload,
     load_workload,
@@ -76,6 +80,64 @@ def test_attention():
     sparse = facts(sparse_attention_workload())
     assert sparse.flop == dense.flop // 2
     assert sparse.density == 0.5
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        bsr_workload(),
+        bsr_workload(m=60, k=90),
+        bsr_bsr_workload(),
+        drawn_workload(),
+        dense_workload(),
+        dense_workload(groups=7),
+        fp8_workload(),
+    ],
+    ids=lambda w: f"{w.id}_{w.k}",
+)
+def test_counts_of_products_give_the_flop(workload):
+    if workload.groups:
+        workload = dataclasses.replace(workload, operation="grouped_gemm")
+    found = facts(workload)
+    c = found.counts
+    assert 2 * c["products"] * c["block_m"] * c["block_k"] * c["block_n"] == found.flop
+    assert (c["m"], c["n"], c["k"]) == (workload.m, workload.n, workload.k)
+    assert c["true_products"] >= c["products"]
+
+
+def test_counts_of_attention_give_the_flop():
+    for workload in (attention_workload(), sparse_attention_workload()):
+        found = facts(workload)
+        c = found.counts
+        products = c["products"] * c["block_m"] * c["block_n"]
+        assert 4 * c["b"] * c["h"] * c["d"] * products == found.flop
+        assert 4 * c["b"] * c["h"] * c["q"] * c["k_len"] * c["d"] * c["density_a"] == found.flop
+
+
+def test_a_formula_may_count_by_the_density_of_a_alone():
+    workload = bsr_bsr_workload()
+    found = facts(workload)
+    assert found.counts["density_a"] == 2 / 3
+    assert found.counts["density_b"] == 1 / 2
+    claimed = parse("2 * m * n * k * density_a").value(found.counts)
+    assert claimed == 2 * found.flop  # every row of B has one of its two blocks
+
+
+def test_a_search_does_fewer_products_than_there_are():
+    found = facts(drawn_workload())
+    a, b = workload_blocks(drawn_workload(), 1)
+    assert found.counts["products"] == patterns.count_found(a.col_idx, b.found())
+    assert found.counts["products"] < found.counts["true_products"] == 4 * 6 * 6
+    assert found.counts["density_a"] == 6 / 8  # repeats count: it is what a topk says
+
+
+def test_a_float32_output_is_four_bytes():
+    narrow, wide = facts(bsr_workload()), facts(bsr_workload(output_dtype="float32"))
+    assert wide.bytes - narrow.bytes == 2 * 64 * 32
+
+
+def test_tile_loads_have_their_sizes():
+    assert facts(load_workload(m=30, k=200)).counts == {"m": 30, "k": 200}
 
 
 def test_sliding_window_counts_whole_blocks():

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, ragged_blocks
+from assay.device.kernels.inputs import (
+    FP8_SCALE,
+    fill,
+    make_inputs,
+    memory_found,
+    ragged_blocks,
+    written,
+)
 from assay.shared import sparsity as patterns
 from assay.shared.job import PatternSpec
 from tests.device.helpers import (
@@ -55,6 +62,41 @@ class TestMakeInputs:
     def test_zeros(self):
         inputs = make_inputs(dense_workload(distribution="zeros"), "cpu", 1)
         assert not inputs.tensors["a"].any()
+
+
+class TestUnwritten:
+    """Values that a program never writes."""
+
+    WORKLOAD = bsr_workload(distribution="unwritten")
+
+    def test_filling_them_does_nothing(self):
+        inputs = make_inputs(self.WORKLOAD, "cpu", 1)
+        inputs.tensors["b"].fill_(3.0)
+        fill(inputs, 2)
+        assert (inputs.tensors["b"] == 3.0).all()
+        assert inputs.tensors["a_row_ptr"].any()  # the pattern is there all the same
+
+    def test_what_they_held_is_counted(self, validated, monkeypatch):
+        monkeypatch.setattr("assay.device.kernels.inputs.LOOKED_AT", 100)
+        inputs = make_inputs(self.WORKLOAD, "cpu", 1)
+        a, b = inputs.tensors["a_values"], inputs.tensors["b"]
+        a.fill_(1.0)
+        b.zero_()
+        a[0, 0, :5] = float("nan")
+        a[1, 0, :2] = float("-inf")
+        found = validated("UnwrittenMemory", memory_found(inputs))
+        assert (found.nans, found.infinities, found.zeros) == (5, 2, b.numel())
+        assert found.elements == a.numel() + b.numel()
+
+    def test_a_check_is_made_on_normal_values(self):
+        assert written(self.WORKLOAD) == bsr_workload()
+        assert written(bsr_workload(distribution="zeros")).distribution == "zeros"
+
+
+def test_a_float32_output_is_asked_for():
+    inputs = make_inputs(bsr_bsr_workload(output_dtype="float32"), "cpu", 1)
+    assert inputs.new_output().dtype == torch.float32
+    assert inputs.tensors["b_values"].dtype == torch.float16
 
 
 class TestFp8:

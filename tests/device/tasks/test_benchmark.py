@@ -8,6 +8,7 @@ import pytest
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks.benchmark import benchmark_record, measure_processes, without
+from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
 from assay.device.worker.telemetry import Choice
@@ -376,3 +377,49 @@ class TestCheatsInTheTimedRun:
             return Prepared(lambda: out.copy_(oracle(inputs).to(torch.float8_e4m3fn)), out)
 
         assert caught(prepare).startswith(WRONG)
+
+
+class TestUnwrittenValues:
+    """Timed as they lie; nothing that came of them is compared."""
+
+    ARMS = (
+        make_arm("unwritten", bsr_workload(id="raw", distribution="unwritten")),
+        make_arm("theirs", bsr_workload()),
+    )
+
+    @staticmethod
+    def constant(arm, inputs):
+        out = inputs.new_output()
+        if inputs.workload.written:
+            return honest(arm, inputs)
+        return Prepared(lambda: out.fill_(7.0), out)
+
+    def test_its_turns_are_timed_and_none_is_checked(self, validated):
+        measured = measure(self.constant, arms=self.ARMS)
+        assert not measured.dropped
+        process = validated("Process", measured.processes[0])
+        turns = [turn for block in process.blocks for turn in block.turns]
+        mine = [turn for turn in turns if turn.arm == "unwritten"]
+        assert len(mine) == 4
+        assert not any(turn.checked for turn in mine)
+        assert all(turn.relative_error is None for turn in mine)
+        assert any(turn.checked for turn in turns if turn.arm == "theirs")
+
+    def test_the_record_says_what_the_memory_held(self, validated):
+        process = validated("Process", measure(self.constant, arms=self.ARMS).processes[0])
+        facts = {entry.arm: entry for entry in process.arms}
+        assert facts["theirs"].unwritten is None
+        assert facts["unwritten"].unwritten.elements == 8 * 16 * 32 + 96 * 32
+        assert facts["unwritten"].counts["m"] == 64
+
+    def test_it_is_allocated_before_anything_is_written(self, monkeypatch):
+        made = []
+        original = bench_process.make_inputs
+
+        def noting(workload, device, seed):
+            made.append(workload.id)
+            return original(workload, device, seed)
+
+        monkeypatch.setattr(bench_process, "make_inputs", noting)
+        runner(self.constant)(self.ARMS[::-1], 0, lambda note: None)
+        assert made == ["raw", "tiny_bsr"]

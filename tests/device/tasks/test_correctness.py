@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from assay.device.kernels.oracles import oracle
+from assay.device.kernels.oracles import oracle, true_product
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import correctness
 from assay.device.tasks.correctness import arm_record, check_arm, large_shapes, small_shapes
@@ -16,6 +16,7 @@ from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
+    drawn_workload,
     fp8_dense_workload,
     fp8_workload,
     load_workload,
@@ -42,6 +43,46 @@ def check(workload, prepare, kind="library", seeds=(1, 2)):
     result = check_arm(arm, seeds, "cpu", prepare, lambda note: None)
     failed = {entry["name"] for entry in result["checks"] if not entry["passed"]}
     return result, failed
+
+
+class TestWrongByNature:
+    """A program whose search misses blocks is held to what it computes; how far off that is, is
+    measured beside.
+    """
+
+    def test_it_passes_and_its_error_is_kept(self, validated):
+        arm = make_arm("arm", drawn_workload(), "kernel")
+        result = check_arm(arm, (1, 2), "cpu", honest, lambda note: None)
+        assert result["status"] == "correct"
+        record = arm_record(arm, ChildOutcome(result, None, "", 0.0))
+        true = validated("ArmCorrectness", record).true_product
+        assert true.seed == 1
+        assert 0 < true.missed == 1 - true.products / true.true_products < 1
+        assert true.relative_error > 0.1
+
+    def test_the_true_product_is_not_what_it_computes(self):
+        def right(arm, inputs):
+            out = inputs.new_output()
+            return Prepared(lambda: out.copy_(true_product(inputs)), out)
+
+        result, failed = check(drawn_workload(), right)
+        assert result["status"] == "incorrect"
+        assert "timed_shape" in failed
+        assert result["true_product"]["relative_error"] < 1e-3
+
+    def test_others_have_no_such_record(self):
+        assert check(bsr_bsr_workload(), honest)[0]["true_product"] is None
+
+    def test_values_that_are_never_written_are_written_for_the_gate(self):
+        seen = []
+
+        def looking(arm, inputs):
+            seen.append(inputs.workload.distribution)
+            return honest(arm, inputs)
+
+        result, _ = check(drawn_workload(distribution="unwritten"), looking)
+        assert result["status"] == "correct"
+        assert set(seen) == {"normal"}
 
 
 class TestHonest:

@@ -69,3 +69,10 @@ def test_zeros_are_left_alone():
     signs = Signs(inputs, "s")
     signs.step()
     assert not torch.signbit(inputs.tensors["b"]).any()
+
+
+def test_memory_that_nobody_wrote_is_left_alone():
+    inputs = make_inputs(dense_workload(distribution="unwritten"), "cpu", 1)
+    inputs.tensors["b"].fill_(1.0)
+    Signs(inputs, "s").step()
+    assert (inputs.tensors["b"] == 1.0).all()

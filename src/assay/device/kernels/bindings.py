@@ -24,6 +24,12 @@ def bind(
 ) -> Prepared:
     """Bind a launcher to inputs, an output buffer and a workspace. Every launch is checked."""
     w = inputs.workload
+    if variant.output_dtype != w.output_dtype:
+        # It would write past the end of its output, or leave half of it.
+        raise RuntimeError(
+            f"variant '{variant.id}' writes {variant.output_dtype or w.dtype}, and workload "
+            f"'{w.id}' wants {w.output_dtype or w.dtype}"
+        )
     output = inputs.new_output()
     workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
     pointers = [inputs.tensors[name].data_ptr() for name in OPERANDS[_abi(variant)]]

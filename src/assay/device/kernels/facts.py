@@ -1,7 +1,7 @@
 """The facts of one launch: FLOPs on stored blocks, least traffic, the pattern's hash."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from assay.shared.job import WorkloadSpec
 
 ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float8_e4m3": 1}
 OUTPUT_BYTES = 2
-"""Results are float16 or bfloat16, those of FP8 products too."""
+"""Results are float16 or bfloat16, those of FP8 products too, unless a workload says float32."""
+WIDE_OUTPUT_BYTES = 4
 INDEX_BYTES = 4
 SUM_BYTES = 4
 """Sums of tile rows are float32."""
@@ -27,6 +28,7 @@ class Facts:
     pattern_sha256: str | None
     stored_blocks: int | None
     density: float | None
+    counts: dict[str, float] = field(default_factory=dict)
 
 
 def _index_bytes(blocks: Blocks) -> int:
@@ -44,7 +46,8 @@ def _used_columns(blocks: Blocks, limit: int) -> int:
 
 def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
     """FLOPs and bytes of a matrix product; what no stored block of A meets is not read."""
-    element, output = ELEMENT_BYTES[w.dtype], OUTPUT_BYTES * w.m * w.n
+    element = ELEMENT_BYTES[w.dtype]
+    output = (WIDE_OUTPUT_BYTES if w.output_dtype == "float32" else OUTPUT_BYTES) * w.m * w.n
     if a is None:
         groups = w.groups or 1
         flop = flops.grouped_gemm(groups, w.m, w.n, w.k)
@@ -53,10 +56,11 @@ def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int
         flop = flops.bsr_gemm(a.stored, a.block_rows, a.block_cols, w.n)
         elements = _value_count(a) + _used_columns(a, w.k) * w.n
         return flop, element * elements + output + _index_bytes(a)
-    products = patterns.count_products(a.row_ptr, a.col_idx, b.row_ptr, b.col_idx)
+    found = b.found()
+    products = patterns.count_found(a.col_idx, found)
     flop = flops.bsr_bsr_gemm(products, a.block_rows, a.block_cols, b.block_cols)
-    rows = np.unique(a.col_idx)
-    b_blocks = int((b.row_ptr[rows + 1] - b.row_ptr[rows]).sum())
+    # At each place a search finds another block, so none is counted twice.
+    b_blocks = int((found[np.unique(a.col_idx)] >= 0).sum())
     elements = _value_count(a) + b_blocks * b.block_rows * b.block_cols
     return flop, element * elements + output + _index_bytes(a) + _index_bytes(b)
 
@@ -79,6 +83,66 @@ def _load(w: WorkloadSpec) -> tuple[int, int]:
     return flops.tile_sums(w.m, w.k), ELEMENT_BYTES[w.dtype] * w.m * w.k + SUM_BYTES * sums
 
 
+def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
+    """Counts of a product; 2 * products * block_m * block_k * block_n are its FLOPs.
+
+    A dense operand is one block: a dense B has one block row for each block column of A.
+    """
+    block_m, block_k = (a.block_rows, a.block_cols) if a else (w.m, w.k)
+    rows_b = a.grid_cols if a else 1
+    counts: dict[str, float] = {
+        "m": w.m,
+        "n": w.n,
+        "k": w.k,
+        "groups": w.groups or 1,
+        "block_m": block_m,
+        "block_k": block_k,
+        "block_n": b.block_cols if b else w.n,
+        "stored_blocks_a": a.stored if a else 1,
+        "stored_blocks_b": b.stored if b else rows_b,
+        "density_a": a.density if a else 1.0,
+        "density_b": b.density if b else 1.0,
+    }
+    if a is None:
+        counts["products"] = counts["true_products"] = counts["groups"]
+    elif b is None:
+        counts["products"] = counts["true_products"] = a.stored
+    else:
+        counts["products"] = patterns.count_found(a.col_idx, b.found())
+        counts["true_products"] = patterns.count_products(
+            a.row_ptr, a.col_idx, b.row_ptr, b.col_idx
+        )
+    return counts
+
+
+def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float]:
+    """Counts of attention; 4 * b * h * d * products * block_m * block_n are its FLOPs, a dense one
+    being one block a head.
+    """
+    return {
+        "b": w.batch,
+        "h": w.heads,
+        "q": w.seq_q,
+        "k_len": w.seq_kv,
+        "d": w.head_dim,
+        "block_m": blocks.block_rows if blocks else w.seq_q,
+        "block_n": blocks.block_cols if blocks else w.seq_kv,
+        "stored_blocks_a": blocks.stored if blocks else 1,
+        "density_a": blocks.density if blocks else 1.0,
+        "products": blocks.stored if blocks else 1,
+        "true_products": blocks.stored if blocks else 1,
+    }
+
+
+def problem_counts(workload: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
+    """What a FLOP formula may name of a problem; docs/claims.md says what each name stands for."""
+    if workload.operation.endswith("attention"):
+        return _attention_counts(workload, a)
+    if workload.operation == "tma_load":
+        return {"m": workload.m, "k": workload.k}
+    return _gemm_counts(workload, a, b)
+
+
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
     """Facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
     if workload.operation.endswith("attention"):
@@ -87,11 +151,12 @@ def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks
         flop, bytes_ = _load(workload)
     else:
         flop, bytes_ = _gemm(workload, blocks, blocks_b)
+    counts = problem_counts(workload, blocks, blocks_b)
     if blocks is None:
-        return Facts(flop, bytes_, None, None, None)
+        return Facts(flop, bytes_, None, None, None, counts)
     row_ptr, col_idx = blocks.row_ptr, blocks.col_idx
     if blocks_b is not None:
         row_ptr = np.concatenate((row_ptr, blocks_b.row_ptr))
         col_idx = np.concatenate((col_idx, blocks_b.col_idx))
     digest = patterns.digest(row_ptr, col_idx)
-    return Facts(flop, bytes_, digest, blocks.stored, blocks.density)
+    return Facts(flop, bytes_, digest, blocks.stored, blocks.density, counts)

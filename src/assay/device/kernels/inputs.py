@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 
 from assay.shared import flops
 from assay.shared import sparsity as patterns
-from assay.shared.job import PatternSpec, WorkloadSpec
+from assay.shared.job import Json, PatternSpec, WorkloadSpec
 from assay.shared.sparsity import Int32Array
 
 Tensor = Any
@@ -27,6 +27,8 @@ FP8_SCALE = 32.0
 """Factor on the standard normals of both FP8 operands. E4M3 ends at 448, fourteen standard
 deviations away, which no float32 generator reaches; below 2^-6 it loses precision, where 0.04 % of
 the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
+LOOKED_AT = 2**24
+"""Elements of unwritten memory that are counted at a time."""
 K_MAJOR = ("float8_e4m3",)
 """Types whose dense B lies in memory as [n, k]: tensor cores read 8-bit operands no other way."""
 
@@ -51,6 +53,10 @@ class Blocks:
     def density(self) -> float:
         """Stored blocks over all blocks of the grid."""
         return self.stored / (self.grid_rows * self.grid_cols)
+
+    def found(self) -> Int32Array:
+        """Which stored block a binary search finds, [grid_rows, grid_cols], -1 for none."""
+        return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols)
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
         """(block row, first stored block, end) of each block row."""
@@ -83,6 +89,8 @@ class Inputs:
     def output_dtype(self) -> Any:
         """Element type of the result."""
         if self.workload.operation == "tma_load":
+            return torch.float32
+        if self.workload.output_dtype == "float32":
             return torch.float32
         return OUTPUT_DTYPES[self.workload.dtype]
 
@@ -207,8 +215,29 @@ def make_inputs(
     return inputs
 
 
+def written(workload: WorkloadSpec) -> WorkloadSpec:
+    """Return the problem that is checked: with normal values where none are ever written."""
+    return workload if workload.written else replace(workload, distribution="normal")
+
+
+def memory_found(inputs: Inputs) -> Json:
+    """The UnwrittenMemory record: what the value tensors hold, some elements at a time."""
+    found = {"elements": 0, "zeros": 0, "nans": 0, "infinities": 0}
+    for name in inputs.scales:
+        for part in inputs.tensors[name].flatten().split(LOOKED_AT):
+            found["elements"] += part.numel()
+            found["zeros"] += int((part == 0).sum())
+            found["nans"] += int(part.isnan().sum())
+            found["infinities"] += int(part.isinf().sum())
+    return found
+
+
 def fill(inputs: Inputs, seed: int) -> None:
-    """Draw new values into the same buffers; the pattern stays."""
+    """Draw new values into the same buffers; the pattern stays. Does nothing to a workload whose
+    values are never written.
+    """
+    if not inputs.workload.written:
+        return
     generator = torch.Generator(device=inputs.device)
     generator.manual_seed(seed)
     for name, scale in inputs.scales.items():

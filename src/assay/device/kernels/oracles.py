@@ -54,7 +54,11 @@ def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
 
 
 def oracle(inputs: Inputs) -> Tensor:
-    """The right answer in float32 (rounded from float64), in the shape of the output."""
+    """What a launch computes, in float32 (rounded from float64), in the shape of the output.
+
+    That is the right answer, but for a sparse B whose columns do not rise: there it is what a
+    program computes that looks for blocks by binary search (``true_product`` has the right answer).
+    """
     t, w = inputs.tensors, inputs.workload
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
     match w.operation:
@@ -66,8 +70,8 @@ def oracle(inputs: Inputs) -> Tensor:
         case "bsr_gemm":
             _bsr(_known(inputs.blocks), t["a_values"], _wide(t["b"]), result)
         case "bsr_bsr_gemm":
-            dense_b = densify(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
-            _bsr(_known(inputs.blocks), t["a_values"], dense_b, result)
+            found = _found_blocks(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
+            _bsr(_known(inputs.blocks), t["a_values"], found, result)
         case "dense_attention":
             _dense_attention(t["q"], t["k"], t["v"], result)
         case "block_sparse_attention":
@@ -76,6 +80,17 @@ def oracle(inputs: Inputs) -> Tensor:
             _tile_sums(t["a"], result)
         case _:
             raise ValueError(f"no oracle for operation '{w.operation}'")
+    return result
+
+
+def true_product(inputs: Inputs) -> Tensor:
+    """A times B of a ``bsr_bsr_gemm``, in float32 (rounded from float64), whatever order the
+    columns are in: blocks that are stored twice add up.
+    """
+    t, w = inputs.tensors, inputs.workload
+    result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
+    dense_b = densify(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
+    _bsr(_known(inputs.blocks), t["a_values"], dense_b, result)
     return result
 
 
@@ -91,13 +106,27 @@ def _known(blocks: Blocks | None) -> Blocks:
 
 
 def densify(blocks: Blocks, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """The whole matrix, zeros where no block is stored, cut to ``shape``."""
+    """The whole matrix, zeros where no block is stored, cut to ``shape``. Blocks that are stored
+    twice add up.
+    """
     bm, bk = blocks.block_rows, blocks.block_cols
     grid = values.new_zeros(blocks.grid_rows, bm, blocks.grid_cols, bk)
     for row, begin, end in blocks.rows():
         columns = _index(blocks, begin, end, values.device)
-        grid[row][:, columns] = values[begin:end].transpose(0, 1)
+        grid[row].index_add_(1, columns, values[begin:end].transpose(0, 1))
     return grid.reshape(blocks.grid_rows * bm, blocks.grid_cols * bk)[: shape[0], : shape[1]]
+
+
+def _found_blocks(blocks: Blocks, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """As ``densify``, of the blocks that a binary search finds: one at a place, or none.
+
+    What is found hangs on the row and the column alone, and not on which block of A asks.
+    """
+    found = torch.from_numpy(blocks.found()).to(values.device).long()
+    # One more block than is stored: the zeros that stand where -1 is.
+    stored = torch.cat([values, values.new_zeros(1, *values.shape[1:])])
+    height, width = found.shape[0] * blocks.block_rows, found.shape[1] * blocks.block_cols
+    return stored[found].transpose(1, 2).reshape(height, width)[: shape[0], : shape[1]]
 
 
 def _index(blocks: Blocks, begin: int, end: int, device: Any) -> Tensor:
@@ -122,12 +151,15 @@ def _dense(a: Tensor, b: Tensor, result: Tensor) -> None:
 def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
     """result[m,n] = A b, one block row of A at a time; b is dense float64 [k,n]."""
     bm, bk = blocks.block_rows, blocks.block_cols
+    width = blocks.grid_cols * bk
+    if width > b.shape[0]:
+        # A last block column may reach beyond k: what it holds there meets zeros.
+        b = torch.cat([b, b.new_zeros(width - b.shape[0], b.shape[1])])
     for row, begin, end in blocks.rows():
         strip = _wide(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
-        columns = _elements(blocks, begin, end, b.shape[0], b.device)
+        columns = _elements(blocks, begin, end, width, b.device)
         top, bottom = row * bm, min((row + 1) * bm, result.shape[0])
-        # Only a last, padded block column can reach beyond k, and columns rise within a row.
-        result[top:bottom] = strip[: bottom - top, : len(columns)] @ b[columns]
+        result[top:bottom] = strip[: bottom - top] @ b[columns]
 
 
 def _tile_sums(a: Tensor, result: Tensor) -> None:

@@ -13,8 +13,15 @@ from functools import partial
 
 import torch
 
-from assay.device.kernels.inputs import Blocks, Inputs, fill, make_inputs, ragged_blocks
-from assay.device.kernels.oracles import measure_errors, oracle
+from assay.device.kernels.inputs import (
+    Blocks,
+    Inputs,
+    fill,
+    make_inputs,
+    ragged_blocks,
+    written,
+)
+from assay.device.kernels.oracles import measure_errors, oracle, true_product
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.worker import side_by_side as neighbours
@@ -22,6 +29,7 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress
+from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
 from assay.shared.job import ArmSpec, CorrectnessJob, Json, WorkloadSpec
@@ -98,6 +106,26 @@ def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
     return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
 
+def misses_products(inputs: Inputs) -> bool:
+    """Return whether a search in B's columns, as they are, misses blocks."""
+    b = inputs.blocks_b
+    return b is not None and not patterns.columns_rise(b.row_ptr, b.col_idx)
+
+
+def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
+    """The TrueProduct record of a program that misses products: how far off one launch is."""
+    a, b = inputs.blocks, inputs.blocks_b
+    if a is None or b is None:
+        raise ValueError("only a product of two sparse matrices misses blocks")
+    output = prepared.launch().clone()
+    return {
+        "seed": seed,
+        "products": patterns.count_found(a.col_idx, b.found()),
+        "true_products": patterns.count_products(a.row_ptr, a.col_idx, b.row_ptr, b.col_idx),
+        "relative_error": measure_errors(output, true_product(inputs)).relative,
+    }
+
+
 def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """(check, workload, ragged) of the extra shapes that a kernel of this operation is given."""
     pattern, other = workload.pattern, workload.pattern_b
@@ -157,12 +185,15 @@ def ragged_layout(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blo
 def check_arm(
     arm: ArmSpec, seeds: Sequence[int], device: str, prepare: Prepare, note: Note
 ) -> Json:
-    """All checks of one arm, as {"status", "checks", "detail"}.
+    """All checks of one arm, as {"status", "checks", "detail", "true_product"}.
 
-    The checks listed are the checks that ran; a refused extra shape is named in the detail.
+    Values that a workload leaves unwritten are normal here. The checks listed are the checks that
+    ran; a refused extra shape is named in the detail.
     """
+    arm = dataclasses.replace(arm, workload=written(arm.workload))
     checks: list[Json] = []
     remarks: list[str] = []
+    beside: Json | None = None
     for seed in seeds:
         note(f"timed shape, seed {seed}")
         inputs = make_inputs(arm.workload, device, seed)
@@ -171,6 +202,8 @@ def check_arm(
             checks += _fresh("timed_shape", seed, prepared, inputs)
         except Unsupported as error:
             return {"status": "unsupported", "checks": checks, "detail": str(error)}
+        if beside is None and misses_products(inputs):
+            beside = _true_product(seed, prepared, inputs)
         note(f"repeat, seed {seed}")
         checks.append(_repeat(seed, prepared, inputs))
     if arm.variant.kind == "kernel":
@@ -187,7 +220,8 @@ def check_arm(
     if failed:
         remarks.insert(0, f"failed: {', '.join(failed)}")
     status = "incorrect" if failed else "correct"
-    return {"status": status, "checks": checks, "detail": "; ".join(remarks)}
+    detail = "; ".join(remarks)
+    return {"status": status, "checks": checks, "detail": detail, "true_product": beside}
 
 
 def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
-from assay.device.kernels.inputs import Blocks, Tensor, make_inputs
+from assay.device.kernels.inputs import Blocks, Tensor, make_inputs, written
 from assay.device.tasks.correctness import ragged_layout, small_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
 from assay.device.tasks.sanitizer_tool import (
@@ -69,7 +69,7 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
     """
     assert arm.artifact is not None
     shapes = []
-    for name, workload, ragged in shapes_of(arm.workload):
+    for name, workload, ragged in shapes_of(written(arm.workload)):
         layout: tuple[Blocks | None, Blocks | None] | None
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from assay.device.kernels.facts import launch_facts
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import Phases
@@ -42,17 +42,21 @@ class _Ready:
     arm: ArmSpec
     round: Round
     warm: WarmUp
+    unwritten: Json | None
+    """What the inputs held that nobody wrote."""
 
 
 def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Ready]:
     """Prepare and warm up all arms; arms of one workload share its tensors and its oracle."""
+    fresh = _unwritten(arms, bench)
+    found = {name: memory_found(inputs) for name, inputs in fresh.items()}
     subjects: dict[str, Subject] = {}
     bound: list[tuple[ArmSpec, Round]] = []
     for arm in arms:
         bench.note(arm.id)
         name = arm.workload.id
         if name not in subjects:
-            subjects[name] = _subject(arm, seed, bench)
+            subjects[name] = _subject(arm, seed, bench, fresh.get(name))
         with bench.phases.phase("prepare"):
             bound.append((arm, subjects[name].bind(arm, bench.prepare)))
     ready = {}
@@ -63,14 +67,26 @@ def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _
                 bench.stopwatch, round_.launch, bench.protocol, bench.clock, round_.before
             )
         bench.phases.move("warm_up", "first_launch", warm.first_s)
-        ready[arm.id] = _Ready(arm, round_, warm)
+        ready[arm.id] = _Ready(arm, round_, warm, found.get(arm.workload.id))
     return ready
 
 
-def _subject(arm: ArmSpec, seed: str, bench: Bench) -> Subject:
-    """The tensors of a workload, ready to be launched on."""
+def _unwritten(arms: Sequence[ArmSpec], bench: Bench) -> dict[str, Inputs]:
+    """Inputs that are never written, by workload: allocated before all else in this process, so
+    that they lie in memory as the driver gave it, and in none that a tensor of ours left behind.
+    """
     with bench.phases.phase("inputs"):
-        inputs = make_inputs(arm.workload, bench.device, arm.workload.seed)
+        return {
+            arm.workload.id: make_inputs(arm.workload, bench.device, arm.workload.seed)
+            for arm in arms
+            if not arm.workload.written
+        }
+
+
+def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subject:
+    """The tensors of a workload, ready to be launched on; ``made`` where they are there."""
+    with bench.phases.phase("inputs"):
+        inputs = made or make_inputs(arm.workload, bench.device, arm.workload.seed)
         if bench.protocol.timer == "graph":
             return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, _cold(bench))
     with bench.phases.phase("oracle"):
@@ -96,6 +112,7 @@ def _take_turn(
 ) -> Json:
     """One turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     round_, samples = ready.round, ready.warm.samples
+    checked = slot.checked and ready.arm.workload.written
     with bench.phases.phase("turns"):
         # No launch of a turn has this number: none of these is one that is checked.
         settled_ms = settle(
@@ -103,7 +120,7 @@ def _take_turn(
         )
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
     number, poisoned = source.randrange(samples), source.random() < 0.5
-    keep = round_.start_turn(number if slot.checked else None, samples, poisoned)
+    keep = round_.start_turn(number if checked else None, samples, poisoned)
     with bench.phases.phase("turns"):
         started = bench.clock()
         timing = bench.stopwatch.turn(
@@ -123,7 +140,7 @@ def _take_turn(
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],
         "started": started,
         "ended": ended,
-        "checked": slot.checked,
+        "checked": checked,
         "relative_error": relative,
         "clock_mhz": timing.clock_mhz,
         "settled_ms": settled_ms,
@@ -179,6 +196,7 @@ def _arm_facts(ready: _Ready) -> Json:
         "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
         "warmup_ms": round(ready.warm.gpu_ms, TIME_DIGITS),
         "launches_per_sample": ready.round.launches,
+        "unwritten": ready.unwritten,
     }
 
 

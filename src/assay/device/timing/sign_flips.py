@@ -42,8 +42,9 @@ class Signs:
         self._panel = max(1, width // PANELS)
         self._columns = int(inputs.output_shape()[-1])
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        # Zeros are measured because they are zeros: a sign bit would be data.
-        self._idle = inputs.workload.distribution == "zeros"
+        # Zeros are measured because they are zeros: a sign bit would be data. So would it be in
+        # memory that nobody wrote, and no result of that is compared.
+        self._idle = inputs.workload.distribution in ("zeros", "unwritten")
         self.current: Tensor = torch.ones(width, dtype=torch.float32, device=inputs.device)
         drawn = self._draw(inputs.device)
         # Products of +1 and -1 are exact in every type; the operand's own type saves a conversion.
