@@ -33,8 +33,19 @@ def kernels(folder: str) -> list[Variant]:
 
 
 def wmma_shared_bytes(defines: dict[str, int]) -> int:
-    """A, B and B_tmp of one step, as the header of bsr_wmma.cu states."""
-    return 2 * (defines["BM"] * defines["BK"] + 2 * defines["BN"] * defines["BK"])
+    """A and B_tmp for each buffer, and B, each row padded: as bsr_wmma_tile.cuh lays them out."""
+    pad = defines.get("PAD", 0)
+    a = defines["BM"] * (defines["BK"] + pad)
+    b = defines["BN"] * (defines["BK"] + pad) if defines.get("TRANSPOSE_B", 1) else 0
+    landing = 0 if defines.get("ELEMENTWISE") else defines["BK"] * (defines["BN"] + pad)
+    return 2 * (defines.get("BUFFERS", 1) * (a + landing) + b)
+
+
+def source_text(folder: str, source: str) -> str:
+    """A kernel's source with the headers beside it that it includes."""
+    text = (KERNELS / folder / source).read_text(encoding="utf-8")
+    beside = [KERNELS / folder / name for name in re.findall(r'#include "(\w+\.cuh)"', text)]
+    return "".join([text, *(path.read_text(encoding="utf-8") for path in beside)])
 
 
 def mma_shared_bytes(defines: dict[str, int]) -> int:
@@ -82,7 +93,7 @@ class TestManifests:
         for folder in MANIFESTS:
             for variant in kernels(folder):
                 assert variant.source is not None
-                text = (KERNELS / folder / variant.source).read_text(encoding="utf-8")
+                text = source_text(folder, variant.source)
                 code = re.sub(r"//.*|#(if|define|error|elif).*", "", text)
                 for name in variant.defines:
                     chosen_by = rf"^#(el)?if (?!.*defined).*\b{name}\b"
@@ -271,6 +282,50 @@ class TestPublishedStages:
             if variant.source == "bsr_wmma.cu":
                 assert wmma_shared_bytes(variant.defines) <= 227 * 1024
         assert wmma_shared_bytes(self.defines("bsr_bsr_stage3")) == 168 * 1024 > L4_SHARED_BYTES
+
+
+class TestChoicesOfTheRebuild:
+    """What source 002 leaves open: each variant changes what its name says, and nothing else."""
+
+    OTHERS = {
+        "bsr_bsr_stage0": ("f32", "elementwise", "padded"),
+        "bsr_bsr_stage1": ("elementwise", "padded"),
+        "bsr_bsr_stage2": ("f32", "padded", "double", "double_padded"),
+        "bsr_bsr_stage3": ("f32", "padded"),
+        "bsr_bsr_bk96": ("f32",),
+        "bsr_gemm_stage0": ("elementwise", "padded"),
+        "bsr_gemm_tma_literal": ("padded", "transposed"),
+    }
+    CHANGES = {
+        "f32": {"OUT_F32": 1},
+        "elementwise": {"ELEMENTWISE": 1, "OUT_F32": 1},
+        "padded": {"PAD": 8},
+        "double": {"BUFFERS": 2},
+        "double_padded": {"BUFFERS": 2, "PAD": 8},
+        "transposed": {"TRANSPOSE_B": 1},
+    }
+
+    @pytest.mark.parametrize("base", OTHERS)
+    def test_one_thing_differs(self, base: str) -> None:
+        found = {v.id: v for v in kernels("bsr_gemm")}
+        for name in self.OTHERS[base]:
+            variant = found[f"{base}_{name}"]
+            assert variant.defines == found[base].defines | self.CHANGES[name]
+            assert variant.flags == found[base].flags
+            assert variant.archs == ("sm_90a",)
+            wide = "OUT_F32" in self.CHANGES[name]
+            assert variant.output_dtype == ("float32" if wide else None)
+            assert wmma_shared_bytes(variant.defines) <= 227 * 1024
+
+    def test_two_buffers_of_the_final_stage_do_not_fit(self) -> None:
+        final = {v.id: v.defines for v in kernels("bsr_gemm")}["bsr_bsr_stage3"]
+        assert wmma_shared_bytes(final | {"BUFFERS": 2}) > 227 * 1024
+
+    def test_the_literal_phase_one_has_the_tile_of_the_stage_that_it_changes(self) -> None:
+        found = {v.id: v.defines for v in kernels("bsr_gemm")}
+        tile = {name: found["bsr_gemm_stage0"][name] for name in ("BM", "BN", "BK", "WM", "WN")}
+        rest = {"TRANSPOSE_B": 0, "PAD": 0}
+        assert found["bsr_gemm_tma_literal"] == tile | rest
 
 
 class TestWarpLevelVariants:

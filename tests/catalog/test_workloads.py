@@ -1,11 +1,13 @@
 """Workload records, and what the comparisons of this repository pair with each other."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.evaluations import Benchmark
@@ -95,3 +97,120 @@ class TestComparisons:
         for workload in catalog.workloads.values():
             if workload.dtype != "float16":
                 assert 2 * rounding < workload.relative_tolerance < 2e-2, workload.id
+
+
+class TestReadingsOnly:
+    """Programs that are wrong by nature, and values that nobody wrote, answer readings alone."""
+
+    def test_the_catalogs_own_are_marked_and_nothing_rests_on_them(self, catalog: Catalog) -> None:
+        marked = {
+            (comparison.id, arm.id)
+            for comparison in catalog.comparisons.values()
+            for arm in comparison.arms
+            if arm.reading_only
+        }
+        assert {name for name, _ in marked} == {"bsr_bsr_as_run"}
+        for claim in catalog.claims.values():
+            if isinstance(claim.evaluation, Benchmark):
+                for term in claim.evaluation.terms:
+                    for arm in (term.arm, term.over):
+                        assert (term.comparison, arm) not in marked, claim.id
+
+    @pytest.fixture
+    def tree(self, tmp_path: Path) -> Path:
+        shutil.copytree(ROOT / "config", tmp_path / "config")
+        for manifest in (ROOT / "kernels").glob("*/kernel.yaml"):
+            (tmp_path / "kernels" / manifest.parent.name).mkdir(parents=True)
+            shutil.copy(manifest, tmp_path / "kernels" / manifest.parent.name)
+        return tmp_path
+
+    @staticmethod
+    def edit(tree: Path, path: str, old: str, new: str) -> None:
+        text = (tree / path).read_text(encoding="utf-8")
+        assert old in text
+        (tree / path).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def test_an_arm_that_must_be_marked_is_refused_without(self, tree: Path) -> None:
+        self.edit(tree, "config/comparisons/readings.yaml", ", reading_only: true", "")
+        with pytest.raises(BadInput, match="arm 'stage2' must be reading_only, for a search"):
+            load_catalog(tree)
+
+    def test_unwritten_values_must_be_marked_as_well(self, tree: Path) -> None:
+        self.edit(
+            tree,
+            "config/workloads/bsr_gemm.yaml",
+            "id: bsr_bsr_128x128x32_f32\n    operation: bsr_bsr_gemm\n    dtype: float16\n"
+            "    output_dtype: float32\n    distribution: normal",
+            "id: bsr_bsr_128x128x32_f32\n    operation: bsr_bsr_gemm\n    dtype: float16\n"
+            "    output_dtype: float32\n    distribution: unwritten",
+        )
+        with pytest.raises(BadInput, match="must be reading_only, for its values are never"):
+            load_catalog(tree)
+
+    @pytest.mark.parametrize(
+        "arm",
+        ["{comparison: bsr_bsr_as_run, arm: stage2}", "{comparison: bsr_bsr_as_run, arm: bk96}"],
+    )
+    def test_no_claim_rests_on_it(self, tree: Path, arm: str) -> None:
+        self.edit(tree, "config/claims/002.yaml", "{comparison: bsr_bsr_stages, arm: stage0}", arm)
+        with pytest.raises(BadInput, match="which is timed for readings only"):
+            load_catalog(tree)
+
+    def test_nothing_is_held_against_it(self, tree: Path) -> None:
+        self.edit(
+            tree,
+            "config/claims/002.yaml",
+            "{comparison: bsr_bsr_stages, arm: stage1, over: stage0}",
+            "{comparison: bsr_bsr_as_run, arm: stage1, over: stage2}",
+        )
+        with pytest.raises(BadInput, match="holds 'stage1' against arm 'stage2'"):
+            load_catalog(tree)
+
+    def test_no_configuration_is_chosen_beside_it(self, tree: Path) -> None:
+        self.edit(
+            tree,
+            "config/comparisons/tuning.yaml",
+            "{id: g32, variant: bsr_gemm_wgmma, workload: bsr_128x128_16of64}",
+            "{id: g32, variant: bsr_gemm_wgmma, workload: bsr_128x128_16of64, reading_only: true}",
+        )
+        with pytest.raises(BadInput, match="for readings only, and no rival is such"):
+            load_catalog(tree)
+
+    def test_a_kernel_writes_the_output_that_its_problem_has(self, tree: Path) -> None:
+        self.edit(
+            tree,
+            "config/comparisons/readings.yaml",
+            "{id: stage0_f32, variant: bsr_bsr_stage0_f32, workload: bsr_bsr_128x128x32_f32}",
+            "{id: stage0_f32, variant: bsr_bsr_stage0_f32, workload: bsr_bsr_128x128x32}",
+        )
+        with pytest.raises(BadInput, match=r"'stage0_f32' writes float32, and .* wants float16"):
+            load_catalog(tree)
+
+
+class TestTopkIsFixed:
+    """Source 002 keeps 16 blocks a row while BK grows: its stages are different problems."""
+
+    def test_every_depth_has_sixteen_blocks_of_the_least_k_that_they_fill(
+        self, catalog: Catalog
+    ) -> None:
+        densities = {}
+        for name in ("bsr_bsr_stages", "bsr_bsr_bk_sweep", "bsr_bsr_as_run", "bsr_bsr_choices"):
+            for arm in catalog.comparisons[name].arms:
+                workload = catalog.workloads[arm.workload]
+                for pattern in filter(None, (workload.pattern, workload.pattern_b)):
+                    assert pattern.blocks_per_row == 16
+                if workload.pattern is not None:
+                    depth = workload.pattern.block_cols
+                    assert workload.k == -(-8192 // depth) * depth
+                    densities[depth] = 16 * depth / workload.k
+        assert densities[32] == 0.0625
+        assert densities[96] == pytest.approx(0.1860, abs=1e-4)
+        assert densities[112] == pytest.approx(0.2162, abs=1e-4)
+
+    def test_two_depths_do_not_divide_8192(self, catalog: Catalog) -> None:
+        padded = {
+            w.pattern.block_cols: w.k
+            for name, w in catalog.workloads.items()
+            if name.startswith("bsr_bsr_512x128x") and w.pattern is not None and w.k != 8192
+        }
+        assert padded[112] == 8288 and padded[96] == 8256
