@@ -38,7 +38,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.measurements import VerificationRun
+from assay.records.measurements import BenchmarkRecord, VerificationRun
 from assay.records.plan import Answer, BuildJob
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -276,34 +276,51 @@ class TestCorrectnessGate:
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
         assert "baseline" in verdict.explanation
 
-    def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
+    @staticmethod
+    def unchecked() -> BenchmarkRecord:
+        """A record of which no timed output of arm ``ours`` was checked."""
         record = b.benchmark()
-        processes = [
-            process.model_copy(
-                update={
-                    "blocks": tuple(
-                        block.model_copy(
-                            update={
-                                "turns": tuple(
-                                    turn.model_copy(
-                                        update={"checked": False, "relative_error": None}
-                                    )
-                                    if turn.arm == "ours"
-                                    else turn
-                                    for turn in block.turns
+        without = {"checked": False, "relative_error": None}
+        return record.model_copy(
+            update={
+                "processes": tuple(
+                    process.model_copy(
+                        update={
+                            "blocks": tuple(
+                                block.model_copy(
+                                    update={
+                                        "turns": tuple(
+                                            turn.model_copy(update=without)
+                                            if turn.arm == "ours"
+                                            else turn
+                                            for turn in block.turns
+                                        )
+                                    }
                                 )
-                            }
-                        )
-                        for block in process.blocks
+                                for block in process.blocks
+                            )
+                        }
                     )
-                }
-            )
-            for process in record.processes
-        ]
-        unchecked = record.model_copy(update={"processes": tuple(processes)})
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[unchecked])
+                    for process in record.processes
+                )
+            }
+        )
+
+    def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        verdict = verdict_on(claim, benchmarks=[self.unchecked()])
         assert verdict.status is Status.NOT_RUN
         assert "was checked while it was timed" in verdict.explanation
+
+    def test_but_for_values_that_nobody_wrote(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """They have no right answer: only readings rest on them, and the gate checked the binary on
+        others.
+        """
+        normal = b.workloads()
+        raw = normal["sparse"].model_copy(update={"distribution": "unwritten"})
+        monkeypatch.setattr(b, "workloads", lambda: {**normal, "sparse": raw})
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        assert verdict_on(claim, benchmarks=[self.unchecked()]).status is Status.REPRODUCED
 
     def test_a_wrong_output_while_timing_is_caught(self) -> None:
         record = b.benchmark(relative_error=0.5)

@@ -129,3 +129,10 @@ class TestCheckStatus:
     def test_failures(self):
         with pytest.raises(RuntimeError, match="cudaError_t 700"):
             check_status(700, "k")
+
+
+def test_a_kernel_is_not_bound_to_an_output_of_another_type():
+    arm = make_arm("narrow", bsr_workload(output_dtype="float32"), kind="kernel")
+    inputs = make_inputs(arm.workload, "cpu", 1)
+    with pytest.raises(RuntimeError, match="writes float16, and workload 'tiny_bsr' wants float32"):
+        bind(lambda *arguments: 0, arm.variant, inputs, lambda: 0)
