@@ -12,16 +12,7 @@ from assay.judging.cutlass_output import job_id
 from assay.records.arithmetic import SourcePlace
 from assay.records.base import Record
 from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
-from assay.records.claims import (
-    Audit,
-    Claim,
-    ClaimKind,
-    ClaimsFile,
-    FlopFormula,
-    Hardware,
-    Relation,
-    Source,
-)
+from assay.records.claims import Audit, Claim, ClaimKind, ClaimsFile, Hardware, Relation, Source
 from assay.records.evaluations import (
     NotRun,
     Unanswerable,
@@ -43,6 +34,7 @@ from assay.records.measurements import (
 )
 from assay.records.plan import Answer, Plan, ProgramJob, Provision, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
+from assay.records.readings import FlopFormula
 from assay.records.targets import Peaks, Target
 from assay.records.units import Unit
 from assay.records.workloads import (

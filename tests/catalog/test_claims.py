@@ -14,13 +14,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.audit import audit
 from assay.records.arithmetic import Operand
-from assay.records.claims import (
-    Audit,
-    Claim,
-    ClaimKind,
-    FlopFormula,
-    Relation,
-)
+from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
     Arithmetic,
     Derived,
@@ -29,6 +23,7 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
+from assay.records.readings import FlopFormula
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ["000", "001", "002", "003", "004", "assay"]

@@ -12,6 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import abilities, console, diagnosis
 from assay.cli.abilities import Ability, Machine
 from assay.cli.diagnosis import Diagnosis, Finding, State, diagnose
+from assay.judging.rules import RULES
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
@@ -126,7 +127,7 @@ class TestPublishedReports:
         found = parts(diagnose(root, "python3"))["published report"]
         assert found.state is State.OPTIONAL
         assert found.found == (
-            "old was judged by rules 1; all else holds, and verify cannot judge it again"
+            f"old was judged by rules {RULES}; all else holds, and verify cannot judge it again"
         )
         assert "verify it in a full clone" in found.remedy
         monkeypatch.setattr("assay.cli.diagnosis.require_ancestor", lambda *_: COMMIT)

@@ -2,7 +2,7 @@
 
 import time
 
-from assay.device.worker.telemetry import Choice, Reading
+from assay.device.worker.telemetry import Choice, NvmlSample
 from assay.shared.job import ArmSpec, PatternSpec, ProtocolSpec, VariantSpec, WorkloadSpec
 
 
@@ -123,7 +123,7 @@ class SteadySensor:
         self.reasons = reasons
 
     def read(self):
-        return Reading(1980, 2619, 350.5, 55, self.reasons)
+        return NvmlSample(1980, 2619, 350.5, 55, self.reasons)
 
 
 class SteadyGpu:

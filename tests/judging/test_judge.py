@@ -16,14 +16,7 @@ from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
 from assay.records.arithmetic import Formula, Operand, OperandPlace, SourcePlace
-from assay.records.claims import (
-    Audit,
-    Claim,
-    ClaimKind,
-    FlopFormula,
-    Hardware,
-    Relation,
-)
+from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
@@ -39,9 +32,10 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.measurements import BenchmarkRecord, VerificationRun
-from assay.records.plan import Answer, BuildJob
+from assay.records.plan import BuildJob
+from assay.records.readings import FlopFormula
 from assay.records.units import Unit
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 from assay.statistics.summaries import Summary
 from tests import builders as b
 
@@ -508,7 +502,7 @@ class TestPrograms:
         claim = b.claim("fmha", fmha(), value=605.6)
         records = [runs_88(STATED, 250.0), runs_88(TYPED, 604.0, DEFAULT_SHAPE)]
         verdict = verdict_on(claim, programs=records)
-        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_shape")
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
         assert verdict.measured == pytest.approx(251, rel=0.01)
         assert "d=128" in verdict.explanation
         assert "tma_ws_ping_pong_128x128x128" in verdict.explanation
@@ -518,13 +512,14 @@ class TestPrograms:
         claim = b.claim("fmha", fmha(), value=300.0)
         records = [runs_88(STATED, 500.0), runs_88(TYPED, 300.0, DEFAULT_SHAPE)]
         verdict = verdict_on(claim, programs=records)
-        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_shape")
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
 
-    def test_same_problem_other_arguments_is_told_apart(self) -> None:
+    def test_the_same_problem_by_other_arguments_is_another_problem_too(self) -> None:
         claim = b.claim("fmha", fmha(("--q=1024",)), value=600.0)
         records = [runs_88(STATED, 300.0), runs_88(("--q=1024",), 600.0)]
         verdict = verdict_on(claim, programs=records)
-        assert (verdict.status, verdict.reason) == (Status.NOT_REPRODUCED, "other_arguments")
+        assert verdict.status is Status.MISSTATED
+        assert "the stated problem with other arguments" in verdict.explanation
 
     def test_stated_arguments_that_run_another_problem_answer_nothing(self) -> None:
         claim = b.claim("fmha", fmha(None), value=600.0)
@@ -886,19 +881,6 @@ class TestWithoutGpu:
 
 
 class TestNearest:
-    def test_a_claim_about_absent_hardware_shows_what_is_here(self) -> None:
-        hardware = Hardware(target="l4", as_stated="L4")
-        claim = b.claim("rate", bench(), value=52.1, hardware=hardware)
-        answer = Answer(
-            claim="rate", target="l4", way="not_run", reason=NotRun.NO_DEVICE, detail="No L4 here."
-        )
-        evidence = b.evidence([answer], benchmarks=[b.benchmark()], checks=[b.correctness()])
-        verdict = judge(b.catalog([claim]), evidence).verdicts[0]
-        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "no_device")
-        assert verdict.measured is None
-        assert [(entry.what, entry.target) for entry in verdict.nearest] == [("rate", "h100")]
-        assert verdict.nearest[0].measured == pytest.approx(OURS_RATE, rel=0.02)
-
     def test_an_unanswerable_claim_shows_what_its_author_listed(self) -> None:
         quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="rival"))
         evaluation = Unanswerable(

@@ -17,7 +17,7 @@ ENTRY = """
     UNHEARD_OF = (
         "unheard_of",
         StatusFacts(
-            light="#123456", dark="#fedcba", badge="ring", mark="p", severity=1, basis="interval",
+            light="#123456", dark="#fedcba", badge="ring", mark="s", severity=1, basis="interval",
             strict=True,
         ),
     )
@@ -128,7 +128,7 @@ class TestAMadeUpStatus:
     def test_fails_strict_and_is_named_there(self, used: tuple[Path, str, dict[str, str]]) -> None:
         said = used[2]["strict"]
         assert said.startswith("--strict: ")
-        assert said.endswith(" not reproduced, unheard of, incorrect or inconsistent")
+        assert said.endswith(" not reproduced, misstated, unheard of, incorrect or inconsistent")
 
     def test_counts_as_judged_and_decided(self, used: tuple[Path, str, dict[str, int]]) -> None:
         assert used[2]["judged"] == used[2]["decided"] == used[2]["intervals"] > 1
@@ -147,8 +147,8 @@ class TestTheTable:
 
     def test_codes_and_words(self) -> None:
         assert [status.value for status in Status] == [
-            "reproduced", "exceeded", "not_reproduced", "inconclusive", "incorrect",
-            "consistent", "inconsistent", "not_run",
+            "reproduced", "exceeded", "not_reproduced", "misstated", "elsewhere", "inconclusive",
+            "incorrect", "consistent", "inconsistent", "not_run",
         ]  # fmt: skip
         assert Status("not_reproduced").word == "not reproduced"
 
@@ -158,8 +158,12 @@ class TestTheTable:
         assert len({facts.mark for facts in drawn}) == len(drawn)
 
     def test_of_several_terms_the_worst_comes_first(self) -> None:
-        terms = [status for status in Status if status.facts.basis != "arithmetic"]
+        terms = [
+            status
+            for status in Status
+            if status.facts.basis != "arithmetic" and status is not Status.ELSEWHERE
+        ]
         assert sorted(terms, key=lambda status: status.facts.severity) == [
-            Status.INCORRECT, Status.NOT_REPRODUCED, Status.NOT_RUN,
+            Status.INCORRECT, Status.NOT_REPRODUCED, Status.MISSTATED, Status.NOT_RUN,
             Status.INCONCLUSIVE, Status.REPRODUCED, Status.EXCEEDED,
         ]  # fmt: skip

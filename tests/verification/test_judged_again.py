@@ -8,6 +8,7 @@ import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.catalog.load import load_catalog
+from assay.judging.rules import RULES
 from assay.pipeline.reuse import find_recorded
 from assay.report.render import texts_of
 from assay.verification import judged_again
@@ -77,8 +78,8 @@ def test_its_own_code_is_asked_and_the_rules_are_named(
         "shape", "contents", "signature", "evidence", "statement", "origins", "verdicts",
     ]  # fmt: skip
     assert result.checks[-1].detail == (
-        f"judged again by rules 1, by the code of commit {COMMIT}, for this checkout judges by "
-        "rules 99: 6 verdicts, the same"
+        f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
+        "judges by rules 99: 6 verdicts, the same"
     )
 
 
@@ -112,7 +113,7 @@ def test_it_is_not_started_for_a_report_that_was_tampered_with(
     report: Path, root: Path, asked: list[tuple[object, ...]]
 ) -> None:
     (report / "report.md").write_text("another text")
-    with pytest.raises(CheckFailed, match="not checked, because the code of rules 1 is run where"):
+    with pytest.raises(CheckFailed, match=f"the code of rules {RULES} is run where"):
         check(report, root)
     assert asked == []
 
@@ -129,9 +130,9 @@ class TestWhereItCannotBeRun:
             check(report, root)
         assert raised.value.exit_code == 3
         assert str(raised.value) == (
-            f"{report}: its verdicts are those of rules 1, this checkout judges by rules 99, and "
-            "nothing judged them again: this clone is shallow: git fetch --unshallow (checked, and "
-            "it holds: shape, contents, signature, evidence, statement, origins; not checked: "
+            f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
+            "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
+            "and it holds: shape, contents, signature, evidence, statement, origins; not checked: "
             "verdicts, texts)"
         )
 

@@ -6,9 +6,8 @@ from collections import Counter
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
-from assay.judging.formulas import AS_IS, Conversion, for_benchmark
+from assay.judging.formulas import AS_IS, Conversion, Counting, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
-from assay.records.claims import FlopFormula
 from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.measurements import (
     ArmFacts,
@@ -32,7 +31,7 @@ METRIC_UNIT: dict[Metric, Unit] = {
 
 
 def measure_term(
-    case: Case, target: str, metric: Metric, term: Term, formula: FlopFormula | None
+    case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
     """One term on one target: every gate of the design page, then the quantity."""
     paths = evidence_paths(case, target, term)
@@ -76,7 +75,7 @@ def _measure(
     target: str,
     metric: Metric,
     term: Term,
-    formula: FlopFormula | None,
+    formula: Counting,
     record: BenchmarkRecord,
     paths: tuple[str, ...],
 ) -> Measured | Failure:
@@ -109,6 +108,7 @@ def _measure(
         gpu_uuid=record.gpu_uuid,
         ran=_ran(case, record, term, facts),
         built_from=variant.built_from,
+        work_ratio=conversion.factor if metric is Metric.RATE else None,
         notes=(conversion.sentence,) if conversion.sentence and _counts_flop(metric) else (),
         evidence=paths,
     )
@@ -139,7 +139,7 @@ def _in_metric(
     case: Case,
     metric: Metric,
     term: Term,
-    formula: FlopFormula | None,
+    formula: Counting,
     facts: dict[str, ArmFacts],
     summary: Summary,
     conversion: Conversion,

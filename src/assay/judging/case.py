@@ -86,6 +86,8 @@ class Measured:
     built_from: str | None
     notes: tuple[str, ...]
     evidence: tuple[str, ...]
+    work_ratio: float | None = None
+    """FLOPs counted for each one that the launch does, of a rate."""
 
     @property
     def noise_floor(self) -> float | None:

@@ -4,16 +4,22 @@ Headline FLOPs are those of stored blocks ("nnz"). A claim that counted otherwis
 the measured rate is restated by the claim's formula before the two are compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.base.errors import BadInput
 from assay.judging.cutlass_output import ParserName, Shape, attention_flop, causal_41, printed_flop
-from assay.records.claims import FlopFormula
 from assay.records.measurements import ArmFacts
+from assay.records.readings import FlopFormula
 from assay.records.workloads import Workload
 from assay.shared import flops
+from assay.shared.expressions import BadExpression, Expression
 
+Counting = FlopFormula | Expression | None
+"""How a rate counts FLOPs: by a named formula, by one of its own, or as it was measured."""
 CUTLASS_41 = (FlopFormula.CUTLASS_41_FULL, FlopFormula.CUTLASS_41_CAUSAL)
+SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
+"""Sizes of a workload that a formula may name."""
 WHOLE = (FlopFormula.DENSE, FlopFormula.EFFECTIVE, FlopFormula.ATTENTION_4BHQKD)
 """Formulas that count the whole dense problem, skipped blocks included."""
 
@@ -43,8 +49,44 @@ def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) ->
     return counted / (4 * head_dim * score_elements(seq_q, seq_kv, causal))
 
 
-def for_benchmark(formula: FlopFormula | None, facts: ArmFacts, workload: Workload) -> Conversion:
-    """From the stored-block FLOPs of a benchmark arm to ``formula``."""
+def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
+    """Return what a formula may name of a benchmark arm's problem: its sizes, and what was counted.
+
+    ``flop`` and ``bytes`` are those of one launch, ``density`` that of A.
+    """
+    sizes = {name: getattr(workload, name) for name in SIZES}
+    own = {"flop": facts.flop, "bytes": facts.bytes, "stored_blocks": facts.stored_blocks,
+           "density": facts.density}  # fmt: skip
+    known = {**sizes, **own}
+    return {name: float(value) for name, value in known.items() if value is not None}
+
+
+def _counted_by(
+    formula: Expression, facts: Mapping[str, float], done: float, who: str
+) -> Conversion:
+    """From ``done`` FLOPs to those that a formula counts. Raises BadInput where it has no value."""
+    try:
+        factor = formula.value(facts) / done
+    except BadExpression as error:
+        raise BadInput(f"a formula for FLOPs: {error}") from error
+    sentence = (
+        f"FLOPs are counted as {formula.text}, {factor:.4g} times those that {who}; the rate is "
+        "restated by that factor before it is compared."
+    )
+    return Conversion(factor, sentence)
+
+
+def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
+    """From the stored-block FLOPs of a benchmark arm to ``formula``. Raises BadInput."""
+    if isinstance(formula, Expression):
+        known = problem_facts(facts, workload)
+        return _counted_by(formula, known, facts.flop, "the launch really does")
+    return _benchmark_named(formula, facts, workload)
+
+
+def _benchmark_named(
+    formula: FlopFormula | None, facts: ArmFacts, workload: Workload
+) -> Conversion:
     if formula is FlopFormula.UNSTATED:
         return UNSTATED
     if formula in CUTLASS_41:
@@ -80,10 +122,25 @@ def _sentence_41(factor: float) -> str:
 
 
 def for_program(
-    formula: FlopFormula | None, parser: ParserName, shape: Shape, arguments: Sequence[str]
+    formula: Counting, parser: ParserName, shape: Shape, arguments: Sequence[str]
 ) -> Conversion:
-    """From the FLOPs that a program counted for its printed rate to ``formula``."""
+    """From the FLOPs that a program counted for its rate to ``formula``. Raises BadInput."""
     printed = printed_flop(parser, shape, arguments)
+    if not isinstance(formula, Expression):
+        return _program_named(formula, parser, shape, arguments, printed)
+    if printed is None:
+        return Conversion(1.0, "The program's own count is not known: its rate stands as printed.")
+    known = {name: float(size) for name, size in shape.items()}
+    return _counted_by(formula, known, printed, "the program counted")
+
+
+def _program_named(
+    formula: FlopFormula | None,
+    parser: ParserName,
+    shape: Shape,
+    arguments: Sequence[str],
+    printed: int | None,
+) -> Conversion:
     if parser == "cutlass_57" or printed is None or formula is None:
         return AS_IS
     if formula is FlopFormula.UNSTATED:

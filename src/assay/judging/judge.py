@@ -9,8 +9,13 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
 from assay.judging.case import Case, Failure, not_run, verdict
+from assay.judging.causes import cause_of
+from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.measured import nearest
+from assay.judging.parts import no_better_than_parts
+from assay.judging.readings import weigh_readings
+from assay.judging.rules import RULES
 from assay.judging.terms import judge_benchmark
 from assay.judging.verdicts import fail, judge_derived, judge_program, stated_value
 from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
@@ -40,8 +45,9 @@ def judge(
     """
     case = Case(catalog, evidence, SharedSummaries() if summaries is None else summaries)
     return VerdictsFile(
-        schema="assay/verdicts/1",
+        schema="assay/verdicts/2",
         run=evidence.plan.run,
+        rules=RULES,
         verdicts=say_what_is_shared(
             tuple(_judge_answer(case, answer) for answer in evidence.plan.answers), catalog.claims
         ),
@@ -51,10 +57,17 @@ def judge(
 def _judge_answer(case: Case, answer: Answer) -> Verdict:
     entry = case.catalog.audits.get(answer.claim)
     if entry is not None:
-        return judge_audit(case, answer, entry)
+        result = judge_audit(case, answer, entry)
+        return result.model_copy(update={"why": cause_of(result, None, own=False)})
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
         raise BadInput(f"the plan answers '{answer.claim}', which is no claim of this catalog")
+    result = _judge_claim(case, answer, claim)
+    why = cause_of(result, claim, own=case.own_statement(claim.id))
+    return as_elsewhere(case, claim, result.model_copy(update={"why": why}))
+
+
+def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
     if isinstance(claim.evaluation, Unanswerable):
         return _unanswerable(case, answer, claim, claim.evaluation)
     if answer.way == "not_run":
@@ -71,7 +84,7 @@ def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
             built = judge_support(case, answer, claim, evaluation)
             if isinstance(built, Failure):
                 return built
-            return built.model_copy(update={"nearest": nearest(case, claim, None)})
+            return built.model_copy(update={"nearest": nearest(case, claim)})
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
     return _measured(case, answer, claim)
@@ -83,12 +96,24 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         raise BadInput(f"the plan measures '{claim.id}' on no known target")
     match claim.evaluation:
         case Benchmark() as evaluation:
-            return judge_benchmark(case, answer, claim, evaluation, target)
+            result = judge_benchmark(case, answer, claim, evaluation, target)
         case Program() as evaluation:
-            return judge_program(case, answer, claim, evaluation, target)
+            result = judge_program(case, answer, claim, evaluation, target)
         case Derived() as evaluation:
-            return judge_derived(case, answer, claim, evaluation, target)
-    return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
+            result = judge_derived(case, answer, claim, evaluation, target)
+        case _:
+            return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
+    result = weigh_readings(case, claim, target, result)
+    if isinstance(evaluation, Derived):
+        names = (evaluation.numerator, evaluation.denominator)
+        return no_better_than_parts(result, {name: _status(case, answer, name) for name in names})
+    return result
+
+
+def _status(case: Case, answer: Answer, name: str) -> Status:
+    """The status of another claim on the same target, wherever that claim is for."""
+    part = case.catalog.claims[name]
+    return _judge_claim(case, answer.model_copy(update={"claim": name}), part).status
 
 
 def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswerable) -> Verdict:
@@ -101,7 +126,7 @@ def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswer
         unit=claim.unit,
         reason=evaluation.reason.value,
         relation=claim.relation,
-        nearest=nearest(case, claim, answer.target),
+        nearest=nearest(case, claim),
         evidence=(plan_path(),),
     )
 
@@ -117,6 +142,6 @@ def _planned_not_run(case: Case, answer: Answer, claim: Claim) -> Verdict:
         unit=claim.unit,
         reason=reason.value,
         relation=claim.relation,
-        nearest=nearest(case, claim, answer.target),
+        nearest=nearest(case, claim),
         evidence=(plan_path(),),
     )

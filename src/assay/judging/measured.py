@@ -18,7 +18,7 @@ from assay.judging.case import (
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.without_gpu import support_build
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
-from assay.records.claims import Claim, FlopFormula
+from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
     Derived,
@@ -29,6 +29,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
+from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.verdicts import Nearest
 from assay.statistics.summaries import Summary
@@ -42,7 +43,7 @@ def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
             return _measure_benchmark(case, claim, evaluation, target)
         case Program():
             arguments = evaluation.stated.arguments
-            runs = measure_program(case, target, evaluation, arguments, claim.flop_formula)
+            runs = measure_program(case, target, evaluation, arguments, claim.counting)
             if isinstance(runs, Failure):
                 return runs
             if not shape_matches(runs.shape, evaluation.stated.shape):
@@ -63,7 +64,7 @@ def _measure_benchmark(
         lowest = lowest_is_worst(claim, evaluation)
         return _first_failure(figures) or worst_of(_measured(figures), lowest)
     terms = [
-        measure_term(case, target, evaluation.metric, term, claim.flop_formula)
+        measure_term(case, target, evaluation.metric, term, claim.counting)
         for term in evaluation.terms
     ]
     return _worst(terms)
@@ -97,12 +98,16 @@ def measure_derived(
     was measured apart, and its errors are added by interval arithmetic: conservative. Raises
     BadInput where the two are not of one dimension.
     """
+    parts = [
+        _meant(case.catalog.claims[name], evaluation.under)
+        for name in (evaluation.numerator, evaluation.denominator)
+    ]
     sides: list[Measured] = []
-    for name in (evaluation.numerator, evaluation.denominator):
-        side = measure_claim(case, case.catalog.claims[name], target)
+    for part in parts:
+        side = measure_claim(case, part, target)
         if isinstance(side, Failure):
             return replace(
-                side, explanation=f"Needs claim {name}, which failed: {side.explanation}"
+                side, explanation=f"Needs claim {part.id}, which failed: {side.explanation}"
             )
         sides.append(side)
     top, bottom = sides
@@ -116,7 +121,7 @@ def measure_derived(
         return not_run(NotRun.RUN_FAILED, text, (*top.evidence, *bottom.evidence))
     controls = [side.control for side in sides if side.controlled]
     known = [control for control in controls if control is not None]
-    paired = _paired(case, evaluation, target, top, bottom)
+    paired = _paired(case, parts, target, top, bottom)
     rebuilt = [side for side in sides if side.artifact == "reimplemented"]
     return Measured(
         summary=paired or top.summary.over(bottom.summary),
@@ -136,23 +141,24 @@ def measure_derived(
     )
 
 
+def _meant(part: Claim, reading: str | None) -> Claim:
+    """The part under a reading that it has; else as it stands."""
+    return next((part.under(r) for r in part.all_readings() if r.id == reading), part)
+
+
 def _reach(control: Summary) -> float:
     return max(abs(control.low), abs(control.high))
 
 
 def _paired(
-    case: Case, evaluation: Derived, target: str, top: Measured, bottom: Measured
+    case: Case, parts: Sequence[Claim], target: str, top: Measured, bottom: Measured
 ) -> Summary | None:
     """Top over bottom from paired blocks, where both are rates, or times, of one comparison.
 
     Each side keeps its own way of counting: the paired ratio of times is moved by the constant
     that lies between the two sides' times and their values.
     """
-    terms = [
-        _only_term(case.catalog.claims[name])
-        for name in (evaluation.numerator, evaluation.denominator)
-    ]
-    first, second = terms
+    first, second = (_only_term(part) for part in parts)
     if first is None or second is None or first.comparison != second.comparison:
         return None
     record = first.comparison
@@ -199,11 +205,12 @@ def _built_from(sides: list[Measured]) -> str | None:
     return "; ".join(texts) or None
 
 
-def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]:
+def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     """Return what was measured that comes nearest to a claim without an answer of its own.
 
-    For a claim that nothing can answer, what its author listed; beside a build, what ran; for a
-    claim about hardware that is not here, the same evaluation on the hardware that is.
+    For a claim that nothing can answer, what its author listed; beside a build, what ran; else what
+    its author listed beside its own evaluation. The same figure on other hardware is a verdict of
+    its own.
     """
     evaluation = claim.evaluation
     if isinstance(evaluation, Unanswerable):
@@ -213,18 +220,14 @@ def nearest(case: Case, claim: Claim, target: str | None) -> tuple[Nearest, ...]
             for entry in (
                 _nearest_quantity(case, item)
                 if isinstance(item, Quantity)
-                else _nearest_claim(case, case.catalog.claims[item], None)
+                else _nearest_claim(case, case.catalog.claims[item])
             )
         ]
         return tuple(entries)
     if isinstance(evaluation, Support):
         quantities = (_nearest_quantity(case, quantity) for quantity in evaluation.nearest)
         return tuple(entry for found in quantities for entry in found if entry.measured is not None)
-    if isinstance(evaluation, Benchmark | Program | Derived):
-        found = _nearest_claim(case, claim, target)
-        elsewhere = tuple(entry for entry in found if entry.measured is not None)
-        return (*elsewhere, *alternatives(case, claim))
-    return ()
+    return alternatives(case, claim)
 
 
 def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
@@ -240,13 +243,13 @@ def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     )
 
 
-def _nearest_claim(case: Case, claim: Claim, but: str | None) -> list[Nearest]:
-    """A claim's quantity on every measured target but one; without any, its name alone."""
+def _nearest_claim(case: Case, claim: Claim) -> list[Nearest]:
+    """A claim's quantity on every measured target; without any, its name alone."""
     if isinstance(claim.evaluation, Support):
         return [_nearest_support(case, claim.id, claim.evaluation)]
     entries: list[Nearest] = []
     for target in case.measured_targets():
-        if target == but or claim.unit is None:
+        if claim.unit is None:
             continue
         measured = measure_claim(case, claim, target)
         if isinstance(measured, Measured) and measured.broken is None:

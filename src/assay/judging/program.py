@@ -17,14 +17,14 @@ from assay.judging.cutlass_output import (
     parse,
     printed_flop,
 )
-from assay.judging.formulas import for_program
+from assay.judging.formulas import Counting, for_program
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import by_speed, figure_name, names_one, others_beside
 from assay.judging.program_verification import verification
-from assay.records.claims import FlopFormula
 from assay.records.evaluations import NotRun, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
+from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.statistics import roofline
@@ -52,7 +52,7 @@ def measure_program(
     target: str,
     evaluation: Program,
     arguments: Sequence[str],
-    formula: FlopFormula | None,
+    formula: Counting,
 ) -> Runs | Failure:
     """Figures of the program run with ``arguments``, restated by ``formula`` (None: as printed)."""
     program = case.catalog.programs[evaluation.program]
@@ -138,7 +138,7 @@ def _runs(
     evaluation: Program,
     record: ProgramRecord,
     outputs: list[ParsedOutput],
-    formula: FlopFormula | None,
+    formula: Counting,
     paths: tuple[str, ...],
 ) -> Runs | Failure:
     program = case.catalog.programs[evaluation.program]
@@ -189,6 +189,7 @@ def _runs(
         gpu_uuid=record.gpu_uuid,
         ran=describe(shape, record.arguments),
         built_from=None,
+        work_ratio=_work_ratio(program, shape, record.arguments, conversion.factor, base),
         notes=tuple(note for note in notes if note),
         evidence=paths,
     )
@@ -239,6 +240,15 @@ def _own_rate(
     if program.parser == "cutlass_41":
         rate *= for_program(FlopFormula.NNZ, program.parser, shape, arguments).factor
     return rate
+
+
+def _work_ratio(
+    program: OriginalProgram, shape: Shape, arguments: Sequence[str], factor: float, base: Unit
+) -> float | None:
+    """FLOPs that a restated rate counts for each one of the matrix products."""
+    if base is not Unit.TFLOP_PER_S or printed_flop(program.parser, shape, arguments) is None:
+        return None
+    return factor / for_program(FlopFormula.NNZ, program.parser, shape, arguments).factor
 
 
 def _broken(rate: float | None, peak: float) -> str | None:

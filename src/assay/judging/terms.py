@@ -32,7 +32,7 @@ def judge_benchmark(
         return _judge_bounds(case, answer, claim, evaluation, target)
     verdicts: list[tuple[int, float, str, Verdict]] = []
     for term in evaluation.terms:
-        measured = measure_term(case, target, evaluation.metric, term, claim.flop_formula)
+        measured = measure_term(case, target, evaluation.metric, term, claim.counting)
         name = f"{term.arm} of {term.comparison}"
         if isinstance(measured, Failure):
             one = fail(case, answer, claim, measured)

@@ -42,9 +42,7 @@ def judge_program(
     """The stated configuration decides; the command as typed is run, compared and told of."""
     check_unit(claim.id, claim.unit, evaluation.figure)
     stated_shape = evaluation.stated.shape
-    stated = measure_program(
-        case, target, evaluation, evaluation.stated.arguments, claim.flop_formula
-    )
+    stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
     typed: Runs | Failure | None = None
     if evaluation.typed is not None and evaluation.typed != evaluation.stated.arguments:
         typed = measure_program(case, target, evaluation, evaluation.typed, None)
@@ -58,9 +56,6 @@ def judge_program(
         words = "This is the command as typed." if same else "The source types no command."
         return decided(case, answer, claim, stated.measured, decision, words)
     words = _typed_words(claim, evaluation, typed)
-    if isinstance(typed, Runs):
-        decision, verdict_words = _weigh_typed(case, claim, evaluation, typed, decision)
-        words = f"{words} {verdict_words}".strip()
     result = decided(case, answer, claim, stated.measured, decision, words)
     extra = typed.measured.evidence if isinstance(typed, Runs) else typed.evidence
     paths = (*result.evidence, *(f"evidence/{path}" for path in extra))
@@ -117,20 +112,6 @@ def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> st
     return f"The command as typed ran {what} ({typed.measured.ran}) and printed {value}{name}."
 
 
-def _weigh_typed(
-    case: Case, claim: Claim, evaluation: Program, typed: Runs, decision: Decision
-) -> tuple[Decision, str]:
-    """A claimed figure that only another problem gives is not reproduced."""
-    agrees = decision_on(case, claim, typed.measured).status is Status.REPRODUCED
-    if not agrees or decision.status is Status.REPRODUCED:
-        return decision, ""
-    same = shape_matches(typed.shape, evaluation.stated.shape)
-    reason = "other_arguments" if same else "other_shape"
-    words = "The claimed figure agrees with that run, not with the configuration it is given for."
-    status = Status.NOT_REPRODUCED if decision.status is Status.EXCEEDED else decision.status
-    return Decision(status, reason, decision.clause, decision.remedy), words
-
-
 def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
     """Return how a measured quantity stands to the claimed figure."""
     claimed, _ = claimed_value(claim)
@@ -177,7 +158,7 @@ def decided(
         modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
-        "" if case.own_statement(claim.id) else _rebuilt(decision.status, measured),
+        "" if case.own_statement(claim.id) else _rebuilt(measured),
     ]
     two_sided = claim.relation is Relation.EQUALS
     return verdict(
@@ -217,14 +198,9 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
 
 
-def _rebuilt(status: Status, measured: Measured) -> str:
-    """Return what a reimplemented artifact that fails was made from; never that the original is
-    wrong.
-    """
-    if measured.artifact != "reimplemented" or status not in (
-        Status.NOT_REPRODUCED,
-        Status.INCONCLUSIVE,
-    ):
+def _rebuilt(measured: Measured) -> str:
+    """Return what a reimplemented artifact was made from; never that the original is wrong."""
+    if measured.artifact != "reimplemented":
         return ""
     built_from = (measured.built_from or "the source's statements").rstrip(".")
     return f"What ran was rebuilt here ({built_from}); the original program was not run."
@@ -258,6 +234,6 @@ def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
         gpu_uuid=failure.gpu_uuid,
         on=on,
         ran=failure.ran,
-        nearest=nearest(case, claim, answer.target) if failure.status is Status.NOT_RUN else (),
+        nearest=nearest(case, claim) if failure.status is Status.NOT_RUN else (),
         evidence=failure.evidence,
     )

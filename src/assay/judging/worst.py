@@ -86,7 +86,7 @@ def measure_terms(
     lowest = lowest_is_worst(claim, evaluation)
 
     def measure(term: Term) -> TermFigure:
-        metric, formula, name = evaluation.metric, claim.flop_formula, term_name(term)
+        metric, formula, name = evaluation.metric, claim.counting, term_name(term)
         own = measure_term(case, target, metric, term, formula)
         wide = measure_term(strict, target, metric, term, formula)
         if isinstance(own, Failure) or isinstance(wide, Failure):

@@ -14,12 +14,17 @@ from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
     Benchmark,
+    Derived,
     Evaluation,
     Inspection,
+    Invocation,
     Metric,
+    Program,
     Support,
 )
+from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
 from assay.records.units import Unit
+from assay.shared.expressions import Expression, parse
 
 
 class ClaimKind(StrEnum):
@@ -42,18 +47,6 @@ class Relation(StrEnum):
     AT_MOST = "at_most"
 
 
-class FlopFormula(StrEnum):
-    """The operations that a rate counts; the judge converts, then compares (``shared.flops``)."""
-
-    NNZ = "nnz"
-    DENSE = "dense"
-    EFFECTIVE = "effective"
-    ATTENTION_4BHQKD = "attention_4bhqkd"
-    CUTLASS_41_FULL = "cutlass_41_full"
-    CUTLASS_41_CAUSAL = "cutlass_41_causal"
-    UNSTATED = "unstated"
-
-
 class Hardware(Record):
     """The hardware a source names."""
 
@@ -61,6 +54,13 @@ class Hardware(Record):
     """The target in config/targets it corresponds to; None where the source does not say."""
     as_stated: str | None
     """The source's own words for the product, as short as they stand there."""
+    also: tuple[Identifier, ...] = ()
+    """Further targets that the claim is made for; it is judged on each."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Return every target that the claim is made for; none where the source does not say."""
+        return () if self.target is None else (self.target, *self.also)
 
 
 RATE_UNITS = frozenset({Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
@@ -74,6 +74,12 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
 
 NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
 """Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
+
+
+def _check_baselines(evaluation: Benchmark) -> None:
+    needs_over = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
+    if any(needs_over != (term.over is not None) for term in evaluation.terms):
+        raise ValueError("ratio metrics name a baseline arm in over; others do not")
 
 
 class Claim(Record):
@@ -99,6 +105,12 @@ class Claim(Record):
     """Command line as typed."""
     flop_formula: FlopFormula | None = None
     """For rates: which operations were counted."""
+    flops: Formulated | None = None
+    """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
+    reading: str | None = None
+    """The primary reading, where the words have several: what ``evaluation`` takes them for."""
+    readings: tuple[Reading, ...] = ()
+    """Other meanings of the words, each measured and shown beside it."""
     unstated: tuple[str, ...] = ()
     """What one would have to know to repeat the measurement and the source leaves unsaid."""
     evaluation: Evaluation
@@ -133,15 +145,71 @@ class Claim(Record):
                     f"unit {self.unit.value if self.unit else None} does not fit metric "
                     f"{self.evaluation.metric.value}, which is measured in {names}"
                 )
-            for term in self.evaluation.terms:
-                needs_over = self.evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
-                if needs_over != (term.over is not None):
-                    raise ValueError("ratio metrics name a baseline arm in over; others do not")
+            _check_baselines(self.evaluation)
         if isinstance(self.evaluation, Inspection) and self.unit not in (Unit.LINES, Unit.COUNT):
             raise ValueError("an inspection counts lines or bytes: its unit is lines or count")
         if self.unit in RATE_UNITS and self.flop_formula is None:
             raise ValueError("a rate says which FLOPs it counts (flop_formula, or unstated)")
         return self
+
+    @model_validator(mode="after")
+    def _readings_fit(self) -> "Claim":
+        names = [reading.id for reading in self.readings]
+        if len(set(names)) < len(names) or {AS_TYPED, PRIMARY} & set(names):
+            raise ValueError(
+                f"each reading has an id of its own; {PRIMARY} and {AS_TYPED} are taken"
+            )
+        if self.readings and self.reading is None:
+            raise ValueError(
+                "a claim with several readings says which is the primary one (reading)"
+            )
+        if self.readings and not isinstance(self.evaluation, Benchmark | Program | Derived):
+            raise ValueError("only what is measured has readings")
+        for reading in self.readings:
+            if isinstance(reading.evaluation, Benchmark):
+                if self.unit not in METRIC_UNITS[reading.evaluation.metric]:
+                    raise ValueError(f"reading '{reading.id}' is not measured in the claim's unit")
+                _check_baselines(reading.evaluation)
+        return self
+
+    @property
+    def counting(self) -> FlopFormula | Expression | None:
+        """Return how its rate counts FLOPs: a formula of its own, a named one, or neither."""
+        return self.flop_formula if self.flops is None else parse(self.flops)
+
+    def all_readings(self) -> tuple[Reading, ...]:
+        """Return its readings but the primary one; a command that is typed otherwise is one."""
+        evaluation = self.evaluation
+        if not isinstance(evaluation, Program) or evaluation.typed in (
+            None,
+            evaluation.stated.arguments,
+        ):
+            return self.readings
+        typed = evaluation.model_copy(
+            update={"typed": None, "stated": Invocation(arguments=evaluation.typed, shape={})}
+        )
+        says = "the command as the source types it, with the figure that it prints"
+        return (
+            Reading(
+                id=AS_TYPED,
+                says=says,
+                differs="problem",
+                evaluation=typed,
+                flop_formula=FlopFormula.UNSTATED,
+            ),
+            *self.readings,
+        )
+
+    def under(self, reading: Reading) -> "Claim":
+        """Return the claim with a reading's meaning in place of its own."""
+        return self.model_copy(
+            update={
+                "evaluation": reading.evaluation,
+                "flop_formula": reading.flop_formula or self.flop_formula,
+                "flops": reading.flops,
+                "readings": (),
+            }
+        )
 
 
 class Audit(Record):

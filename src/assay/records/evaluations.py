@@ -98,6 +98,8 @@ class Derived(Record):
     formula: Literal["quotient", "percent_gain"]
     numerator: Identifier
     denominator: Identifier
+    under: Identifier | None = None
+    """Reading of the two that is meant; one without it is taken as it stands."""
 
 
 class Support(Record):

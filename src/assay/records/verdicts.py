@@ -50,13 +50,13 @@ class Status(StrEnum):
     REPRODUCED = (
         "reproduced",
         StatusFacts(
-            light="#1a7f4b", dark="#58c48b", badge="disc", mark="o", severity=4, basis="interval"
+            light="#1a7f4b", dark="#58c48b", badge="disc", mark="o", severity=5, basis="interval"
         ),
     )
     EXCEEDED = (
         "exceeded",
         StatusFacts(
-            light="#0f6a8f", dark="#5db9dd", badge="disc", mark="^", severity=5, basis="interval"
+            light="#0f6a8f", dark="#5db9dd", badge="disc", mark="^", severity=6, basis="interval"
         ),
     )
     NOT_REPRODUCED = (
@@ -71,6 +71,24 @@ class Status(StrEnum):
             strict=True,
         ),
     )
+    MISSTATED = (
+        "misstated",
+        StatusFacts(
+            light="#a8480b",
+            dark="#f0a56b",
+            badge="square",
+            mark="s",
+            severity=2,
+            basis="interval",
+            strict=True,
+        ),
+    )
+    ELSEWHERE = (
+        "elsewhere",
+        StatusFacts(
+            light="#4b5f8a", dark="#9db2e0", badge="ring", mark="P", severity=5, decided=False
+        ),
+    )
     INCONCLUSIVE = (
         "inconclusive",
         StatusFacts(
@@ -78,7 +96,7 @@ class Status(StrEnum):
             dark="#dcae55",
             badge="diamond",
             mark="D",
-            severity=3,
+            severity=4,
             basis="interval",
             decided=False,
         ),
@@ -91,7 +109,7 @@ class Status(StrEnum):
     )
     CONSISTENT = (
         "consistent",
-        StatusFacts(light="#1a7f4b", dark="#58c48b", badge="disc", severity=4, basis="arithmetic"),
+        StatusFacts(light="#1a7f4b", dark="#58c48b", badge="disc", severity=5, basis="arithmetic"),
     )
     INCONSISTENT = (
         "inconsistent",
@@ -106,7 +124,7 @@ class Status(StrEnum):
     )
     NOT_RUN = (
         "not_run",
-        StatusFacts(light="#5b6472", dark="#9aa4b1", badge="ring", severity=2, decided=False),
+        StatusFacts(light="#5b6472", dark="#9aa4b1", badge="ring", severity=3, decided=False),
     )
 
     @property
@@ -118,6 +136,45 @@ class Status(StrEnum):
     def variable(self) -> str:
         """Its colour's name in the page's style sheet."""
         return f"--status-{self.value.replace('_', '-')}"
+
+
+class Why(StrEnum):
+    """The cause of a verdict that is not plainly that the figure holds."""
+
+    OTHER_PROBLEM = "other_problem"  # another problem ran than the source states
+    OTHER_WORK = "other_work"  # other work was counted than was done
+    OTHER_WORDS = "other_words"  # the source's words must be taken otherwise than they stand
+    REBUILT = "rebuilt"  # rebuilt from a description; the original did not run
+    ORIGINAL_SLOWER = "original_slower"  # the original itself gives less here
+    OWN_KERNEL_SLOWER = "own_kernel_slower"  # this project's own kernel misses what it promised
+    WRONG_OUTPUT = "wrong_output"
+    TOO_UNCERTAIN = "too_uncertain"  # the interval, or a control, leaves it open
+    OWN_FIGURES = "own_figures"  # the source's own statements do not agree
+    OTHER_OUTCOME = "other_outcome"  # compiles, or counts, otherwise than stated
+    UNSTATED = "unstated"  # the source leaves out what would have to run
+    NOT_BUILT = "not_built"  # does not compile, or nobody has written it
+    ORIGINAL_ABSENT = "original_absent"  # the author's program is not at hand here
+    NO_DEVICE = "no_device"
+    NOT_MEASURED = "not_measured"  # it could have been, and no usable record is there
+
+
+class VerdictReading(Record):
+    """One meaning of a claim's words, as measured."""
+
+    id: Identifier
+    """``primary``, or the id that the claim gives it; ``as_typed`` for the command as typed."""
+    says: str
+    primary: bool
+    """True for the plain meaning of the text, work really done: the verdict rests on it."""
+    measured: float | None
+    """In the verdict's unit; None where it could not be measured."""
+    ci90: tuple[float, float] | None
+    holds: bool | None
+    """Whether the claimed figure lies within the margin under it; None where nobody can say."""
+    work_ratio: float | None = None
+    """FLOPs counted for each one really done, of a rate; None for other figures."""
+    reason: str | None = None
+    """Why there is no figure."""
 
 
 class Nearest(Record):
@@ -178,11 +235,20 @@ class Verdict(Record):
     """Other claims judged by the very same samples: their verdicts are not independent of this."""
     evidence: tuple[str, ...]
     """Paths inside the report directory."""
+    why: Why | None = None
+    """The cause, where the claim does not plainly hold."""
+    as_if: Status | None = None
+    """Of a figure measured elsewhere: what it would be, were that the claimed hardware."""
+    readings: tuple[VerdictReading, ...] = ()
+    """Every meaning of the claim's words that was tried, the primary one first; none where the
+    words have but one."""
 
 
 class VerdictsFile(Record):
     """``verdicts.json``."""
 
-    schema_: Literal["assay/verdicts/1"] = Field(alias="schema")
+    schema_: Literal["assay/verdicts/1", "assay/verdicts/2"] = Field(alias="schema")
     run: Identifier
+    rules: int = 1
+    """Version of the rules that judged; the first schema does not say it."""
     verdicts: tuple[Verdict, ...]

@@ -29,6 +29,7 @@ SHAPES = {
     "D": "M0 -{q}L{q} 0L0 {q}L-{q} 0z",
     "^": "M0 -{r}L{r} {r}H-{r}z",
     "v": "M0 {r}L{r} -{r}H-{r}z",
+    "P": "M-{h} -{r}h{r}v{h}h{h}v{r}h-{h}v{h}h-{r}v-{h}h-{h}v-{r}h{h}z",
     "X": "M-{h} -{r}L0 -{h}L{h} -{r}L{r} -{h}L{h} 0L{r} {h}L{h} {r}L0 {h}L-{h} {r}L-{r} {h}L-{h} 0"
     "L-{r} -{h}z",
 }

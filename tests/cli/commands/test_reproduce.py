@@ -112,4 +112,4 @@ class TestReproduce:
     def test_strict_makes_verdicts_count(self, assay: Any, finished: Path) -> None:
         answer = assay("reproduce", "--run", "demo_run", "--strict")
         assert answer.code == 1
-        assert "not reproduced, incorrect or inconsistent" in answer.err
+        assert "not reproduced, misstated, incorrect or inconsistent" in answer.err

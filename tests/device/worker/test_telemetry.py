@@ -3,8 +3,8 @@
 import pytest
 
 from assay.device.worker.telemetry import (
+    NvmlSample,
     NvmlSensor,
-    Reading,
     Recorder,
     TelemetryTrace,
     choose_device,
@@ -94,7 +94,7 @@ class TestChooseDevice:
 class TestNvmlSensor:
     def test_reads_in_the_records_units(self):
         reading = NvmlSensor(FakeNvml(["x"]), "GPU-0000-0").read()
-        assert reading == Reading(1755, 2619, 350.5, 55, 4)
+        assert reading == NvmlSample(1755, 2619, 350.5, 55, 4)
 
 
 class TestRecorder:
@@ -123,7 +123,7 @@ class TestRecorder:
 
 class TestVoidReason:
     def telemetry(self, *reasons):
-        readings = [Reading(1, 1, 1.0, 1, bits) for bits in reasons]
+        readings = [NvmlSample(1, 1, 1.0, 1, bits) for bits in reasons]
         return TelemetryTrace([float(at) for at in range(len(reasons))], readings)
 
     @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ _OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 
 
 @dataclass(frozen=True)
-class Reading:
+class NvmlSample:
     """One look at the GPU."""
 
     clock_sm_mhz: int
@@ -44,7 +44,7 @@ class Reading:
 class Sensor(Protocol):
     """Something that can be read while a child measures."""
 
-    def read(self) -> Reading:
+    def read(self) -> NvmlSample:
         """The GPU's state now."""
 
 
@@ -53,7 +53,7 @@ class TelemetryTrace:
     """Samples on the monotonic clock, which all processes of a machine share."""
 
     at: list[float] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[NvmlSample] = field(default_factory=list)
 
     @property
     def origin(self) -> float:
@@ -64,7 +64,7 @@ class TelemetryTrace:
         """The Telemetry record, column-wise."""
         columns: Json = {
             name: [getattr(reading, name) for reading in self.readings]
-            for name in Reading.__dataclass_fields__
+            for name in NvmlSample.__dataclass_fields__
         }
         return {"at_s": [round(at - self.origin, 4) for at in self.at], **columns}
 
@@ -204,11 +204,11 @@ class NvmlSensor:
             nvml, newer if hasattr(nvml, newer) else older
         )
 
-    def read(self) -> Reading:
+    def read(self) -> NvmlSample:
         """The GPU's state now. Raises NoDevice when NVML refuses one of the quantities."""
         nvml, handle = self._nvml, self._handle
         try:
-            return Reading(
+            return NvmlSample(
                 clock_sm_mhz=int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
                 clock_memory_mhz=int(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
                 power_w=nvml.nvmlDeviceGetPowerUsage(handle) / 1000.0,

@@ -1,0 +1,55 @@
+"""Causes: the code beside a status that says why a claim does not plainly hold."""
+
+from assay.records.claims import Claim
+from assay.records.evaluations import NotRun, Support
+from assay.records.verdicts import Status, Verdict, Why
+
+NOT_RUN_CAUSES: dict[NotRun, Why] = {
+    NotRun.NO_DEVICE: Why.NO_DEVICE,
+    NotRun.DRIVER_TOO_OLD: Why.NO_DEVICE,
+    NotRun.NOT_SELECTED: Why.NO_DEVICE,
+    NotRun.UNSUPPORTED_ARCH: Why.NOT_BUILT,
+    NotRun.BUILD_FAILED: Why.NOT_BUILT,
+    NotRun.NOT_IMPLEMENTED: Why.NOT_BUILT,
+    NotRun.CONFIGURATION_MISSING: Why.UNSTATED,
+    NotRun.ORIGINAL_UNAVAILABLE: Why.ORIGINAL_ABSENT,
+    NotRun.RUN_FAILED: Why.NOT_MEASURED,
+    NotRun.NOT_RECORDED: Why.NOT_MEASURED,
+}
+"""Every reason for which a claim has no measured answer."""
+
+_BY_STATUS: dict[Status, Why | None] = {
+    Status.REPRODUCED: None,
+    Status.EXCEEDED: None,
+    Status.CONSISTENT: None,
+    Status.INCONSISTENT: Why.OWN_FIGURES,
+    Status.INCORRECT: Why.WRONG_OUTPUT,
+    Status.INCONCLUSIVE: Why.TOO_UNCERTAIN,
+}
+
+
+def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
+    """Return the cause of a verdict; None where the claim holds.
+
+    ``claim`` is None for an audit; ``own`` tells this project's own statements. A cause that was
+    found while judging stands.
+    """
+    if verdict.why is not None or verdict.status in _BY_STATUS:
+        return verdict.why or _BY_STATUS[verdict.status]
+    if verdict.status is Status.NOT_RUN:
+        return _of_not_run(verdict.reason)
+    if claim is not None and isinstance(claim.evaluation, Support):
+        return Why.OTHER_OUTCOME
+    if own:
+        return Why.OWN_KERNEL_SLOWER
+    return {
+        "reimplemented": Why.REBUILT,
+        "original": Why.ORIGINAL_SLOWER,
+    }.get(verdict.artifact or "", Why.OTHER_OUTCOME)
+
+
+def _of_not_run(reason: str | None) -> Why:
+    if reason == "other_shape":
+        return Why.OTHER_PROBLEM
+    known = {code.value: why for code, why in NOT_RUN_CAUSES.items()}
+    return known.get(reason or "", Why.NOT_MEASURED)

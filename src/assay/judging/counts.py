@@ -1,0 +1,89 @@
+"""Counts of verdicts: one function for the headline, README and the attestation. Pure.
+
+What is counted is measurements, not rows: one measurement that answers seven claims counts once,
+by the worst of its verdicts. A claim counts once: by its verdict on the hardware that it names;
+where it has none, by what it would be on the GPU that it was measured on. Speed figures of the
+sources, this project's own claims, compile probes and arithmetic are counted apart.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assay.catalog.model import Catalog
+from assay.records.evaluations import Arithmetic, Inspection, Support
+from assay.records.verdicts import Status, Verdict
+
+Tally = dict[Status, int]
+
+
+@dataclass(frozen=True)
+class VerdictCounts:
+    """How many of each kind came out how; statuses that nothing has are absent."""
+
+    published: Tally = field(default_factory=dict)
+    """Speed figures that sources publish, on the hardware that they name."""
+    elsewhere: Tally = field(default_factory=dict)
+    """Those that were measured on other hardware alone, by what they would be there."""
+    own: Tally = field(default_factory=dict)
+    """What this project says of its own kernels."""
+    probes: Tally = field(default_factory=dict)
+    """Does it compile for an architecture, how long is a file."""
+    arithmetic: Tally = field(default_factory=dict)
+    """Figures and statements held against others of the same sources."""
+
+    def plain(self) -> dict[str, dict[str, int]]:
+        """Return the counts as JSON has them, in the order of the fields and of the statuses."""
+        return {
+            name: {status.value: count for status, count in tally.items()}
+            for name, tally in vars(self).items()
+        }
+
+
+def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCounts:
+    """Return the counts of a run's verdicts, or of any part of them."""
+    kinds: dict[str, list[Verdict]] = {name: [] for name in vars(VerdictCounts())}
+    for verdict in _one_a_claim(verdicts):
+        kinds[_kind(catalog, verdict)].append(verdict)
+    return VerdictCounts(**{name: _tally(found) for name, found in kinds.items()})
+
+
+def _one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Leave out rows that a better row of the same claim stands for.
+
+    On hardware that it names a claim has one verdict a target, and all of them count. Without a
+    figure there, its figures elsewhere count, on the first target that has one.
+    """
+    by_claim: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_claim.setdefault(verdict.claim, []).append(verdict)
+    return [verdict for rows in by_claim.values() for verdict in _that_count(rows)]
+
+
+def _that_count(rows: list[Verdict]) -> list[Verdict]:
+    there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
+    elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
+    return there or elsewhere[:1] or rows[:1]
+
+
+def _kind(catalog: Catalog, verdict: Verdict) -> str:
+    claim = catalog.claims.get(verdict.claim)
+    if claim is None or isinstance(claim.evaluation, Arithmetic):
+        return "arithmetic"
+    if isinstance(claim.evaluation, Support | Inspection):
+        return "probes"
+    if catalog.sources[verdict.source].source.file is None:
+        return "own"
+    return "elsewhere" if verdict.status is Status.ELSEWHERE else "published"
+
+
+def _tally(verdicts: list[Verdict]) -> Tally:
+    """Count measurements: rows that rest on the same samples are one, by the worst of them."""
+    groups: dict[tuple[str | None, tuple[str, ...]], list[Status]] = {}
+    for row in verdicts:
+        members = tuple(sorted((row.claim, *row.same_measurement)))
+        groups.setdefault((row.target, members), []).append(row.as_if or row.status)
+    worst = Counter(
+        min(statuses, key=lambda status: status.facts.severity) for statuses in groups.values()
+    )
+    return {status: worst[status] for status in Status if worst[status]}

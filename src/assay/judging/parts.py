@@ -1,0 +1,30 @@
+"""Figures derived from two others: a ratio stands no better than the worse of its parts."""
+
+from collections.abc import Mapping
+
+from assay.records.verdicts import Status, Verdict
+
+GOOD = (Status.REPRODUCED, Status.EXCEEDED)
+"""Statuses that take nothing from a ratio."""
+
+
+def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Status]) -> Verdict:
+    """Return the verdict on a ratio, with the status of the worse part where that is worse.
+
+    ``parts`` are the statuses of the two claims it is formed from; of one that was measured
+    elsewhere, what it would be. Two figures that are both too low may well have the claimed ratio.
+    """
+    lacking = {name: status for name, status in parts.items() if status not in GOOD}
+    if verdict.ci90 is None or not lacking:
+        return verdict
+    worst = min(lacking.values(), key=lambda status: status.facts.severity)
+    if worst.facts.severity >= verdict.status.facts.severity:
+        return verdict
+    named = " and ".join(f"{part} is {status.word}" for part, status in lacking.items())
+    text = (
+        f"{verdict.explanation} By itself the ratio would be {verdict.status.word}; it stands no "
+        f"better than the figures that it is formed from: {named}."
+    )
+    return verdict.model_copy(
+        update={"status": worst, "reason": f"part_{worst.value}", "explanation": text}
+    )

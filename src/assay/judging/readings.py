@@ -1,0 +1,147 @@
+"""Readings: under which meaning of a claim's words does the claimed figure hold?
+
+The primary reading decides. Where it fails and another holds, the figure can be had, but of other
+work than the source states: the verdict is ``misstated``. Every reading that was tried is told.
+"""
+
+from assay.judging.case import (
+    Case,
+    Failure,
+    Measured,
+    from_base,
+    optional_significant,
+    reported,
+    significant,
+)
+from assay.judging.decision import decide
+from assay.judging.measured import measure_claim
+from assay.judging.verdicts import claimed_value
+from assay.records.claims import Claim
+from assay.records.evaluations import Derived
+from assay.records.readings import PRIMARY, Reading
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict, VerdictReading, Why
+from assay.shared.counting import agreeing, counted
+
+CAUSES: dict[str, Why] = {
+    "work": Why.OTHER_WORK,
+    "problem": Why.OTHER_PROBLEM,
+    "words": Why.OTHER_WORDS,
+}
+"""What a reading differs in, as the cause of a figure that holds only under it."""
+HOLDING = (Status.REPRODUCED,)
+"""Within the margin of the claimed figure, or on the claimed side of a bound."""
+TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
+"""Verdicts of the primary reading that another one turns into ``misstated``."""
+
+
+def readings_of(case: Case, claim: Claim) -> tuple[Reading, ...]:
+    """Return the readings of a claim but its primary one.
+
+    A figure derived from two others has the readings of these, unless it brings its own: under one
+    of them, each part that has it is taken so, and the other as it stands.
+    """
+    own = claim.all_readings()
+    evaluation = claim.evaluation
+    if own or not isinstance(evaluation, Derived) or evaluation.under is not None:
+        return own
+    parts = (case.catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator))
+    found: dict[str, Reading] = {}
+    for part in parts:
+        for reading in part.all_readings():
+            under = evaluation.model_copy(update={"under": reading.id})
+            says = f"{part.id} read as: {reading.says}"
+            if reading.id in found:
+                says = f"{found[reading.id].says}; {says}"
+            found[reading.id] = reading.model_copy(
+                update={"says": says, "evaluation": under, "flop_formula": None, "flops": None}
+            )
+    return tuple(found.values())
+
+
+def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> Verdict:
+    """Return the verdict with all readings of the claim; unchanged where its words have but one."""
+    others = readings_of(case, claim)
+    if not others:
+        return verdict
+    primary = measure_claim(case, claim, target)
+    tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
+    first = VerdictReading(
+        id=PRIMARY,
+        says=claim.reading or "the problem and the count as the source states them",
+        primary=True,
+        measured=verdict.measured if isinstance(verdict.measured, float) else None,
+        ci90=verdict.ci90,
+        holds=_holds(verdict.status),
+        work_ratio=_work_ratio(primary) if isinstance(primary, Measured) else None,
+        reason=primary.explanation if isinstance(primary, Failure) else None,
+    )
+    holding = [reading for reading, outcome, _ in tried if outcome.holds]
+    outcomes = [outcome for _, outcome, _ in tried]
+    paths = reported(tuple(path for *_, found in tried for path in found))
+    misstated = verdict.status in TOPPLED and bool(holding)
+    return verdict.model_copy(
+        update={
+            "status": Status.MISSTATED if misstated else verdict.status,
+            "why": CAUSES[holding[0].differs] if misstated else verdict.why,
+            "explanation": f"{verdict.explanation} {_told(holding, outcomes)}",
+            "readings": (first, *outcomes),
+            "evidence": tuple(dict.fromkeys((*verdict.evidence, *paths))),
+        }
+    )
+
+
+def _tried(
+    case: Case, claim: Claim, target: str, reading: Reading
+) -> tuple[VerdictReading, tuple[str, ...]]:
+    """One reading as measured, and the records that it rests on."""
+    meant = claim.under(reading)
+    measured = measure_claim(case, meant, target)
+    if isinstance(measured, Failure) or measured.broken is not None:
+        reason = measured.explanation if isinstance(measured, Failure) else measured.broken
+        absent = VerdictReading(
+            id=reading.id,
+            says=reading.says,
+            primary=False,
+            measured=None,
+            ci90=None,
+            holds=None,
+            reason=reason,
+        )
+        return absent, measured.evidence
+    claimed, base = claimed_value(meant)
+    unit = claim.unit or base
+    decision = decide(measured, claimed, claim.relation, case.catalog.judging)
+    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
+    outcome = VerdictReading(
+        id=reading.id,
+        says=reading.says,
+        primary=False,
+        measured=significant(from_base(measured.summary.value(), unit)),
+        ci90=(low, high),
+        holds=_holds(decision.status),
+        work_ratio=_work_ratio(measured),
+    )
+    return outcome, measured.evidence
+
+
+def _holds(status: Status) -> bool | None:
+    """Whether the figure lies within the margin; None while that is open."""
+    return status in HOLDING if status.facts.decided else None
+
+
+def _work_ratio(measured: Measured) -> float | None:
+    known = measured.unit is Unit.TFLOP_PER_S and measured.work_ratio is not None
+    return optional_significant(measured.work_ratio) if known else None
+
+
+def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
+    """Return how many readings were tried, and under which of them the figure holds."""
+    measured = [outcome for outcome in tried if outcome.measured is not None]
+    count = f"{counted(len(measured), 'other reading')} {agreeing(len(measured), 'was', 'were')}"
+    missing = len(tried) - len(measured)
+    lacking = f" ({counted(missing, 'more')} could not be)" if missing else ""
+    if not holding:
+        return f"{count} measured{lacking}; the figure holds under none of them."
+    named = "; ".join(reading.says for reading in holding)
+    return f"{count} measured{lacking}; the figure holds under {len(holding)}: {named}."

@@ -1,0 +1,52 @@
+"""Readings: other meanings of a claim's words, and how a rate counts its work."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from assay.records.base import Identifier, Record
+from assay.records.evaluations import Benchmark, Derived, Program
+from assay.shared.expressions import parse
+
+PRIMARY = "primary"
+"""Id of the reading that a verdict rests on."""
+AS_TYPED = "as_typed"
+"""Id of the reading that every command typed otherwise than it states has by itself."""
+
+
+class FlopFormula(StrEnum):
+    """The operations that a rate counts; the judge converts, then compares (``shared.flops``)."""
+
+    NNZ = "nnz"
+    DENSE = "dense"
+    EFFECTIVE = "effective"
+    ATTENTION_4BHQKD = "attention_4bhqkd"
+    CUTLASS_41_FULL = "cutlass_41_full"
+    CUTLASS_41_CAUSAL = "cutlass_41_causal"
+    UNSTATED = "unstated"
+
+
+def _formula(text: str) -> str:
+    """Return ``text``. Raises ValueError for what is no formula."""
+    return parse(text).text
+
+
+Formulated = Annotated[str, AfterValidator(_formula)]
+"""A formula by the grammar of ``assay.shared.expressions``."""
+
+
+class Reading(Record):
+    """Another meaning of a claim's words: another count, another problem, other words."""
+
+    id: Identifier
+    says: str
+    """The meaning, in our own words, one line."""
+    differs: Literal["work", "problem", "words"]
+    """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
+    that runs, or what the text means."""
+    evaluation: Annotated[Benchmark | Program | Derived, Field(discriminator="kind")]
+    flop_formula: FlopFormula | None = None
+    """In place of the claim's; None where that holds here too."""
+    flops: Formulated | None = None
+    """FLOPs of one launch as this reading counts them, over the problem's facts."""

@@ -1,0 +1,87 @@
+"""Counts: measurements and not rows, each claim once, by the hardware it names."""
+
+from typing import Any
+
+from assay.catalog.model import Catalog
+from assay.judging.counts import count_verdicts
+from assay.records.arithmetic import Formula, Operand
+from assay.records.claims import Claim
+from assay.records.evaluations import Arithmetic, Benchmark, Metric, Term
+from assay.records.verdicts import Status, Verdict
+from tests import builders as b
+
+BENCH = Benchmark(
+    kind="benchmark", metric=Metric.RATE, terms=(Term(comparison="duel", arm="ours"),)
+)
+
+
+def row(claim: str, status: Status, **changes: Any) -> Verdict:
+    values: dict[str, Any] = {
+        "claim": claim, "source": "paper", "target": "h100", "status": status, "claimed": 1.0,
+        "measured": None, "unit": None, "ci90": None, "artifact": None, "reason": None,
+        "explanation": "", "relation": "equals", "margin": None, "noise_floor": None,
+        "samples": None, "discarded_blocks": None, "roofline_fraction": None,
+        "binary_sha256": None, "gpu_uuid": None, "measured_on": None, "ran": None, "nearest": (),
+        "evidence": (),
+    }  # fmt: skip
+    return Verdict(**{**values, **changes})
+
+
+def catalog(*names: str, **others: Claim) -> Catalog:
+    return b.catalog([*(b.claim(name, BENCH) for name in names), *others.values()])
+
+
+def test_claims_that_one_measurement_answers_count_once_by_the_worst() -> None:
+    rows = [
+        row("a", Status.REPRODUCED, same_measurement=("b", "c")),
+        row("b", Status.NOT_REPRODUCED, same_measurement=("a", "c")),
+        row("c", Status.REPRODUCED, same_measurement=("a", "b")),
+        row("d", Status.REPRODUCED),
+    ]
+    counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
+    assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+
+
+def test_a_claim_counts_on_the_hardware_it_names_where_it_has_a_figure() -> None:
+    rows = [
+        row("a", Status.REPRODUCED),
+        row("a", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
+    ]
+    counts = count_verdicts(catalog("a"), rows)
+    assert (counts.published, counts.elsewhere) == ({Status.REPRODUCED: 1}, {})
+
+
+def test_without_one_there_it_counts_by_what_it_would_be() -> None:
+    rows = [
+        row("a", Status.NOT_RUN),
+        row("a", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
+        row("b", Status.NOT_RUN),
+    ]
+    counts = count_verdicts(catalog("a", "b"), rows)
+    assert counts.published == {Status.NOT_RUN: 1}
+    assert counts.elsewhere == {Status.NOT_REPRODUCED: 1}
+
+
+def test_arithmetic_is_counted_apart() -> None:
+    sums = Arithmetic(
+        kind="arithmetic", formula=Formula.MEAN, operands=(Operand(claim="a"), Operand(claim="a"))
+    )
+    rows = [
+        row("a", Status.REPRODUCED),
+        row("mean", Status.CONSISTENT),
+        row("x", Status.CONSISTENT),
+    ]
+    found = count_verdicts(catalog("a", mean=b.claim("mean", sums)), rows)
+    assert found.published == {Status.REPRODUCED: 1}
+    assert found.arithmetic == {Status.CONSISTENT: 2}
+
+
+def test_statuses_that_nothing_has_are_absent_and_words_are_plain() -> None:
+    counts = count_verdicts(catalog("a"), [row("a", Status.MISSTATED)])
+    assert counts.plain() == {
+        "published": {"misstated": 1},
+        "elsewhere": {},
+        "own": {},
+        "probes": {},
+        "arithmetic": {},
+    }

@@ -1,0 +1,271 @@
+"""Readings, ratios of parts, other hardware, causes: what a figure means beside what it is."""
+
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.judging.judge import judge
+from assay.records.claims import Claim, ClaimKind, Hardware, Relation
+from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, NotRun, Program, Term
+from assay.records.plan import Answer
+from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Reading
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict, Why
+from tests import builders as b
+
+OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
+RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
+DENSITY = 0.25
+
+
+def rate(arm: str) -> Benchmark:
+    term = Term(comparison="duel", arm=arm)
+    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+
+
+def reading(name: str, **changes: Any) -> Reading:
+    values: dict[str, Any] = {
+        "id": name,
+        "says": f"as {name} says",
+        "differs": "work",
+        "evaluation": rate("ours"),
+    }
+    return Reading(**{**values, **changes})
+
+
+def read(*readings: Reading, **changes: Any) -> Claim:
+    changes.setdefault("evaluation", rate("ours"))
+    evaluation = changes.pop("evaluation")
+    return b.claim("rate", evaluation, reading="stored blocks", readings=readings, **changes)
+
+
+def judged(*claims: Claim, on: str = "h100", **records: Any) -> tuple[Verdict, ...]:
+    records.setdefault("benchmarks", [b.benchmark()])
+    records.setdefault("checks", [b.correctness()])
+    answers = [b.measure(claim.id, on) for claim in claims]
+    return judge(b.catalog(claims), b.evidence(answers, **records)).verdicts
+
+
+WHOLE = reading("whole", flops="2 * m * n * k")
+
+
+class TestReadings:
+    """The primary reading decides; a figure that holds under another is misstated."""
+
+    def test_a_figure_of_work_that_was_not_done_is_misstated(self) -> None:
+        (verdict,) = judged(read(WHOLE, value=OURS_RATE / DENSITY))
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_WORK)
+        assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
+        primary, other = verdict.readings
+        assert (primary.id, primary.primary, primary.holds) == (PRIMARY, True, False)
+        assert (primary.says, primary.work_ratio) == ("stored blocks", 1)
+        assert primary.measured == verdict.measured
+        assert (other.id, other.primary, other.holds) == ("whole", False, True)
+        assert other.measured == pytest.approx(OURS_RATE / DENSITY, rel=0.02)
+        assert other.work_ratio == pytest.approx(1 / DENSITY)
+        assert other.ci90 is not None and other.ci90[0] < OURS_RATE / DENSITY < other.ci90[1]
+        assert "holds under 1: as whole says." in verdict.explanation
+
+    def test_a_reading_takes_nothing_from_a_figure_that_holds(self) -> None:
+        (verdict,) = judged(read(reading("same", flops="flop"), value=OURS_RATE))
+        assert (verdict.status, verdict.why) == (Status.REPRODUCED, None)
+        assert [entry.holds for entry in verdict.readings] == [True, True]
+
+    def test_a_figure_that_holds_under_none_is_not_reproduced_and_says_how_many(self) -> None:
+        third = reading("third", flops="2 * m * n * k / 3")
+        (verdict,) = judged(read(WHOLE, third, value=9000.0))
+        assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.REBUILT)
+        assert "2 other readings were measured; the figure holds under none" in verdict.explanation
+
+    def test_an_open_primary_reading_stays_open(self) -> None:
+        (verdict,) = judged(read(WHOLE, value=OURS_RATE * 1.08))
+        assert verdict.status is Status.INCONCLUSIVE
+        assert verdict.readings[0].holds is None
+
+    def test_another_arm_is_another_problem(self) -> None:
+        dense = reading("dense", differs="problem", evaluation=rate("rival"))
+        claim = read(dense, value=RIVAL_RATE, flop_formula=FlopFormula.NNZ)
+        (verdict,) = judged(claim)
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
+
+    def test_a_reading_without_a_record_says_why_and_brings_no_figure(self) -> None:
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        (verdict,) = judged(read(reading("gone", evaluation=absent), value=9000.0))
+        gone = verdict.readings[1]
+        assert (gone.measured, gone.ci90, gone.holds) == (None, None, None)
+        assert gone.reason is not None and "attend" in gone.reason
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert "(1 more could not be)" in verdict.explanation
+
+    def test_its_records_stand_among_the_evidence(self) -> None:
+        command = ("--q=1",)
+        program = Program(
+            kind="program",
+            program="ex88",
+            figure="tma",
+            typed=None,
+            stated=Invocation(arguments=command, shape={}),
+        )
+        runs = b.program_record("ex88", command, [b.output_88({"tma": 600.0})] * 5)
+        claim = read(reading("program", evaluation=program), value=9000.0)
+        (verdict,) = judged(claim, programs=[runs])
+        assert any("/program/" in path for path in verdict.evidence)
+
+    def test_a_formula_over_unknown_facts_is_refused(self) -> None:
+        with pytest.raises(BadInput, match=r"asks for rows; known here: .*density"):
+            judged(read(reading("odd", flops="rows * 2"), value=9000.0))
+
+    @pytest.mark.parametrize("name", [PRIMARY, AS_TYPED])
+    def test_names_that_are_taken_are_refused(self, name: str) -> None:
+        with pytest.raises(ValueError, match="each reading has an id of its own"):
+            read(reading(name))
+
+    def test_two_of_one_name_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="each reading has an id of its own"):
+            read(WHOLE, WHOLE)
+
+    def test_readings_without_a_primary_one_in_words_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="says which is the primary one"):
+            b.claim("rate", rate("ours"), readings=(WHOLE,))
+
+    def test_a_reading_of_another_unit_is_refused(self) -> None:
+        time = rate("ours").model_copy(update={"metric": Metric.TIME})
+        with pytest.raises(ValueError, match="not measured in the claim's unit"):
+            read(reading("time", evaluation=time))
+
+
+def quotient(value: float, **changes: Any) -> Claim:
+    evaluation = Derived(
+        kind="derived", formula="quotient", numerator="top", denominator="bottom", **changes
+    )
+    return b.claim(
+        "gap", evaluation, value=value, unit=Unit.RATIO, resolution=0.1, kind=ClaimKind.RATIO
+    )
+
+
+GAP = RIVAL_RATE / OURS_RATE
+
+
+class TestRatiosOfClaims:
+    """A ratio stands no better than the worse of the two figures it is formed from."""
+
+    def test_two_figures_that_hold_leave_it_its_own_verdict(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE),
+            b.claim("bottom", rate("ours"), value=OURS_RATE),
+        ]
+        gap = judged(quotient(GAP), *parts)[0]
+        assert gap.status is Status.REPRODUCED
+
+    def test_two_figures_that_fail_take_it_along(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
+        ]
+        gap = judged(quotient(GAP), *parts)[0]
+        assert (gap.status, gap.reason) == (Status.NOT_REPRODUCED, "part_not_reproduced")
+        assert "By itself the ratio would be reproduced" in gap.explanation
+        assert "top is not reproduced and bottom is not reproduced" in gap.explanation
+
+    def test_a_worse_verdict_of_its_own_stays(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
+            b.claim("bottom", rate("ours"), value=OURS_RATE),
+        ]
+        gap = judged(quotient(GAP * 5), *parts)[0]
+        assert gap.status is Status.NOT_REPRODUCED
+        assert gap.reason is None
+
+    def test_it_has_the_readings_of_its_parts(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE),
+            b.claim(
+                "bottom",
+                rate("ours"),
+                value=OURS_RATE / DENSITY,
+                reading="stored blocks",
+                readings=(WHOLE,),
+            ),
+        ]
+        gap = judged(quotient(GAP * DENSITY), *parts)[0]
+        assert (gap.status, gap.why) == (Status.MISSTATED, Why.OTHER_WORK)
+        assert [entry.id for entry in gap.readings] == [PRIMARY, "whole"]
+        assert gap.readings[1].measured == pytest.approx(GAP * DENSITY, rel=0.02)
+        assert gap.readings[1].says == "bottom read as: as whole says"
+
+
+class TestElsewhere:
+    """A figure of another GPU than the claim names is shown with what it would be, not judged."""
+
+    L4 = Hardware(target="l4", as_stated="L4")
+
+    def test_it_says_what_it_would_be(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, hardware=self.L4))
+        assert (verdict.status, verdict.as_if) == (Status.ELSEWHERE, Status.REPRODUCED)
+        assert verdict.target == "h100"
+        assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
+        assert verdict.explanation.startswith("Measured on NVIDIA H100; the claim is for L4")
+
+    def test_and_why(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=9000.0, hardware=self.L4))
+        assert (verdict.as_if, verdict.why) == (Status.NOT_REPRODUCED, Why.REBUILT)
+
+    def test_a_claim_for_several_targets_is_judged_on_each(self) -> None:
+        both = Hardware(target="l4", as_stated=None, also=("h100",))
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, hardware=both))
+        assert (verdict.status, verdict.as_if) == (Status.REPRODUCED, None)
+
+    def test_so_is_one_that_names_none(self) -> None:
+        nowhere = Hardware(target=None, as_stated=None)
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, hardware=nowhere))
+        assert verdict.status is Status.REPRODUCED
+
+    def test_what_could_not_be_measured_is_not_run(self) -> None:
+        claim = b.claim("rate", rate("ours"), value=OURS_RATE, hardware=self.L4)
+        (verdict,) = judged(claim, benchmarks=[])
+        assert (verdict.status, verdict.as_if) == (Status.NOT_RUN, None)
+
+    def test_a_ratio_takes_what_its_part_would_be(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3, hardware=self.L4),
+            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
+        ]
+        gap = judged(quotient(GAP), *parts)[0]
+        assert gap.status is Status.NOT_REPRODUCED
+
+
+class TestCauses:
+    """Every verdict that does not plainly hold names its cause as a code."""
+
+    @pytest.mark.parametrize("reason", list(NotRun))
+    def test_every_reason_for_not_running_has_one(self, reason: NotRun) -> None:
+        claim = b.claim("rate", rate("ours"))
+        answer = Answer(claim="rate", target="h100", way="not_run", reason=reason, detail="No.")
+        (verdict,) = judge(b.catalog([claim]), b.evidence([answer])).verdicts
+        assert verdict.status is Status.NOT_RUN
+        assert (verdict.why is Why.NOT_MEASURED) == (
+            reason in (NotRun.RUN_FAILED, NotRun.NOT_RECORDED)
+        )
+
+    def test_a_library_that_gives_less_is_the_original_itself(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("rival"), value=RIVAL_RATE * 2))
+        assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
+
+    def test_an_open_verdict_is_too_uncertain(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE * 1.08))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.TOO_UNCERTAIN)
+
+    def test_a_wrong_output_is_one(self) -> None:
+        wrong = b.correctness(statuses={"ours": "incorrect"})
+        (verdict,) = judged(b.claim("rate", rate("ours")), checks=[wrong])
+        assert (verdict.status, verdict.why) == (Status.INCORRECT, Why.WRONG_OUTPUT)
+
+    def test_a_claim_that_holds_has_none(self) -> None:
+        claim = b.claim("rate", rate("ours"), value=100.0, relation=Relation.AT_LEAST)
+        assert judged(claim)[0].why is None
+
+    def test_what_was_rebuilt_is_said_whatever_the_verdict(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE))
+        assert "What ran was rebuilt here" in verdict.explanation
