@@ -76,11 +76,19 @@ class TestRealClaims:
         assert equal == []
 
     def test_quoted_comparators_show_the_nearest_measured_thing(self, catalog: Catalog) -> None:
-        for name in ("s003_sglang", "s003_vllm", "s002_cublas"):
+        for name in ("s003_sglang", "s003_vllm"):
             evaluation = catalog.claims[name].evaluation
             assert isinstance(evaluation, Unanswerable)
             assert evaluation.reason is NotRun.CONFIGURATION_MISSING
             assert evaluation.nearest
+
+    def test_every_stage_of_source_002_is_read_as_its_own_program_counts(
+        self, catalog: Catalog
+    ) -> None:
+        for stage in ("baseline", "phase1", "phase2", "final"):
+            readings = {entry.id: entry for entry in catalog.claims[f"s002_{stage}"].readings}
+            assert {"count_a", "as_run", "dense_b", "whole", "whole_dense_b"} <= readings.keys()
+            assert readings["as_run"].flops == "2 * m * n * k * density_a"
 
     def test_all_cells_of_the_architecture_matrix_are_claims(self, catalog: Catalog) -> None:
         features = ("wmma", "cp_async", "tma", "wgmma", "fa2", "fa3")

@@ -89,6 +89,13 @@ class TestReadings:
         (verdict,) = judged(claim)
         assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
 
+    def test_another_build_of_the_same_program_is_no_misstatement(self) -> None:
+        fast = reading("fast", differs="build", flops="2 * m * n * k")
+        (verdict,) = judged(read(fast, value=OURS_RATE / DENSITY))
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert verdict.readings[1].holds
+        assert "holds under 1: as fast says." in verdict.explanation
+
     def test_a_reading_without_a_record_says_why_and_brings_no_figure(self) -> None:
         term = Term(comparison="attend", arm="attention")
         absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
@@ -115,7 +122,19 @@ class TestReadings:
 
     def test_a_formula_over_unknown_facts_is_refused(self) -> None:
         with pytest.raises(BadInput, match=r"asks for rows; known here: .*density"):
-            judged(read(reading("odd", flops="rows * 2"), value=9000.0))
+            judged(b.claim("rate", rate("ours"), flops="rows * 2"))
+
+    def test_a_reading_whose_counts_were_not_recorded_has_no_figure(self) -> None:
+        (verdict,) = judged(read(reading("odd", flops="rows * 2"), value=9000.0))
+        odd = verdict.readings[1]
+        assert odd.measured is None
+        assert odd.reason is not None and "asks for rows" in odd.reason
+
+    def test_counts_of_the_record_are_facts_of_the_formula(self) -> None:
+        facts = {"ours": b.facts("ours", counts={"products": 7.0})}
+        claim = read(reading("counted", flops="flop * products"), value=OURS_RATE * 7)
+        (verdict,) = judged(claim, benchmarks=[b.benchmark(arm_facts=facts)])
+        assert verdict.status is Status.MISSTATED
 
     @pytest.mark.parametrize("name", [PRIMARY, AS_TYPED])
     def test_names_that_are_taken_are_refused(self, name: str) -> None:

@@ -24,6 +24,10 @@ WHOLE = (FlopFormula.DENSE, FlopFormula.EFFECTIVE, FlopFormula.ATTENTION_4BHQKD)
 """Formulas that count the whole dense problem, skipped blocks included."""
 
 
+class Uncounted(BadInput):
+    """A record does not hold what a formula for FLOPs asks for."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """Factor from the measured to the claimed way of counting, and the sentence that says so."""
@@ -52,23 +56,24 @@ def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) ->
 def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
     """Return what a formula may name of a benchmark arm's problem: its sizes, and what was counted.
 
-    ``flop`` and ``bytes`` are those of one launch, ``density`` that of A.
+    ``flop`` and ``bytes`` are those of one launch, ``density`` that of A; the others are those
+    of docs/claims.md. Records of earlier times hold none.
     """
     sizes = {name: getattr(workload, name) for name in SIZES}
     own = {"flop": facts.flop, "bytes": facts.bytes, "stored_blocks": facts.stored_blocks,
            "density": facts.density}  # fmt: skip
-    known = {**sizes, **own}
+    known = {**sizes, **own, "density_a": facts.density, **facts.counts}
     return {name: float(value) for name, value in known.items() if value is not None}
 
 
 def _counted_by(
     formula: Expression, facts: Mapping[str, float], done: float, who: str
 ) -> Conversion:
-    """From ``done`` FLOPs to those that a formula counts. Raises BadInput where it has no value."""
+    """From ``done`` FLOPs to those that a formula counts. Raises Uncounted without a value."""
     try:
         factor = formula.value(facts) / done
     except BadExpression as error:
-        raise BadInput(f"a formula for FLOPs: {error}") from error
+        raise Uncounted(f"a formula for FLOPs: {error}") from error
     sentence = (
         f"FLOPs are counted as {formula.text}, {factor:.4g} times those that {who}; the rate is "
         "restated by that factor before it is compared."
@@ -77,7 +82,7 @@ def _counted_by(
 
 
 def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
-    """From the stored-block FLOPs of a benchmark arm to ``formula``. Raises BadInput."""
+    """From the stored-block FLOPs of a benchmark arm to ``formula``. Raises Uncounted."""
     if isinstance(formula, Expression):
         known = problem_facts(facts, workload)
         return _counted_by(formula, known, facts.flop, "the launch really does")
@@ -124,7 +129,7 @@ def _sentence_41(factor: float) -> str:
 def for_program(
     formula: Counting, parser: ParserName, shape: Shape, arguments: Sequence[str]
 ) -> Conversion:
-    """From the FLOPs that a program counted for its rate to ``formula``. Raises BadInput."""
+    """From the FLOPs that a program counted for its rate to ``formula``. Raises Uncounted."""
     printed = printed_flop(parser, shape, arguments)
     if not isinstance(formula, Expression):
         return _program_named(formula, parser, shape, arguments, printed)

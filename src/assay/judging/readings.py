@@ -9,15 +9,17 @@ from assay.judging.case import (
     Failure,
     Measured,
     from_base,
+    not_run,
     optional_significant,
     reported,
     significant,
 )
 from assay.judging.decision import decide
+from assay.judging.formulas import Uncounted
 from assay.judging.measured import measure_claim
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
-from assay.records.evaluations import Derived
+from assay.records.evaluations import Derived, NotRun
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, VerdictReading, Why
@@ -28,7 +30,10 @@ CAUSES: dict[str, Why] = {
     "problem": Why.OTHER_PROBLEM,
     "words": Why.OTHER_WORDS,
 }
-"""What a reading differs in, as the cause of a figure that holds only under it."""
+"""What a reading differs in, as the cause of a figure that holds only under it.
+
+Another build of the same program does the same work: under it a figure is no misstatement.
+"""
 HOLDING = (Status.REPRODUCED,)
 """Within the margin of the claimed figure, or on the claimed side of a bound."""
 TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
@@ -79,11 +84,12 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
     paths = reported(tuple(path for *_, found in tried for path in found))
-    misstated = verdict.status in TOPPLED and bool(holding)
+    other = [reading for reading in holding if reading.differs in CAUSES]
+    misstated = verdict.status in TOPPLED and bool(other)
     return verdict.model_copy(
         update={
             "status": Status.MISSTATED if misstated else verdict.status,
-            "why": CAUSES[holding[0].differs] if misstated else verdict.why,
+            "why": CAUSES[other[0].differs] if misstated else verdict.why,
             "explanation": f"{verdict.explanation} {_told(holding, outcomes)}",
             "readings": (first, *outcomes),
             "evidence": tuple(dict.fromkeys((*verdict.evidence, *paths))),
@@ -96,7 +102,11 @@ def _tried(
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """One reading as measured, and the records that it rests on."""
     meant = claim.under(reading)
-    measured = measure_claim(case, meant, target)
+    try:
+        measured = measure_claim(case, meant, target)
+    except Uncounted as lack:
+        # A record of earlier times: what it lacks is no fault of the claim.
+        measured = not_run(NotRun.NOT_RECORDED, str(lack))
     if isinstance(measured, Failure) or measured.broken is not None:
         reason = measured.explanation if isinstance(measured, Failure) else measured.broken
         absent = VerdictReading(

@@ -42,9 +42,9 @@ class Reading(Record):
     id: Identifier
     says: str
     """The meaning, in our own words, one line."""
-    differs: Literal["work", "problem", "words"]
+    differs: Literal["work", "problem", "words", "build"]
     """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
-    that runs, or what the text means."""
+    that runs, what the text means, or how the same program is built."""
     evaluation: Annotated[Benchmark | Program | Derived, Field(discriminator="kind")]
     flop_formula: FlopFormula | None = None
     """In place of the claim's; None where that holds here too."""
