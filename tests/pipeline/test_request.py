@@ -79,7 +79,7 @@ class TestADriverThatIsTooOld:
         refused = [answer for answer in plan.answers if answer.reason is NotRun.DRIVER_TOO_OLD]
         assert refused
         assert {answer.way for answer in refused} == {"not_run"}
-        assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}"}
+        assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}."}
 
     def test_is_told_by_verdicts_and_report(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path / "repo")

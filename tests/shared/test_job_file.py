@@ -3,10 +3,11 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from assay.records.workloads import Operation, Workload
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.job import (
     ArmSpec,
@@ -29,6 +30,7 @@ from assay.shared.job_file import (
     read_job,
     write_job,
 )
+from assay.shared.job_limits import DISTRIBUTIONS, DTYPES, OPERATIONS
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
@@ -93,12 +95,32 @@ def test_a_job_is_read_back_as_it_was_written(job: DeviceJob, tmp_path: Path) ->
         ("job.comparison.arms.1.variant.entry", 5, r"job: comparison.arms\[1\].variant.entry: mus"),
         ("job.comparison.arms.0.artifact", {"path": "k.so"}, "artifact: lacks 'sha256'"),
         ("job.timed", ["nobody"], "job: comparison 'c' has no arm 'nobody'"),
+        ("job.protocol.samples", -5, "job: protocol: samples must be at least 1, is -5"),
+        ("job.protocol.processes", 0, "job: protocol: processes must be at least 1, is 0"),
+        ("job.protocol.telemetry_interval_ms", 0, "protocol: telemetry_interval_ms must be more"),
+        (
+            "job.comparison.arms.0.workload.pattern.block_rows",
+            0,
+            r"arms\[0\].workload.pattern: block_rows must be at least 1, is 0",
+        ),
+        ("job.comparison.arms.0.workload.m", -1, r"workload: m must be at least 0, is -1"),
+        (
+            "job.comparison.arms.0.workload.operation",
+            "bsr_gem",
+            r"job: comparison.arms\[0\].workload: operation must be one of bsr_gemm, .*'bsr_gem'",
+        ),
+        ("job.comparison.arms.1.variant.operation", "sum", r"arms\[1\].variant: operation must be"),
+        ("job.comparison.arms.0.workload.dtype", "float61", "workload: dtype must be one of fl"),
+        ("job.comparison.arms.0.workload.distribution", "odd", "distribution must be one of"),
+        ("job.target.product_pattern", "(", "job: target: product_pattern is no regular"),
+        ("job.comparison.control", "third", "job: comparison: control is no arm: 'third'"),
+        ("job.comparison.arms.1.id", "ours", "job: comparison: two arms have the same id"),
         ("job.seeds", [1], "job: has no 'seeds'"),
         ("job.timed", ..., "job: lacks 'timed'"),
         ("task", "dance", "job: unknown task 'dance'; there are device, correctness"),
         ("tusk", "dance", "job: has no 'tusk'"),
         ("output", ..., "job: lacks 'output'"),
-        ("schema", "assay/job/1", "is not a assay/job/2 document"),
+        ("schema", "assay/job/1", "is not an assay/job/2 document"),
     ],
 )
 def test_refuses_in_one_sentence_that_names_the_place(
@@ -109,17 +131,24 @@ def test_refuses_in_one_sentence_that_names_the_place(
     assert "\n" not in str(caught.value)
 
 
+def test_the_names_are_those_of_the_records() -> None:
+    fields = Workload.model_fields
+    assert set(OPERATIONS) == set(Operation)
+    assert get_args(fields["dtype"].annotation) == DTYPES
+    assert get_args(fields["distribution"].annotation) == DISTRIBUTIONS
+
+
 def test_an_integer_does_where_a_number_is_asked_for(tmp_path: Path) -> None:
     queued = read_job(write(tmp_path, changed("job.protocol.settle_ms", 2)))
     expected = benchmark()
     assert queued.job == replace(expected, protocol=replace(expected.protocol, settle_ms=2.0))
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}', "[" * 100_000])
 def test_refuses_what_is_no_object_of_json(tmp_path: Path, text: str) -> None:
     path = tmp_path / "job.json"
     path.write_text(text)
-    with pytest.raises(BadJob, match=r"job\.json: (cannot be read as a job|is not a)"):
+    with pytest.raises(BadJob, match=r"job\.json: (cannot be read as a job|is not an)"):
         read_job(path)
 
 

@@ -20,7 +20,10 @@ from assay.records.targets import Target
 
 
 def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
-    """At least one answer for every claim, then one for every audit of the selected sources."""
+    """Yield an answer or more for every claim, then one for every audit of the selected sources.
+
+    The detail of what is not run is a sentence: its verdict explains itself with it.
+    """
     for claim in claims:
         match claim.evaluation:
             case Arithmetic() | Inspection() | Support():
@@ -40,19 +43,19 @@ def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Itera
     wanted = claim.hardware.target
     if wanted is not None and wanted not in provisions:
         yield _answer(
-            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"target {wanted} was not asked for"
+            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"Target {wanted} was not asked for."
         )
         return
     for name in [wanted] if wanted is not None else list(provisions):
         provision, target = provisions[name], catalog.targets[name]
         if provision.kind == "none":
             reason = provision.reason or NotRun.NO_DEVICE
-            yield _answer(claim.id, name, "not_run", reason, provision.detail)
+            yield _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
         elif not _arch_supported(catalog, claim, target):
-            detail = f"what the claim needs is not built for {target.arch}"
+            detail = f"What the claim needs is not built for {target.arch}."
             yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
         elif provision.kind == "recorded" and (lacking := _not_recorded(claim, provision)):
-            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration"
+            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration."
             yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
         else:
             way = "measure" if provision.kind == "device" else "recorded"

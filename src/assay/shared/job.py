@@ -4,8 +4,18 @@ The host makes them of its records (``assay.measuring.device_jobs``); ``job_file
 disk, ``tasks`` what the device side does for each.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
+
+from assay.shared.job_limits import (
+    DISTRIBUTIONS,
+    DTYPES,
+    OPERATIONS,
+    require_at_least,
+    require_one_of,
+    require_positive,
+)
 
 Json = dict[str, Any]
 """An object of parsed JSON."""
@@ -19,6 +29,13 @@ class TargetSpec:
     product_pattern: str
     """Regular expression that NVML's product name must match in full."""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a pattern that is none."""
+        try:
+            re.compile(self.product_pattern)
+        except re.error as error:
+            raise ValueError(f"product_pattern is no regular expression: {error}") from error
+
 
 @dataclass(frozen=True)
 class PatternSpec:
@@ -28,6 +45,10 @@ class PatternSpec:
     block_rows: int
     block_cols: int
     blocks_per_row: int
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a pattern without blocks."""
+        require_at_least(1, self, "block_rows", "block_cols", "blocks_per_row")
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,17 @@ class WorkloadSpec:
         """Whether values are written before they are read."""
         return self.distribution != "unwritten"
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no problem has."""
+        require_one_of(OPERATIONS, operation=self.operation)
+        require_one_of(DTYPES, dtype=self.dtype)
+        require_one_of(DISTRIBUTIONS, distribution=self.distribution)
+        require_at_least(
+            0, self, "seed", "m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv",
+            "head_dim",
+        )  # fmt: skip
+        require_positive(self, "relative_tolerance", "max_abs_tolerance")
+
 
 @dataclass(frozen=True)
 class VariantSpec:
@@ -71,6 +103,10 @@ class VariantSpec:
     abi: str | None = None
     entry: str | None = None
     output_dtype: Literal["float32"] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an operation that there is not."""
+        require_one_of(OPERATIONS, operation=self.operation)
 
 
 @dataclass(frozen=True)
@@ -101,6 +137,14 @@ class ComparisonSpec:
     control: str
     arms: tuple[ArmSpec, ...]
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for arms of one name, or a control that is none of them."""
+        names = [arm.id for arm in self.arms]
+        if len(set(names)) < len(names):
+            raise ValueError("two arms have the same id")
+        if self.control not in names:
+            raise ValueError(f"control is no arm: {self.control!r}; there are {', '.join(names)}")
+
 
 @dataclass(frozen=True)
 class ProtocolSpec:
@@ -120,6 +164,15 @@ class ProtocolSpec:
     turn_min_ms: float = 0.0
     settle_ms: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for what takes no samples, or a time that is none."""
+        require_at_least(1, self, "processes", "blocks", "samples")
+        require_at_least(
+            0, self, "warmup_min_ms", "warmup_max_ms", "warmup_stable_fraction", "checked_turns",
+            "turn_min_ms", "settle_ms",
+        )  # fmt: skip
+        require_positive(self, "telemetry_interval_ms")
+
 
 @dataclass(frozen=True)
 class OperatorSpec:
@@ -133,6 +186,14 @@ class OperatorSpec:
     block_b: tuple[int, int] | None
     symbol: str
     artifact: ArtifactSpec
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a case that no kernel has."""
+        require_one_of(OPERATIONS, operation=self.operation)
+        require_one_of(DTYPES, dtype=self.dtype)
+        for name, block in (("block", self.block), ("block_b", self.block_b)):
+            if block is not None and min(block) < 1:
+                raise ValueError(f"{name} must be of at least 1 x 1, is {block[0]} x {block[1]}")
 
 
 @dataclass(frozen=True)
@@ -206,6 +267,11 @@ class ProgramRunsJob(DeviceJob):
     """Of one run."""
     verify: tuple[str, ...] = ()
     """Further arguments of one run that checks the output; none, and there is no such run."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a job that runs nothing."""
+        require_at_least(1, self, "runs")
+        require_positive(self, "timeout_s")
 
     def artifacts(self) -> tuple[ArtifactSpec, ...]:
         """Return the program."""

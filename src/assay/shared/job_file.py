@@ -59,7 +59,7 @@ def read_job(path: Path) -> QueuedJob:
     except (OSError, ValueError) as error:
         raise BadJob(f"{path}: cannot be read as a job: {error}") from error
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise BadJob(f"{path}: is not a {SCHEMA} document")
+        raise BadJob(f"{path}: is not an {SCHEMA} document")
     try:
         document = read(_JobDocument, value)
         if document.task not in TASKS:

@@ -23,7 +23,10 @@ class Mismatch(ValueError):
 
 def parse(text: str) -> Any:
     """Return what JSON ``text`` says. Raises ValueError, also for a key that is given twice."""
-    return json.loads(text, object_pairs_hook=_without_repeats)
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def read(declared: type[T], value: Any, place: str = "") -> T:
