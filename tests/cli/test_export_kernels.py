@@ -8,8 +8,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import write_record
+from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import export_kernels as kernel_set
@@ -174,16 +175,19 @@ class TestKernelSets:
 
     @pytest.fixture
     def compiler(self, monkeypatch: pytest.MonkeyPatch, catalog: Catalog, tmp_path: Path) -> Any:
-        def use(without: str = "", nothing: bool = False) -> None:
+        def use(without: str = "", nothing: bool = False) -> set[Path]:
+            caches: set[Path] = set()
             builds = built(catalog, tmp_path / "set", without=without)
             failed = {"status": "failed", "artifact": None}
 
-            def build(_root: Any, _catalog: Any, _kind: str, name: str, *_: Any, **__: Any) -> Any:
-                made = builds[name][0]
+            def build(*given: Any, cache_dir: Path, **_: Any) -> Any:
+                caches.add(cache_dir)
+                made = builds[given[3]][0]
                 return made.model_copy(update=failed) if nothing else made
 
             monkeypatch.setattr(kernel_set.building, "build", build)
             monkeypatch.setattr(kernel_set, "compiler_place", lambda root, runtime: None)
+            return caches
 
         return use
 
@@ -197,11 +201,23 @@ class TestKernelSets:
         for kernel in made.kernels:
             assert (tmp_path / "set" / kernel.path).is_file()
 
-    def test_a_folder_that_cannot_be_made_is_bad_input(self, compiler: Any, tmp_path: Path) -> None:
-        compiler()
+    def test_a_folder_that_cannot_be_made_names_the_option(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(BadInput, match="no folder can be made there"):
+        with pytest.raises(MissingEnvironment, match=r"Not a directory\).* with --output"):
             make_kernel_set(ROOT, "h100", tmp_path / "file" / "set", "host")
+
+    def test_a_tree_that_cannot_be_written_needs_only_the_option(
+        self, compiler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caches: set[Path] = compiler()
+        readable = why_not_writable
+
+        def read_only(path: Path) -> str | None:
+            return "read-only" if path.is_relative_to(ROOT) else readable(path)
+
+        monkeypatch.setattr(kernel_set, "why_not_writable", read_only)
+        make_kernel_set(ROOT, "h100", tmp_path / "set", "host")
+        assert caches == {tmp_path / "set" / "cache"}
 
     def test_nothing_compiled_is_said(self, compiler: Any, tmp_path: Path) -> None:
         compiler(nothing=True)

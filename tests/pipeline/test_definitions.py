@@ -89,6 +89,21 @@ class TestCode:
 
         assert changed_by(package, "device/worker/forks.py", remark) == set()
 
+    def test_the_digest_of_a_module_is_the_same_for_every_python(self, tmp_path: Path) -> None:
+        """Pinned: another release of Python that reads otherwise measures everything again."""
+        (tmp_path / "shared").mkdir()
+        (tmp_path / "shared" / "odd.py").write_text(
+            '"""What stands here."""\n\n'
+            "def area(w: int, /, *, h=2.5) -> str:\n"
+            "    match w:\n"
+            "        case 0 | None:\n"
+            '            return f"{w!r:>{h}} \u20ac {{}}"\n'
+            "    return [x for x in b'a' if x] and None\n\n"
+            "class Odd: ...\n"
+        )
+        pinned = "dbe46d0bacf4d0e7b142041a8d38611231ae174623e855f129236d7372722300"
+        assert code_digest(["assay.shared.odd"], tmp_path) == pinned
+
     def test_every_module_of_the_device_side_belongs_to_a_stage(self) -> None:
         """A module that no stage's imports reach is code whose change would go unnoticed."""
         reached = imported([START, *MODULES.values()])

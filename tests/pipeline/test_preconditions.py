@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline import request as asking
 from assay.pipeline.compiler_place import compiler_place
@@ -88,6 +88,10 @@ class TestPlaces:
         assert "no signing key can be made at" in capsys.readouterr().err
         require_places(root, "asked", None, writes=True)
         assert capsys.readouterr().err == ""
+
+    def test_a_folder_is_no_key_and_the_option_is_named(self, root: Path, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match=r"is a folder: .* --signing-key or ASSAY_SIGNING_KEY"):
+            require_places(root, "asked", tmp_path, writes=False)
 
     def test_results_that_cannot_be_written_are_said(self, tmp_path: Path) -> None:
         (tmp_path / "results").touch()

@@ -80,12 +80,12 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
         "h100"
     ]
     assert where == report
-    assert provision.recorded_in == "reports/published/h100_20261121_settled"
+    assert provision.recorded_in == "reports/published/h100_20261121_settled.tar.xz"
     assert provision.detail.startswith(f"figures come from {provision.recorded_in}, measured on")
     require_figures(provision)
     said = capsys.readouterr().err
     assert said.startswith(
-        "assay: reports/published/h100_20261121_settled: 21 of its 23 comparisons"
+        "assay: reports/published/h100_20261121_settled.tar.xz: 21 of its 23 comparisons"
     )
     assert "another protocol: " in said
     assert "attention_s512" not in said

@@ -248,16 +248,11 @@ class TestAlarms:
         assert "object to an honest kernel" in alarm
         assert "is caught as well" in cheats_sections(evidence)[0].summary
 
-    @pytest.mark.parametrize(
-        "told",
-        [{"ended": False, "timed_run": "SIGKILL"}, {"timed_run": "failed: died of SIGKILL"}],
-        ids=["as it is recorded", "as earlier evidence says it"],
-    )
     def test_a_cheat_that_could_not_be_tried_is_neither_caught_nor_let_through(
-        self, catalog: Catalog, evidence: Evidence, told: dict[str, object]
+        self, catalog: Catalog, evidence: Evidence
     ) -> None:
         record = cheats("h100", caught=False)
-        last = record.cheats[2].model_copy(update=told)
+        last = record.cheats[2].model_copy(update={"ended": False, "timed_run": "SIGKILL"})
         evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:2], last)})
         (alarm,) = alarms(catalog, evidence)
         assert "it is not known what the checks make of: warm up detector" in alarm

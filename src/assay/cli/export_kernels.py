@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
+from assay.base.writable import why_not_writable
 from assay.building import build as building
 from assay.catalog.load import load_catalog
 from assay.measuring.operator_kernels import kernel_entries, offered
@@ -19,17 +20,20 @@ INDEX = "kernels.json"
 def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> KernelSetRecord:
     """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
 
-    A kernel that does not compile is left out, and named. Raises BadInput (unknown target, or no
-    folder can be made), MissingEnvironment (no compiler), CheckFailed (nothing compiled).
+    A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
+    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled).
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
     arch = catalog.targets[target].arch
+    if (why := why_not_writable(output / INDEX)) is not None:
+        raise MissingEnvironment(
+            f"no kernels can be written to {output} ({why}): name another folder with --output"
+        )
     place = compiler_place(root, runtime)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{output}: no folder can be made there: {error.strerror}") from error
+    cache = root / "results" / "cache"
+    if why_not_writable(cache / "builds" / target) is not None:
+        cache = output / "cache"
     builds: dict[str, tuple[BuildRecord, Path]] = {}
     for named in offered(catalog, target):
         say(f"compiling {named.variant} for {arch}")
@@ -40,7 +44,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
             named.variant,
             arch,
             out_dir=output,
-            cache_dir=root / "results" / "cache",
+            cache_dir=cache,
             place=place,
         )
         if record.artifact is None:

@@ -86,7 +86,36 @@ def _meaning(package: Path, name: str) -> str:
             statements = getattr(node, body, None)
             if isinstance(statements, list):
                 setattr(node, body, [s for s in statements if not _is_remark(s)])
-    return sha256_bytes(ast.dump(tree).encode())
+    return sha256_bytes(_text(tree).encode())
+
+
+def _text(part: object) -> str:
+    """Return a syntax tree as text that is the same for every release of Python.
+
+    ``ast.dump`` is not: releases add fields, change what they print of those that are empty, and
+    cut the text of f-strings into pieces in other ways.
+    """
+    if isinstance(part, list):
+        return f"[{','.join(map(_text, part))}]"
+    if not isinstance(part, ast.AST):
+        return ascii(part)
+    if isinstance(part, ast.JoinedStr):
+        return f"JoinedStr({_text(_joined(part.values))})"
+    given = ((name, getattr(part, name, None)) for name in part._fields)
+    fields = (f"{name}={_text(value)}" for name, value in given if value not in (None, []))
+    return f"{type(part).__name__}({','.join(fields)})"
+
+
+def _joined(values: Iterable[ast.expr]) -> list[object]:
+    """Return the parts of an f-string, its text in pieces as long as they can be."""
+    parts: list[object] = []
+    for value in values:
+        text = value.value if isinstance(value, ast.Constant) else value
+        if isinstance(text, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += text
+        elif text != "":
+            parts.append(text)
+    return parts
 
 
 def _is_remark(statement: ast.stmt) -> bool:

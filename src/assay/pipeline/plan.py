@@ -4,7 +4,8 @@ Nothing is dropped silently: every claim and audit of the selected sources gets 
 and an answer that is ``not_run`` names its reason.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
@@ -26,36 +27,84 @@ from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, T
 
 def make_plan(catalog: Catalog, request: Request) -> Plan:
     """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
-    catalog.check_selection(request.sources, [p.target for p in request.targets])
-    claims = list(catalog.claims_of(request.sources))
-    needed = _closure(catalog, claims)
-    asked = _comparisons(catalog, needed)
-    swept = {p.target: _sweeps(catalog, request, p.target) for p in request.targets}
-    everywhere = {*asked, *(name for names in swept.values() for name in names)}
-    comparisons = [name for name in catalog.comparisons if name in everywhere]
-    programs = _programs(needed)
-    every = tuple(_builds(catalog, needed, comparisons, programs))
-    builds = _compiled_here(catalog, request, every, needed)
+    targets = [provision.target for provision in request.targets]
+    catalog.check_selection(request.sources, targets)
+    work = _work(catalog, request.sources, targets, tuning=request.tuning)
+    measures = any(provision.kind == "device" for provision in request.targets)
+    everything = measures or request.rebuild or request.prebuilt is not None
+    builds = _compiled_here(catalog, work, everything=everything)
     return Plan(
         schema="assay/plan/1",
         run=request.run,
         sources=request.sources,
         builds=builds,
-        not_compiled=tuple(job for job in every if job not in builds),
+        not_compiled=tuple(job for job in work.builds if job not in builds),
         toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
             _target_plan(
                 catalog,
                 request,
                 provision,
-                [c for c in comparisons if c in asked or c in swept[provision.target]],
-                programs,
-                every,
+                work.comparisons_on(provision.target),
+                work.programs,
+                work.builds,
             )
             for provision in request.targets
         ),
-        answers=tuple(make_answers(catalog, request, claims)),
+        answers=tuple(make_answers(catalog, request, catalog.claims_of(request.sources))),
     )
+
+
+def compiled_builds(
+    catalog: Catalog,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    everything: bool,
+    tuning: bool = False,
+) -> tuple[BuildJob, ...]:
+    """Return what a run compiles here: known before it is known where its figures come from.
+
+    ``everything``: whether it measures here, or was told to compile all; ``tuning``: whether it
+    measures the sweeps behind the choices, whatever its sources.
+    """
+    work = _work(catalog, sources, targets, tuning=tuning)
+    return _compiled_here(catalog, work, everything=everything)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All that sources and targets call for, wherever it is done."""
+
+    claims: Sequence[Claim]
+    """With those that their answers rest on."""
+    asked: Sequence[str]
+    """Comparisons that the claims need."""
+    swept: Mapping[str, Set[str]]
+    """Comparisons that each target's choices rest on, where they are measured."""
+    comparisons: Sequence[str]
+    """Both, in catalog order."""
+    programs: Sequence[ProgramJob]
+    builds: Sequence[BuildJob]
+
+    def comparisons_on(self, target: str) -> list[str]:
+        """Return those that one target is to have."""
+        wanted = {*self.asked, *self.swept[target]}
+        return [name for name in self.comparisons if name in wanted]
+
+
+def _work(
+    catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, tuning: bool
+) -> _Work:
+    claims = _closure(catalog, catalog.claims_of(sources))
+    asked = _comparisons(catalog, claims)
+    sweeps = tuning or _is_of_this_project(catalog, sources)
+    swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
+    everywhere = {*asked, *(name for names in swept.values() for name in names)}
+    comparisons = [name for name in catalog.comparisons if name in everywhere]
+    programs = _programs(claims)
+    builds = tuple(_builds(catalog, claims, comparisons, programs))
+    return _Work(claims, asked, swept, comparisons, programs, builds)
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
@@ -114,26 +163,24 @@ def _terms(claims: Iterable[Claim]) -> Iterator[Term]:
                 pass
 
 
-def _sweeps(catalog: Catalog, request: Request, target: str) -> set[str]:
-    """Comparisons that the choices made for ``target`` rest on.
+def _sweeps(catalog: Catalog, target: str) -> set[str]:
+    """Return the comparisons that the choices made for ``target`` rest on.
 
     They belong to what this project says of itself: a run for other sources does not pay for them.
     """
-    if not (_is_of_this_project(catalog, request) or request.tuning):
-        return set()
     return {choice.evidence.comparison for choice in catalog.tuning.of(target)}
 
 
-def _is_of_this_project(catalog: Catalog, request: Request) -> bool:
-    """Whether the run is about what this project says of itself, among others."""
-    return any(catalog.sources[source].source.file is None for source in request.sources)
+def _is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
+    """Return whether a run is about what this project says of itself, among others."""
+    return any(catalog.sources[source].source.file is None for source in sources)
 
 
 def _operators(
     catalog: Catalog, request: Request, target: str, builds: Iterable[BuildJob]
 ) -> Iterator[str]:
     """Variants behind PyTorch's operators; as with sweeps, other sources do not pay for them."""
-    if _is_of_this_project(catalog, request):
+    if _is_of_this_project(catalog, request.sources):
         built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
         yield from (e.variant for e in offered(catalog, target) if e.variant in built)
 
@@ -183,25 +230,22 @@ def _variants(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
     return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
 
 
-def _compiled_here(
-    catalog: Catalog, request: Request, builds: Iterable[BuildJob], claims: Iterable[Claim]
-) -> tuple[BuildJob, ...]:
-    """What of ``builds`` this run compiles: all of it where it measures, or was told to.
+def _compiled_here(catalog: Catalog, work: _Work, *, everything: bool) -> tuple[BuildJob, ...]:
+    """Return what a run compiles of its builds: all where it measures, or was told to.
 
     Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
     machine: the original programs, which take longest, are left to machines that run them, and so
     are variants that no claim rests on, of sweeps for one.
     """
-    measures = any(provision.kind == "device" for provision in request.targets)
-    if measures or request.rebuild or request.prebuilt is not None:
-        return tuple(builds)
+    if everything:
+        return tuple(work.builds)
     claimed = {
         arm.variant
-        for term in _terms(claims)
+        for term in _terms(work.claims)
         for arm in catalog.comparisons[term.comparison].arms
         if arm.id in (term.arm, term.over)
     }
-    return tuple(job for job in builds if job.kind == "probe" or job.id in claimed)
+    return tuple(job for job in work.builds if job.kind == "probe" or job.id in claimed)
 
 
 def _target_plan(

@@ -8,8 +8,7 @@ from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
-from assay.pipeline.plan import make_plan
-from assay.records.plan import Provision, Request
+from assay.pipeline.plan import compiled_builds
 from assay.verification.sign import require_key_place
 
 
@@ -21,25 +20,8 @@ def require_compiler(
     Asked before anything is planned or begun. ``everything``: whether also what only a machine with
     a GPU would run is compiled. A wish without sources is for the tuning sweeps, which always are.
     """
-    nowhere = tuple(
-        Provision(target=target, kind="none", recorded_in=None, detail="") for target in targets
-    )
-    draft = Request(
-        schema="assay/request/1",
-        run="draft",
-        sources=tuple(sources),
-        targets=nowhere,
-        runtime="host",
-        executor="local",
-        device_python="",
-        prebuilt=None,
-        rebuild=everything or not sources,
-        tuning=not sources,
-        signing_key="",
-        commit=None,
-        clean_tree=None,
-    )
-    if make_plan(catalog, draft).builds:
+    tuning = not sources
+    if compiled_builds(catalog, sources, targets, everything=everything or tuning, tuning=tuning):
         find_host_compiler()
 
 

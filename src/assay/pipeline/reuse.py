@@ -35,7 +35,7 @@ from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.own_rules import NotJudgedAgain
-from assay.verification.report_archive import opened_report, report_name
+from assay.verification.report_archive import opened_report
 from assay.verification.verify import verify
 
 
@@ -153,13 +153,12 @@ def require_figures(provision: Provision) -> None:
 def _relative(report: Path, root: Path) -> str:
     """Its path below the repository, else its name: evidence holds no machine's paths.
 
-    Of an archive that of the directory it was made of: a report is one, however it is kept.
+    Of an archive its own, which can be typed: the directory it was made of is not there.
     """
     resolved = report.resolve()
-    named = resolved.with_name(report_name(resolved))
-    if named.is_relative_to(root.resolve()):
-        return named.relative_to(root.resolve()).as_posix()
-    return named.name
+    if resolved.is_relative_to(root.resolve()):
+        return resolved.relative_to(root.resolve()).as_posix()
+    return resolved.name
 
 
 def usable_paths(

@@ -19,7 +19,7 @@ class Provision(Record):
     kind: Literal["device", "recorded", "none"]
     """``device``: measured in this run; ``recorded``: taken from a verified report."""
     recorded_in: str | None
-    """Report directory, for ``recorded``, also of a report that is kept as an archive."""
+    """Report directory or archive, for ``recorded``, as it was found."""
     recorded_paths: tuple[str, ...] = ()
     """Evidence paths that the report holds and that still mean what the configuration says."""
     detail: str

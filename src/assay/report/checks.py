@@ -67,10 +67,8 @@ def _cheat_alarms(evidence: Evidence) -> Iterator[str]:
 
 
 def _failed(cheat: CheatOutcome) -> bool:
-    """Return whether its process came to no result; earlier evidence says so in words alone."""
-    if cheat.ended is None:
-        return cheat.timed_run.startswith("failed: ")
-    return not cheat.ended
+    """Return whether its process came to no result; in earlier evidence every one came to one."""
+    return cheat.ended is False
 
 
 def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:
@@ -117,6 +115,6 @@ def _cheat_row(cheat: CheatOutcome) -> CheatRow:
         what=cheat.what,
         meant=CHECKS.get(cheat.meant, cheat.meant) if cheat.meant else "nothing",
         caught_by=", ".join(CHECKS.get(name, name) for name in cheat.caught_by) or "nothing",
-        standing=f"{standing}; {cheat.timed_run}" if _failed(cheat) else standing,
+        standing=f"{standing}: {cheat.timed_run}" if _failed(cheat) else standing,
         as_meant=cheat.as_meant,
     )

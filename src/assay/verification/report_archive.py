@@ -9,7 +9,7 @@ and how much may come out of it is settled before anything does.
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -19,6 +19,8 @@ from assay.verification.manifest import path_problem, walk
 SUFFIX = ".tar.xz"
 BLOCK = tarfile.BLOCKSIZE
 END = bytes(2 * BLOCK)
+MAGIC = b"\xfd7zXZ\0"
+"""What every xz file begins with."""
 
 MOST_PACKED = 32_000_000
 """Bytes of an archive. A report of one target has 5 MB of files and 1.5 MB of archive."""
@@ -61,9 +63,7 @@ def opened_report(path: Path) -> Iterator[Path]:
             )
         raise BadInput(f"{path}: no such report directory")
     files = read_archive(path)
-    with _temporary_folder(path) as folder:
-        report = folder / report_name(path)
-        _write(report, files, path)
+    with _unpacked_copy(files, path) as report:
         try:
             yield report
         except AssayError as error:
@@ -129,6 +129,8 @@ def _decompressed(data: bytes) -> bytes:
     if len(data) > MOST_PACKED:
         raise CheckFailed(f"it has more than {MOST_PACKED} bytes")
     most = min(MOST_UNPACKED, MOST_RATIO * len(data))
+    if not data.startswith(MAGIC):
+        raise CheckFailed("it is no xz file")
     lzma = _lzma()
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
@@ -149,7 +151,7 @@ def _files(data: bytes, top: str) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     offset, last = 0, ""
     while (block := data[offset : offset + BLOCK]) != END[:BLOCK]:
-        name, size = _entry(block, top)
+        name, size = _entry(block, top, first=not files)
         if name <= last:
             raise CheckFailed(f"{name!r} {'is in it twice' if name == last else 'is out of order'}")
         content = data[offset + BLOCK : offset + BLOCK + size]
@@ -167,7 +169,7 @@ def _files(data: bytes, top: str) -> dict[str, bytes]:
     return files
 
 
-def _entry(block: bytes, top: str) -> tuple[str, int]:
+def _entry(block: bytes, top: str, *, first: bool) -> tuple[str, int]:
     """Name and size of the file that a header announces; raises CheckFailed for anything else."""
     try:
         info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
@@ -179,6 +181,9 @@ def _entry(block: bytes, top: str) -> tuple[str, int]:
         raise CheckFailed(f"{info.name!r} is not a plain file")
     if problem := path_problem(info.name):
         raise CheckFailed(f"{info.name!r} {problem}")
+    folder, slash, _ = info.name.partition("/")
+    if first and slash and folder != top:
+        raise CheckFailed(f"it holds the report '{folder}': rename it back to {folder}{SUFFIX}")
     if not info.name.startswith(f"{top}/"):
         raise CheckFailed(f"{info.name!r} is not in the folder '{top}', which it is named after")
     if info.size > MOST_IN_A_FILE:
@@ -189,30 +194,22 @@ def _entry(block: bytes, top: str) -> tuple[str, int]:
 
 
 @contextmanager
-def _temporary_folder(archive: Path) -> Iterator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="assay-report-")
-    except OSError as error:
-        raise _cannot_unpack(archive, error) from error
-    with folder as name:
-        yield Path(name)
-
-
-def _write(report: Path, files: Mapping[str, bytes], archive: Path) -> None:
-    try:
-        for path, content in files.items():
-            file = report / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-    except OSError as error:
-        raise _cannot_unpack(archive, error) from error
-
-
-def _cannot_unpack(archive: Path, error: OSError) -> MissingEnvironment:
-    return MissingEnvironment(
-        f"{archive}: cannot be unpacked in a temporary folder (TMPDIR names another place): "
-        f"{error.strerror}"
-    )
+def _unpacked_copy(files: Mapping[str, bytes], archive: Path) -> Iterator[Path]:
+    """A temporary directory of ``files``, named as the report. Raises MissingEnvironment."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-report-"))
+            report = Path(folder) / report_name(archive)
+            for path, content in files.items():
+                file = report / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+        except OSError as error:
+            raise MissingEnvironment(
+                f"{archive}: cannot be unpacked in a temporary folder (TMPDIR names another "
+                f"place): {error.strerror}"
+            ) from error
+        yield report
 
 
 def _lzma() -> ModuleType:

@@ -79,8 +79,13 @@ def require_key_place(path: Path) -> None:
     """Raise MissingEnvironment unless a key is at ``path``, or one can be made there.
 
     The public half must find its place beside it, too: a report is signed at the end of a run that
-    may have taken hours. Writes nothing.
+    may have taken hours. Writes nothing. Raises BadInput for a folder.
     """
+    if path.is_dir():
+        raise BadInput(
+            f"{path}: is a folder: name the file of the private key with --signing-key or "
+            "ASSAY_SIGNING_KEY"
+        )
     try:
         wanted = public_key_path(path) if path.exists() else path
         why = None if wanted.exists() else why_not_writable(wanted)

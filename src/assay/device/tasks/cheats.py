@@ -255,7 +255,7 @@ def run_cheats(job: CheatsJob, gpu: OpenGpu) -> Json:
                 "meant": cheat.caught_by,
                 "caught_by": [],
                 "as_meant": False,
-                "timed_run": f"failed: {outcome.error}",
+                "timed_run": str(outcome.error),
                 "ended": False,
             }
         )
