@@ -85,3 +85,16 @@ def test_statuses_that_nothing_has_are_absent_and_words_are_plain() -> None:
         "probes": {},
         "arithmetic": {},
     }
+
+
+def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> None:
+    rows = [
+        row("a", Status.NOT_REPRODUCED, same_measurement=("b",)),
+        row("b", Status.MISSTATED, same_measurement=("a",)),
+        row("c", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
+        row("x", Status.INCONSISTENT),
+        row("d", Status.REPRODUCED),
+    ]
+    counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
+    assert counts.failing_strict() == 2
+    assert counts.statuses() == (Status.REPRODUCED, Status.NOT_REPRODUCED, Status.INCONSISTENT)

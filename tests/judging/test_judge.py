@@ -572,6 +572,24 @@ class TestPrograms:
         assert "tma_ws_cooperative_128x64x64 360 TFLOP/s" in verdict.explanation
         assert "tma_ws_ping_pong_128x64x64 350 TFLOP/s" in verdict.explanation
 
+    def test_it_shares_its_measurement_with_a_claim_that_names_that_kernel(self) -> None:
+        """One line of one output is one observation, however a claim comes to it."""
+        rates = {"tma 64x128x64": 460.0, PING_PONG: 350.0}
+        record = b.program_record("ex88", STATED, [b.output_88(rates)] * 5)
+        any_kernel, tile, slower = (
+            b.claim(name, fmha(None).model_copy(update={"figure": figure}), value=460.0)
+            for name, figure in (
+                ("any", "*"),
+                ("tile", "tma_64x128x64"),
+                ("slower", "tma_ws_ping_pong_128x64x64"),
+            )
+        )
+        claims = (any_kernel, tile, slower)
+        found = judge(
+            b.catalog(claims), b.evidence([b.measure(c.id) for c in claims], programs=[record])
+        ).verdicts
+        assert [verdict.same_measurement for verdict in found] == [("tile",), ("any",), ()]
+
     def test_a_failed_verification_is_incorrect(self) -> None:
         verdict = self.verified(b.output_88({PING_PONG: 600.0}, mark="FAIL"), exit_code=255)
         assert (verdict.status, verdict.measured) == (Status.INCORRECT, None)

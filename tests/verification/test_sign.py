@@ -96,6 +96,9 @@ class TestStatement:
         assert predicate["judging"]["absolute_margin"] == 0.08
         verdicts = json.loads((report / "verdicts.json").read_text())["verdicts"]
         assert sum(predicate["verdicts"].values()) == len(verdicts)
+        kinds = ["arithmetic", "elsewhere", "own", "probes", "published"]
+        assert sorted(predicate["counts"]) == kinds
+        assert predicate["counts"]["probes"] == {"reproduced": 1}
 
     def test_signature_is_plain_dsse(self, report: Path) -> None:
         """Checked with the cryptography library alone, by DSSE's own formula."""

@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from securesystemslib.dsse import Envelope
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import dump_record, read_record, write_record
 from assay.evidence.stages import benchmark_path, platform_path
 from assay.records.measurements import BenchmarkRecord
 from assay.records.plan import Plan
+from assay.records.verdicts import Status
 from assay.report.render import render, texts_of
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.attestation import (
+    PAYLOAD_TYPE,
+    dump_envelope,
+    dump_statement,
     load_signer,
     parse_envelope,
     parse_statement,
@@ -278,6 +283,28 @@ class TestSignature:
         other = statement.model_copy(update={"predicate": predicate})
         write_bytes(report / "attestation.json", seal(other, key))
         assert "counts other verdicts" in failure(report, "statement")
+
+    def test_a_statement_that_counts_other_measurements(self, report: Path) -> None:
+        key = load_signer(report.parents[2] / "key")
+        statement = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+        assert statement.predicate.counts is not None
+        counts = {**statement.predicate.counts, "published": {Status.REPRODUCED: 99}}
+        predicate = statement.predicate.model_copy(update={"counts": counts})
+        other = statement.model_copy(update={"predicate": predicate})
+        write_bytes(report / "attestation.json", seal(other, key))
+        assert "counts other measurements" in failure(report, "statement")
+
+    def test_a_statement_from_before_counts_none_and_verifies(self, report: Path) -> None:
+        key = load_signer(report.parents[2] / "key")
+        statement = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+        predicate = statement.predicate.model_copy(update={"counts": None})
+        old = statement.model_copy(update={"predicate": predicate})
+        payload = json.loads(dump_statement(old))
+        del payload["predicate"]["counts"]
+        envelope = Envelope(json.dumps(payload).encode(), PAYLOAD_TYPE, {})
+        envelope.sign(key)
+        write_bytes(report / "attestation.json", dump_envelope(envelope))
+        assert verify(report, [report / "signer.pub"]).passed
 
 
 class TestCosignsEnvelopes:

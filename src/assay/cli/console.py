@@ -14,10 +14,11 @@ from assay.cli.diagnosis import Diagnosis
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
+from assay.judging.counts import KINDS, VerdictCounts
 from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
-from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -96,11 +97,21 @@ def show_image(record: ImageRecord) -> None:
     )
 
 
-def show_counts(counts: Mapping[Status, int]) -> None:
-    """Verdicts by status."""
-    columns = (TableColumn("status"), TableColumn("count", number=True))
-    rows = [(status.value, str(counts[status])) for status in Status if counts.get(status)]
-    show_table(out, err, counted(sum(counts.values()), "verdict"), columns, rows)
+def show_counts(counts: VerdictCounts, verdicts: int) -> None:
+    """What came out how, by kind; ``verdicts`` is the number of rows that it was counted from."""
+    tallies = {kind: tally for kind, tally in counts.by_kind().items() if tally}
+    columns = (
+        TableColumn("status"),
+        *(TableColumn(kind, rank, number=True) for rank, kind in enumerate(tallies)),
+    )
+    rows = [
+        (status.value, *(str(tally.get(status, 0)) for tally in tallies.values()))
+        for status in counts.statuses()
+    ]
+    title = f"{counted(verdicts, 'verdict')}; one measurement counts once, whatever it answers"
+    show_table(out, err, title, columns, rows)
+    if counts.elsewhere:
+        say(f"elsewhere: {KINDS['elsewhere']}")
 
 
 def show_timings(

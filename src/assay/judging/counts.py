@@ -16,6 +16,15 @@ from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
 
+KINDS = {
+    "published": "published speed figures",
+    "elsewhere": "measured on other hardware alone, by what they would be on the claimed",
+    "own": "this project's own claims",
+    "probes": "compile probes and files",
+    "arithmetic": "arithmetic and statements of the sources",
+}
+"""What is counted apart, in words, in the order of ``VerdictCounts``."""
+
 
 @dataclass(frozen=True)
 class VerdictCounts:
@@ -31,6 +40,19 @@ class VerdictCounts:
     """Does it compile for an architecture, how long is a file."""
     arithmetic: Tally = field(default_factory=dict)
     """Figures and statements held against others of the same sources."""
+
+    def by_kind(self) -> dict[str, Tally]:
+        """Return every tally by the name of its kind, empty ones among them."""
+        return {name: getattr(self, name) for name in KINDS}
+
+    def statuses(self) -> tuple[Status, ...]:
+        """Return the statuses that anything has, in the order of their table."""
+        return tuple(s for s in Status if any(s in tally for tally in vars(self).values()))
+
+    def failing_strict(self) -> int:
+        """Return how many of those that were judged have a status that ``--strict`` refuses."""
+        judged = (tally for name, tally in vars(self).items() if name != "elsewhere")
+        return sum(n for tally in judged for status, n in tally.items() if status.facts.strict)
 
     def plain(self) -> dict[str, dict[str, int]]:
         """Return the counts as JSON has them, in the order of the fields and of the statuses."""

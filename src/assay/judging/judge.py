@@ -49,7 +49,7 @@ def judge(
         run=evidence.plan.run,
         rules=RULES,
         verdicts=say_what_is_shared(
-            tuple(_judge_answer(case, answer) for answer in evidence.plan.answers), catalog.claims
+            case, tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
         ),
     )
 

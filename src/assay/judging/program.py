@@ -214,6 +214,20 @@ def _answering(
     return chosen, others_beside(chosen, names, outputs)
 
 
+def answering_figure(case: Case, target: str, evaluation: Program) -> str:
+    """Return the printed figure that answers a claim: of a pattern, the one that was chosen.
+
+    The figure as the claim has it where no usable record says what was printed.
+    """
+    program = case.catalog.programs[evaluation.program]
+    job = job_id(program.id, evaluation.stated.arguments)
+    record = case.evidence.programs.get((target, job))
+    outputs = None if record is None else _outputs(program, record, ())
+    if record is None or outputs is None or isinstance(outputs, Failure):
+        return evaluation.figure
+    return _answering(program, record, evaluation.figure, outputs)[0]
+
+
 def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
     """Return a sentence where the build is known to hold device asserts."""
     key = (program.id, case.catalog.targets[target].arch)

@@ -43,6 +43,9 @@ class Predicate(Record):
     """Margins and confidence, as declared before the run."""
     verdicts: dict[Status, int]
     """Verdicts of each status; statuses without a verdict are left out."""
+    counts: dict[str, dict[Status, int]] | None = None
+    """The same counted by measurement, speed figures, own claims, probes and arithmetic apart
+    (``judging.counts``); None in statements from before."""
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
 

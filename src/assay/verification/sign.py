@@ -10,7 +10,9 @@ from securesystemslib.signer import CryptoSigner
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, load_yaml, read_record
 from assay.base.writable import why_not_writable
+from assay.catalog.load import load_catalog
 from assay.evidence.stages import pipeline_path
+from assay.judging.counts import count_verdicts
 from assay.records.attestation import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
@@ -105,11 +107,13 @@ def _no_key(path: Path, why: str) -> str:
 def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -> Statement:
     evidence = report_dir / "evidence"
     counts = Counter(verdict.status for verdict in verdicts.verdicts)
+    by_measurement = count_verdicts(load_catalog(evidence), verdicts.verdicts)
     predicate = Predicate(
         run=verdicts.run,
         commit=read_record(PipelineRecord, evidence / pipeline_path()).commit,
         judging=load_yaml(Judging, evidence / "config" / "judging.yaml"),
         verdicts=dict(sorted(counts.items())),
+        counts=by_measurement.by_kind(),
         created=_created(),
     )
     subject = SignedFile(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))

@@ -15,7 +15,9 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
-from assay.records.attestation import PipelineRecord, Statement
+from assay.judging.counts import count_verdicts
+from assay.judging.rules import RULES, rules_of
+from assay.records.attestation import PipelineRecord, Predicate, Statement
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted
@@ -183,6 +185,7 @@ def _check_evidence(
             raise CheckFailed("statement, manifest and verdicts name different runs")
         if dict(counts) != predicate.verdicts:
             raise CheckFailed("the statement counts other verdicts than verdicts.json holds")
+        _check_counts(catalog, verdicts, predicate)
         pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
         if predicate.commit != pipeline.commit:
             raise CheckFailed("statement and evidence name different commits")
@@ -190,6 +193,17 @@ def _check_evidence(
             raise CheckFailed("the statement declares other margins than the evidence holds")
         says(f"about this manifest; made {predicate.created} by commit {predicate.commit}")
     return catalog, evidence
+
+
+def _check_counts(catalog: Catalog | None, verdicts: VerdictsFile, predicate: Predicate) -> None:
+    """Raise CheckFailed where the signed counts are not those of the verdicts.
+
+    How they are counted belongs to the rules: those of other rules are checked by their own code.
+    """
+    if predicate.counts is None or catalog is None or rules_of(verdicts) != RULES:
+        return
+    if count_verdicts(catalog, verdicts.verdicts).by_kind() != predicate.counts:
+        raise CheckFailed("the statement counts other measurements than verdicts.json holds")
 
 
 def _check_texts(

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
 from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
+from assay.judging.counts import count_verdicts
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
 from assay.pipeline.request import Options, default_signing_key, make_request
@@ -30,7 +30,7 @@ from assay.records.manifest import PAGE, VERDICTS
 from assay.records.plan import Executor, Plan, Request
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import agreeing
 from assay.verification.sign import public_key_path
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
@@ -166,8 +166,8 @@ def tell_outcome(request: Request, strict: bool) -> None:
     """Say where the report is and what it says."""
     report = checkout.ROOT / "reports" / request.run
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
-    counts = Counter(verdict.status for verdict in verdicts)
-    console.show_counts(counts)
+    counts = count_verdicts(load_catalog(report / "evidence"), verdicts)
+    console.show_counts(counts, len(verdicts))
     for provision in request.targets:
         say(f"{provision.target}: {console.provided(provision)}")
     plan = read_record(Plan, checkout.ROOT / "results" / request.run / plan_path())
@@ -175,10 +175,10 @@ def tell_outcome(request: Request, strict: bool) -> None:
         say(left)
     say(f"report: {report / PAGE}")
     say(f"verify: {shlex.join(_verify_command(request))}")
-    failed = sum(counts[status] for status in Status if status.facts.strict)
+    failed = counts.failing_strict()
     if strict and failed:
         raise CheckFailed(
-            f"--strict: {counted(failed, 'verdict')} {agreeing(failed, 'is', 'are')} {STRICT}"
+            f"--strict: {failed} of what is counted above {agreeing(failed, 'is', 'are')} {STRICT}"
         )
 
 
