@@ -1,15 +1,22 @@
 """JSON Schemas of every record, exported for readers in other languages.
 
-``python -m tools.json_schemas`` writes them into workflow/schemas; a test holds them against the
-models.
+``python -m tools.json_schemas`` writes them into workflow/schemas, or into a folder that it is
+given; a test holds them against the models.
 """
 
+# ruff: noqa: E402 - what describes the fields must be asked for before any record is loaded
+
 import json
+import sys
 from pathlib import Path
+
+from assay.records.base import GpuRecord, Record
+
+for base in (Record, GpuRecord):
+    base.model_config["use_attribute_docstrings"] = True
 
 from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import PipelineRecord, Statement
-from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.claims import ClaimsFile
 from assay.records.inspections import InspectionsRecord
@@ -61,4 +68,5 @@ def export(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    export(Path(__file__).resolve().parents[1] / "workflow" / "schemas")
+    places = [Path(argument) for argument in sys.argv[1:]]
+    export(*places or [Path(__file__).resolve().parents[1] / "workflow" / "schemas"])

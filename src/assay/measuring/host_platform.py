@@ -16,7 +16,7 @@ from assay.records.plan import Request
 from assay.records.platform import Allocation, Device, PlatformRecord
 from assay.records.targets import Target
 
-PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "matplotlib", "securesystemslib")
+PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "securesystemslib")
 TYPED_GPU = (
     r"^\s*JOB_GRES=(?:\S*,)?gpu:([\w.-]+):(\d+)",
     r"^\s*(?:Alloc)?TRES=\S*\bgres/gpu:([\w.-]+)=(\d+)",

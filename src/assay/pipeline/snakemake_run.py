@@ -45,6 +45,7 @@ def run_workflow(
     run_dir = root / "results" / request.run
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
+    say("each step is told when it ends, but for those that take less than a second")
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
         command += forced(request, again)

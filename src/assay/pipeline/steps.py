@@ -129,6 +129,10 @@ class Steps(MeasuringSteps):
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
 
 
+TOLD_S = 1.0
+"""A step that takes less, a build from the cache for one, is not told."""
+
+
 def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
     """Run one step of a workflow from the repository's root; ``rule`` names a method of Steps.
 
@@ -158,7 +162,7 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
     write_timing(folder, rule, arguments, began, seconds)
-    if seconds >= 1:
+    if seconds >= TOLD_S:
         say(f"{name}: {seconds:.1f} s")
 
 

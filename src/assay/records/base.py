@@ -17,7 +17,11 @@ Scalar = str | int | float | bool
 
 
 class Record(BaseModel):
-    """Base of all records. Validate from JSON text, so that strict mode reads enums and tuples."""
+    """Base of all records. Validate from JSON text, so that strict mode reads enums and tuples.
+
+    The texts below the fields are read by ``tools.json_schemas`` alone, which asks pydantic for
+    them: it reads each class's source for that, at every start.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -25,7 +29,6 @@ class Record(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         protected_namespaces=(),
-        use_attribute_docstrings=True,
     )
 
 
