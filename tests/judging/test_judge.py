@@ -949,6 +949,24 @@ class TestVerdicts:
         verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), kinds=kinds)
         assert verdict.measured_on is not None and not verdict.measured_on.in_this_run
 
+    def test_recorded_figures_of_an_earlier_source_name_it(self) -> None:
+        claim = b.claim("rate", bench(), value=OURS_RATE)
+        evidence = b.evidence(
+            [b.measure("rate")],
+            benchmarks=[b.benchmark()],
+            checks=[b.correctness()],
+            kinds={"h100": "recorded"},
+        )
+        (plan,) = (entry for entry in evidence.plan.targets if entry.target == "h100")
+        old = plan.provision.model_copy(update={"earlier_sources": {"our_kernel": "c" * 40}})
+        older = plan.model_copy(update={"provision": old})
+        plans = evidence.plan.model_copy(update={"targets": (older,)})
+        (before,) = judge(b.catalog([claim]), replace(evidence, plan=plans)).verdicts
+        assert f"compiled from the sources of {'c' * 12}; today's are others" in before.explanation
+        assert (
+            "today's are others" not in judge(b.catalog([claim]), evidence).verdicts[0].explanation
+        )
+
     def test_judging_twice_gives_the_same_bytes(self) -> None:
         claims = [b.claim("rate", bench(), value=OURS_RATE), b.claim("other", bench())]
         answers = [b.measure(claim.id) for claim in claims]

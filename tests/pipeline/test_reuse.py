@@ -1,5 +1,6 @@
 """The choice among the reports that ``--recorded`` names, target by target."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,7 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     assert provision.detail.startswith(f"figures come from {provision.recorded_in}, measured on")
     require_figures(provision)
     said = capsys.readouterr().err
-    assert said.startswith(
-        "assay: reports/published/h100_20261121_settled.tar.xz: 21 of its 23 comparisons"
-    )
+    assert "assay: reports/published/h100_20261121_settled.tar.xz: 21 of its 23 comparisons" in said
     assert "another protocol: " in said
     assert "attention_s512" not in said
     # Example 88 was compiled without -DNDEBUG then; 41 and 57 are as their sources type them.
@@ -98,6 +97,9 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     assert not any("cutlass_example_88" in path for path in ran)
     assert any("cutlass_example_57" in path for path in ran)
     assert "h100/benchmark/bsr_bsr_stages.json.gz" not in provision.recorded_paths
+    earlier = provision.earlier_sources
+    assert {"bsr_gemm_wgmma", "bsr_bsr_stage3"} <= earlier.keys()
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in earlier.values())
 
 
 def test_a_platform_alone_holds_no_figures() -> None:

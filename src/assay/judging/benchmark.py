@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
@@ -109,9 +110,22 @@ def _measure(
         ran=_ran(case, record, term, facts),
         built_from=variant.built_from,
         work_ratio=conversion.factor if metric is Metric.RATE else None,
-        notes=(conversion.sentence,) if conversion.sentence and _counts_flop(metric) else (),
+        notes=(
+            *((conversion.sentence,) if conversion.sentence and _counts_flop(metric) else ()),
+            *_of_earlier_sources(case, target, [facts[arm].variant for arm in arms_of(term)]),
+        ),
         evidence=paths,
     )
+
+
+def _of_earlier_sources(case: Case, target: str, variants: Sequence[str]) -> Iterator[str]:
+    """Sentences on recorded figures whose kernels have another source by now."""
+    for variant in dict.fromkeys(variants):
+        if commit := case.earlier_source(target, variant):
+            yield (
+                f"{variant} was measured as compiled from the sources of {commit[:12]}; today's "
+                "are others."
+            )
 
 
 def _unusable(record: BenchmarkRecord, term: Term) -> str:

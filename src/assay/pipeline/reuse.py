@@ -92,6 +92,7 @@ def _recorded_in(
             kind="recorded",
             recorded_in=name,
             recorded_paths=tuple(sorted(paths)),
+            earlier_sources=_earlier_sources(catalog, evidence, target, builds),
             detail=(
                 f"figures come from {name}, measured on {gpu.product} "
                 f"({gpu.uuid}) at {platform.recorded_at}"
@@ -198,6 +199,23 @@ def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
         build_path(record.id, record.arch)
         for record in evidence.builds.values()
         if _compiles_alike(root, now, record, lock)
+    }
+
+
+def _earlier_sources(
+    now: Catalog, evidence: Evidence, target: str, usable: Set[str]
+) -> dict[str, str]:
+    """Variants that were measured with sources other than this checkout's, and of which commit.
+
+    Their device code may be the same all the same; nobody has shown it.
+    """
+    arch, commit = now.targets[target].arch, evidence.platforms[target].commit
+    return {
+        record.id: commit or "an unknown commit"
+        for record in evidence.builds.values()
+        if record.kind == "variant"
+        and record.arch == arch
+        and build_path(record.id, arch) not in usable
     }
 
 

@@ -22,6 +22,9 @@ class Provision(Record):
     """Report directory or archive, for ``recorded``, as it was found."""
     recorded_paths: tuple[str, ...] = ()
     """Evidence paths that the report holds and that still mean what the configuration says."""
+    earlier_sources: dict[Identifier, str] = {}
+    """Variants that were measured as compiled from other sources than today's, and of which commit;
+    for ``recorded``."""
     detail: str
     """What was found, in one sentence."""
     reason: NotRun | None = None
