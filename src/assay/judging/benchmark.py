@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
-from assay.judging.formulas import AS_IS, Conversion, Counting, for_benchmark
+from assay.judging.formulas import AS_IS, Conversion, Counting, Uncounted, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.measurements import (
@@ -52,7 +52,10 @@ def measure_term(
         failure = gate_record(case, target, record, correctness, arm, arm == term.arm, paths)
         if failure is not None:
             return failure
-    return _measure(case, target, metric, term, formula, record, paths)
+    try:
+        return _measure(case, target, metric, term, formula, record, paths)
+    except Uncounted as error:
+        return not_run(NotRun.NOT_RECORDED, str(error), paths)
 
 
 def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:

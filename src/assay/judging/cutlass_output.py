@@ -77,7 +77,7 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
     if parser == "cutlass_88":
         full = attention_flop(parser, shape)
         return full // 2 if shape["causal"] else full
-    batch, heads, seq_q, seq_kv, _ = _attention_sizes(parser, shape)
+    batch, heads, seq_q, seq_kv, _ = attention_sizes(parser, shape)
     head_dim, value_dim = int(shape["head_size"]), int(shape["head_size_v"])
     if head_dim != value_dim:
         return None
@@ -86,7 +86,7 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
 
 def attention_flop(parser: ParserName, shape: Shape) -> int:
     """4 B H Q K D of an attention program's shape."""
-    return flops.dense_attention(*_attention_sizes(parser, shape))
+    return flops.dense_attention(*attention_sizes(parser, shape))
 
 
 REFERENCE_ROW_BYTES = 227 * 1024
@@ -104,7 +104,8 @@ def reference_problem(parser: ParserName, shape: Shape, stderr: str) -> str | No
     return lines[0] if lines else None
 
 
-def _attention_sizes(parser: ParserName, shape: Shape) -> tuple[int, int, int, int, int]:
+def attention_sizes(parser: ParserName, shape: Shape) -> tuple[int, int, int, int, int]:
+    """Return batch, heads, queries, keys and head size of an attention program's shape."""
     names = {
         "cutlass_41": ("batch_size", "head_number", "seq_length", "seq_length_kv", "head_size"),
         "cutlass_88": ("b", "h", "q", "k", "d"),

@@ -7,8 +7,14 @@ the measured rate is restated by the claim's formula before the two are compared
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.base.errors import BadInput
-from assay.judging.cutlass_output import ParserName, Shape, attention_flop, causal_41, printed_flop
+from assay.judging.cutlass_output import (
+    ParserName,
+    Shape,
+    attention_flop,
+    attention_sizes,
+    causal_41,
+    printed_flop,
+)
 from assay.records.measurements import ArmFacts
 from assay.records.readings import FlopFormula
 from assay.records.workloads import Workload
@@ -18,14 +24,12 @@ from assay.shared.expressions import BadExpression, Expression
 Counting = FlopFormula | Expression | None
 """How a rate counts FLOPs: by a named formula, by one of its own, or as it was measured."""
 CUTLASS_41 = (FlopFormula.CUTLASS_41_FULL, FlopFormula.CUTLASS_41_CAUSAL)
-SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
+OWN_NAMES = {"batch": "b", "heads": "h", "seq_q": "q", "seq_kv": "k_len", "head_dim": "d"}
+"""Names of a formula (``shared.formula_names``) for sizes that workloads name otherwise."""
+SIZES = ("m", "n", "k", "groups", *OWN_NAMES)
 """Sizes of a workload that a formula may name."""
 WHOLE = (FlopFormula.DENSE, FlopFormula.EFFECTIVE, FlopFormula.ATTENTION_4BHQKD)
 """Formulas that count the whole dense problem, skipped blocks included."""
-
-
-class Uncounted(BadInput):
-    """A record does not hold what a formula for FLOPs asks for."""
 
 
 @dataclass(frozen=True)
@@ -53,27 +57,40 @@ def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) ->
     return counted / (4 * head_dim * score_elements(seq_q, seq_kv, causal))
 
 
-def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
-    """Return what a formula may name of a benchmark arm's problem: its sizes, and what was counted.
+class Uncounted(ValueError):
+    """A formula asks for what the record does not say, or has no value; the text says which."""
 
-    ``flop`` and ``bytes`` are those of one launch, ``density`` that of A; the others are those
-    of docs/claims.md. Records of earlier times hold none.
+
+def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
+    """Return what a formula may name of a benchmark arm's problem: its record's counts.
+
+    A record from before has none: then the sizes, and what is stored of A.
     """
-    sizes = {name: getattr(workload, name) for name in SIZES}
-    own = {"flop": facts.flop, "bytes": facts.bytes, "stored_blocks": facts.stored_blocks,
-           "density": facts.density}  # fmt: skip
-    known = {**sizes, **own, "density_a": facts.density, **facts.counts}
+    if facts.counts:
+        return facts.counts
+    sizes = {OWN_NAMES.get(name, name): getattr(workload, name) for name in SIZES}
+    known = {**sizes, "stored_blocks_a": facts.stored_blocks, "density_a": facts.density}
     return {name: float(value) for name, value in known.items() if value is not None}
+
+
+def program_facts(parser: ParserName, shape: Shape) -> dict[str, float]:
+    """Return what a formula may name of the problem that a program reports: its sizes."""
+    if parser == "cutlass_57":
+        return {name: float(size) for name, size in shape.items()}
+    sizes = attention_sizes(parser, shape)
+    return dict(zip(OWN_NAMES.values(), map(float, sizes), strict=True))
 
 
 def _counted_by(
     formula: Expression, facts: Mapping[str, float], done: float, who: str
 ) -> Conversion:
-    """From ``done`` FLOPs to those that a formula counts. Raises Uncounted without a value."""
+    """From ``done`` FLOPs to those that a formula counts. Raises Uncounted where there is none."""
     try:
         factor = formula.value(facts) / done
     except BadExpression as error:
-        raise Uncounted(f"a formula for FLOPs: {error}") from error
+        raise Uncounted(f"No rate can be formed: {error}.") from error
+    if factor <= 0:
+        raise Uncounted(f"No rate can be formed: '{formula.text}' is not above zero.")
     sentence = (
         f"FLOPs are counted as {formula.text}, {factor:.4g} times those that {who}; the rate is "
         "restated by that factor before it is compared."
@@ -135,7 +152,7 @@ def for_program(
         return _program_named(formula, parser, shape, arguments, printed)
     if printed is None:
         return Conversion(1.0, "The program's own count is not known: its rate stands as printed.")
-    known = {name: float(size) for name, size in shape.items()}
+    known = program_facts(parser, shape)
     return _counted_by(formula, known, printed, "the program counted")
 
 

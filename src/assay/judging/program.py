@@ -17,7 +17,7 @@ from assay.judging.cutlass_output import (
     parse,
     printed_flop,
 )
-from assay.judging.formulas import Counting, for_program
+from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import by_speed, figure_name, names_one, others_beside
 from assay.judging.program_verification import verification
@@ -167,7 +167,10 @@ def _runs(
         text = f"{program.title} ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
     unit = figure_unit(figure)
-    conversion = for_program(formula, program.parser, shape, record.arguments)
+    try:
+        conversion = for_program(formula, program.parser, shape, record.arguments)
+    except Uncounted as error:
+        return not_run(NotRun.CONFIGURATION_MISSING, str(error), paths)
     if unit is Unit.MS:
         conversion = replace(conversion, factor=1.0, sentence=None)
     factor, base = to_base(1.0, unit)

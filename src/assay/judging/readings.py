@@ -9,17 +9,15 @@ from assay.judging.case import (
     Failure,
     Measured,
     from_base,
-    not_run,
     optional_significant,
     reported,
     significant,
 )
 from assay.judging.decision import decide
-from assay.judging.formulas import Uncounted
 from assay.judging.measured import measure_claim
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
-from assay.records.evaluations import Derived, NotRun
+from assay.records.evaluations import Derived
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, VerdictReading, Why
@@ -102,11 +100,7 @@ def _tried(
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """One reading as measured, and the records that it rests on."""
     meant = claim.under(reading)
-    try:
-        measured = measure_claim(case, meant, target)
-    except Uncounted as lack:
-        # A record of earlier times: what it lacks is no fault of the claim.
-        measured = not_run(NotRun.NOT_RECORDED, str(lack))
+    measured = measure_claim(case, meant, target)
     if isinstance(measured, Failure) or measured.broken is not None:
         reason = measured.explanation if isinstance(measured, Failure) else measured.broken
         absent = VerdictReading(

@@ -9,19 +9,11 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
-from assay.judging.cutlass_output import job_id
 from assay.measuring.operator_kernels import offered
+from assay.pipeline.needs import closure, comparisons_of, primary_terms, programs_of
 from assay.pipeline.plan_answers import make_answers
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Benchmark,
-    Derived,
-    Program,
-    Quantity,
-    Support,
-    Term,
-    Unanswerable,
-)
+from assay.records.evaluations import Support
 from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 
 
@@ -96,13 +88,13 @@ class _Work:
 def _work(
     catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, tuning: bool
 ) -> _Work:
-    claims = _closure(catalog, catalog.claims_of(sources))
-    asked = _comparisons(catalog, claims)
+    claims = closure(catalog, catalog.claims_of(sources))
+    asked = comparisons_of(catalog, claims)
     sweeps = tuning or _is_of_this_project(catalog, sources)
     swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
     everywhere = {*asked, *(name for names in swept.values() for name in names)}
     comparisons = [name for name in catalog.comparisons if name in everywhere]
-    programs = _programs(claims)
+    programs = programs_of(claims)
     builds = tuple(_builds(catalog, claims, comparisons, programs))
     return _Work(claims, asked, swept, comparisons, programs, builds)
 
@@ -125,44 +117,6 @@ def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) 
     return tuple(chosen or [provision.target for provision in request.targets[:1]])
 
 
-def _closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
-    """The claims and those that their answers rest on or are shown beside."""
-    found: dict[str, Claim] = {}
-    waiting = list(claims)
-    while waiting:
-        claim = waiting.pop(0)
-        if claim.id in found:
-            continue
-        found[claim.id] = claim
-        match claim.evaluation:
-            case Derived(numerator=first, denominator=second):
-                waiting += [catalog.claims[first], catalog.claims[second]]
-            case Unanswerable(nearest=nearest):
-                waiting += [catalog.claims[name] for name in nearest if isinstance(name, str)]
-            case _:
-                pass
-    return list(found.values())
-
-
-def _comparisons(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
-    """Ids of the comparisons that the claims need, in catalog order."""
-    named = {term.comparison for term in _terms(claims)}
-    return [name for name in catalog.comparisons if name in named]
-
-
-def _terms(claims: Iterable[Claim]) -> Iterator[Term]:
-    """Arms of comparisons that claims rest on or are shown beside."""
-    for claim in claims:
-        match claim.evaluation:
-            case Benchmark(terms=terms, alternatives=alternatives):
-                yield from terms
-                yield from (quantity.term for quantity in alternatives)
-            case Unanswerable(nearest=nearest):
-                yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
-            case _:
-                pass
-
-
 def _sweeps(catalog: Catalog, target: str) -> set[str]:
     """Return the comparisons that the choices made for ``target`` rest on.
 
@@ -183,19 +137,6 @@ def _operators(
     if _is_of_this_project(catalog, request.sources):
         built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
         yield from (e.variant for e in offered(catalog, target) if e.variant in built)
-
-
-def _programs(claims: Iterable[Claim]) -> list[ProgramJob]:
-    """Every (program, arguments) that a claim calls for, once each."""
-    jobs: dict[str, ProgramJob] = {}
-    for claim in claims:
-        if isinstance(claim.evaluation, Program):
-            for arguments in (claim.evaluation.typed, claim.evaluation.stated.arguments):
-                if arguments is not None:
-                    program = claim.evaluation.program
-                    job = job_id(program, arguments)
-                    jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
-    return list(jobs.values())
 
 
 def _builds(
@@ -235,13 +176,13 @@ def _compiled_here(catalog: Catalog, work: _Work, *, everything: bool) -> tuple[
 
     Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
     machine: the original programs, which take longest, are left to machines that run them, and so
-    are variants that no claim rests on, of sweeps for one.
+    are variants that no claim rests on: those of sweeps, and of readings beside the primary one.
     """
     if everything:
         return tuple(work.builds)
     claimed = {
         arm.variant
-        for term in _terms(work.claims)
+        for term in primary_terms(work.claims)
         for arm in catalog.comparisons[term.comparison].arms
         if arm.id in (term.arm, term.over)
     }

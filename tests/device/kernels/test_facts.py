@@ -9,6 +9,7 @@ from assay.device.kernels.inputs import make_inputs, workload_blocks
 from assay.device.kernels.oracles import densify
 from assay.shared import sparsity as patterns
 from assay.shared.expressions import parse
+from assay.shared.formula_names import names_of_operation
 from assay.shared.job import PatternSpec
 from tests.device.helpers import (
     attention_workload,
@@ -112,6 +113,22 @@ def test_counts_of_attention_give_the_flop():
         products = c["products"] * c["block_m"] * c["block_n"]
         assert 4 * c["b"] * c["h"] * c["d"] * products == found.flop
         assert 4 * c["b"] * c["h"] * c["q"] * c["k_len"] * c["d"] * c["density_a"] == found.flop
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        bsr_workload(),
+        bsr_bsr_workload(),
+        dense_workload(),
+        attention_workload(),
+        sparse_attention_workload(),
+        load_workload(),
+    ],
+    ids=lambda w: w.operation,
+)
+def test_a_formula_may_name_just_what_is_counted(workload):
+    assert facts(workload).counts.keys() == names_of_operation(workload.operation)
 
 
 def test_a_formula_may_count_by_the_density_of_a_alone():

@@ -1,0 +1,236 @@
+"""References between the files of a catalog: what is named exists, and may stand where it does."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.records.arithmetic import Operand
+from assay.records.claims import Claim
+from assay.records.evaluations import (
+    Arithmetic,
+    Benchmark,
+    Derived,
+    Evaluation,
+    Metric,
+    Program,
+    Quantity,
+    Support,
+    Term,
+    Unanswerable,
+)
+from assay.records.kernels import OperatorKernel, Variant
+from assay.records.readings import Reading
+from assay.records.tuning import TuningChoice
+from assay.records.workloads import Arm, Workload
+from assay.shared.expressions import parse
+from assay.shared.formula_names import names_of_operation, names_of_program
+
+T = TypeVar("T")
+
+
+def check_references(catalog: Catalog) -> None:
+    """Check that every id that is named exists, and may be named there.
+
+    Raises BadInput for the first that does not.
+    """
+    for comparison in catalog.comparisons.values():
+        where = f"comparison '{comparison.id}'"
+        _known(where, "protocol", comparison.protocol, catalog.protocols)
+        for arm in comparison.arms:
+            _known(where, "variant", arm.variant, catalog.variants)
+            _known(where, "workload", arm.workload, catalog.workloads)
+            variant, workload = catalog.variants[arm.variant], catalog.workloads[arm.workload]
+            if variant.operation is not workload.operation:
+                raise BadInput(
+                    f"{where}: arm '{arm.id}' runs {variant.operation.value} on a "
+                    f"{workload.operation.value} workload"
+                )
+            _check_arm(where, arm, variant, workload)
+    for claim in catalog.claims.values():
+        where = f"{catalog.source_of[claim.id]}.yaml: claim '{claim.id}'"
+        for target in claim.hardware.targets:
+            _known(where, "target", target, catalog.targets)
+        _check_evaluation(catalog, where, claim.evaluation)
+        _check_flops(catalog, where, claim)
+        for reading in claim.readings:
+            _check_reading(catalog, f"{where}: reading '{reading.id}'", claim, reading)
+    for audit in catalog.audits.values():
+        where = f"{catalog.source_of[audit.id]}.yaml: audit '{audit.id}'"
+        _check_operands(catalog, where, audit.operands)
+        if audit.claimed is not None:
+            _check_operands(catalog, where, (audit.claimed,))
+    for entry in catalog.operators:
+        _check_operator(catalog, entry)
+    for choice in catalog.tuning.choices:
+        _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+
+
+def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:
+    """A kernel writes the output that its problem has, and what may be timed for readings alone is
+    marked.
+    """
+    if variant.output_dtype != workload.output_dtype:
+        raise BadInput(
+            f"{where}: arm '{arm.id}' writes {variant.output_dtype or workload.dtype}, and "
+            f"'{workload.id}' wants {workload.output_dtype or workload.dtype}"
+        )
+    why = workload.for_readings_only
+    if why is not None and not arm.reading_only:
+        raise BadInput(f"{where}: arm '{arm.id}' must be reading_only, for {why}")
+
+
+def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
+    """An operator calls a compiled kernel, and says what blocks each sparse operand has."""
+    _known("kernel.yaml: operators", "variant", entry.variant, catalog.variants)
+    variant = catalog.variants[entry.variant]
+    if variant.kind != "kernel" or (variant.abi == "bsr_bsr_gemm") != (entry.block_b is not None):
+        raise BadInput(
+            f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have block_b "
+            "where B is sparse, and only there"
+        )
+
+
+def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
+    """The choice is one of its sweep's arms, made on a problem it is for, and its target has it."""
+    _known(where, "target", choice.target, catalog.targets)
+    _known(where, "variant", choice.variant, catalog.variants)
+    name = choice.evidence.comparison
+    _known(where, "comparison", name, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
+    _known(where, f"arm of '{name}'", choice.evidence.arm, arms)
+    if marked := [arm.id for arm in arms.values() if arm.reading_only]:
+        raise BadInput(
+            f"{where}: '{name}' measures '{marked[0]}' for readings only, and no rival is such"
+        )
+    arm = arms[choice.evidence.arm]
+    if arm.variant != choice.variant:
+        raise BadInput(
+            f"{where}: arm '{arm.id}' of '{name}' is variant '{arm.variant}', not "
+            f"'{choice.variant}'"
+        )
+    if catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
+        raise BadInput(f"{where}: '{choice.variant}' is not built for {choice.target}")
+    objection = choice.objection(catalog.workloads[arm.workload])
+    if objection is not None:
+        raise BadInput(f"{where}: its evidence is taken on '{arm.workload}', which {objection}")
+
+
+def _check_evaluation(
+    catalog: Catalog, where: str, evaluation: Evaluation, *, reading: bool = False
+) -> None:
+    match evaluation:
+        case Arithmetic():
+            _check_operands(catalog, where, evaluation.operands)
+        case Benchmark():
+            for term in evaluation.terms:
+                _check_term(catalog, where, term, reading=reading)
+            for quantity in evaluation.alternatives:
+                _check_term(catalog, where, quantity.term, reading=reading)
+        case Program():
+            _known(where, "program", evaluation.program, catalog.programs)
+        case Derived():
+            _check_derived(catalog, where, evaluation)
+        case Support():
+            _known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
+            for quantity in evaluation.nearest:
+                _check_term(catalog, where, quantity.term)
+        case Unanswerable():
+            _check_nearest(catalog, where, evaluation)
+
+
+def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
+    """Check that both parts exist, are measured themselves, and that one has the reading meant."""
+    names = (evaluation.numerator, evaluation.denominator)
+    for name in names:
+        _known(where, "claim", name, catalog.claims)
+        if isinstance(catalog.claims[name].evaluation, Derived):
+            raise BadInput(f"{where}: is derived from '{name}', which is itself derived")
+    readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
+    if evaluation.under is not None and evaluation.under not in readings:
+        raise BadInput(f"{where}: neither part has a reading '{evaluation.under}'")
+
+
+def _check_reading(catalog: Catalog, where: str, claim: Claim, reading: Reading) -> None:
+    """Check what a reading runs; it alone may rest on arms that are timed for readings."""
+    _check_evaluation(catalog, where, reading.evaluation, reading=True)
+    if reading.flops is not None:
+        _check_flops(catalog, where, claim.under(reading))
+
+
+def _check_flops(catalog: Catalog, where: str, claim: Claim) -> None:
+    """Check that a formula for FLOPs is of a rate, and names what every problem measured has."""
+    if claim.flops is None:
+        return
+    for what, known in _formula_names(catalog, where, claim.evaluation):
+        for name in sorted(parse(claim.flops).names - known):
+            raise BadInput(
+                f"{where}: '{claim.flops}' names '{name}', which {what} does not have; known: "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def _formula_names(
+    catalog: Catalog, where: str, evaluation: Evaluation
+) -> Iterable[tuple[str, frozenset[str]]]:
+    """What a formula may name of each problem that an evaluation measures, with its name."""
+    match evaluation:
+        case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
+            for term in terms:
+                for arm in catalog.comparisons[term.comparison].arms:
+                    if arm.id in (term.arm, term.over):
+                        operation = catalog.workloads[arm.workload].operation.value
+                        yield operation, names_of_operation(operation)
+        case Program(program=program):
+            yield program, names_of_program(catalog.programs[program].parser)
+        case _:
+            raise BadInput(f"{where}: a formula for FLOPs (flops) is of a measured rate")
+
+
+def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> None:
+    for nearest in evaluation.nearest:
+        if isinstance(nearest, Quantity):
+            _check_term(catalog, where, nearest.term)
+        else:
+            _known(where, "claim", nearest, catalog.claims)
+
+
+def _check_term(catalog: Catalog, where: str, term: Term, *, reading: bool = False) -> None:
+    """Arms exist; one that is timed for readings only answers none but a reading.
+
+    Nor is anything held against it, but another of its kind: a quotient of two stages of a program
+    that is wrong in both.
+    """
+    _known(where, "comparison", term.comparison, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
+    for name in (term.arm, term.over):
+        if name is not None:
+            _known(where, f"arm of '{term.comparison}'", name, arms)
+    if arms[term.arm].reading_only and not reading:
+        raise BadInput(
+            f"{where}: rests on arm '{term.arm}' of '{term.comparison}', which is timed for "
+            "readings only"
+        )
+    rival = term.over is not None and arms[term.over].reading_only
+    if rival and not arms[term.arm].reading_only:
+        raise BadInput(
+            f"{where}: holds '{term.arm}' against arm '{term.over}' of '{term.comparison}', which "
+            "is timed for readings only"
+        )
+
+
+def _check_operands(catalog: Catalog, where: str, operands: Iterable[Operand]) -> None:
+    """Check that claims named carry a value; they, and places, may be those of other sources."""
+    for operand in (part for whole in operands for part in whole.parts()):
+        if operand.place is not None and operand.place.source is not None:
+            _known(where, "source", operand.place.source, catalog.sources)
+        if operand.claim is None:
+            continue
+        _known(where, "claim", operand.claim, catalog.claims)
+        if catalog.claims[operand.claim].value is None:
+            raise BadInput(f"{where}: '{operand.claim}' carries no value to compute with")
+
+
+def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> None:
+    if name not in known:
+        raise BadInput(f"{where}: there is no {noun} '{name}'")

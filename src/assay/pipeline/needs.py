@@ -1,0 +1,95 @@
+"""What claims need to be answered: other claims, comparisons, programs. Pure.
+
+Every reading of a claim is measured by the same means as its primary one, so each counts here as an
+evaluation of its own.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from assay.catalog.model import Catalog
+from assay.judging.cutlass_output import job_id
+from assay.records.claims import Claim
+from assay.records.evaluations import (
+    Benchmark,
+    Derived,
+    Evaluation,
+    Program,
+    Quantity,
+    Term,
+    Unanswerable,
+)
+from assay.records.plan import ProgramJob
+
+
+def closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claims and those that their answers rest on or are shown beside."""
+    found: dict[str, Claim] = {}
+    waiting = list(claims)
+    while waiting:
+        claim = waiting.pop(0)
+        if claim.id not in found:
+            found[claim.id] = claim
+            waiting += [catalog.claims[name] for name in _named(claim)]
+    return list(found.values())
+
+
+def comparisons_of(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
+    """Return the ids of the comparisons that the claims need, in catalog order."""
+    named = {term.comparison for term in _all_terms(claims)}
+    return [name for name in catalog.comparisons if name in named]
+
+
+def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
+    """Return every (program, arguments) that a reading of a claim calls for, once each.
+
+    The command as the source types it is one of its readings, where it runs another problem.
+    """
+    jobs: dict[str, ProgramJob] = {}
+    for claim in claims:
+        for evaluation in _evaluations(claim):
+            if isinstance(evaluation, Program):
+                program, arguments = evaluation.program, evaluation.stated.arguments
+                job = job_id(program, arguments)
+                jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
+    return list(jobs.values())
+
+
+def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
+    """Yield the arms that claims rest on, or are shown beside, without those of other readings."""
+    for claim in claims:
+        yield from _terms(claim.evaluation)
+
+
+def _all_terms(claims: Iterable[Claim]) -> Iterator[Term]:
+    for claim in claims:
+        for evaluation in _evaluations(claim):
+            yield from _terms(evaluation)
+
+
+def _evaluations(claim: Claim) -> Iterator[Evaluation]:
+    """The claim's own evaluation, then those of its other readings."""
+    yield claim.evaluation
+    yield from (reading.evaluation for reading in claim.all_readings())
+
+
+def _terms(evaluation: Evaluation) -> Iterator[Term]:
+    match evaluation:
+        case Benchmark(terms=terms, alternatives=alternatives):
+            yield from terms
+            yield from (quantity.term for quantity in alternatives)
+        case Unanswerable(nearest=nearest):
+            yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
+        case _:
+            pass
+
+
+def _named(claim: Claim) -> Iterator[str]:
+    """Other claims that the evaluations of a claim name."""
+    for evaluation in _evaluations(claim):
+        match evaluation:
+            case Derived(numerator=first, denominator=second):
+                yield from (first, second)
+            case Unanswerable(nearest=nearest):
+                yield from (name for name in nearest if isinstance(name, str))
+            case _:
+                pass

@@ -1,0 +1,123 @@
+"""References of readings and of formulas: what is named exists, and may stand where it does."""
+
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.catalog.references import check_references
+from assay.judging.cutlass_output import Shape
+from assay.judging.formulas import program_facts
+from assay.records.claims import Claim, Hardware
+from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, Program, Term
+from assay.records.readings import Reading
+from assay.records.units import Unit
+from assay.shared.formula_names import names_of_program
+from tests import builders as b
+
+
+def rate(arm: str, over: str | None = None, comparison: str = "duel") -> Benchmark:
+    metric = Metric.RATE if over is None else Metric.RATE_RATIO
+    term = Term(comparison=comparison, arm=arm, over=over)
+    return Benchmark(kind="benchmark", metric=metric, terms=(term,))
+
+
+def ex(number: int) -> Program:
+    stated = Invocation(arguments=(), shape={})
+    return Program(kind="program", program=f"ex{number}", figure="tma", typed=None, stated=stated)
+
+
+def quotient(first: str, second: str, under: str | None = None) -> Derived:
+    return Derived(
+        kind="derived", formula="quotient", numerator=first, denominator=second, under=under
+    )
+
+
+def read(evaluation: Benchmark | Program | Derived, flops: str | None = None) -> Claim:
+    other = Reading(id="other", says="so", differs="work", evaluation=evaluation, flops=flops)
+    return b.claim("read", rate("ours"), reading="plain", readings=(other,))
+
+
+def catalog(*claims: Claim, **marked: bool) -> Catalog:
+    """The claims' catalog; arms that are named are ``reading_only``."""
+    comparisons = b.comparisons()
+    duel = comparisons["duel"]
+    arms = tuple(
+        arm.model_copy(update={"reading_only": marked.get(arm.id, False)}) for arm in duel.arms
+    )
+    comparisons["duel"] = duel.model_copy(update={"arms": arms})
+    return b.catalog(claims, comparisons=comparisons)
+
+
+class TestReadings:
+    @pytest.mark.parametrize(
+        ("evaluation", "told"),
+        [
+            (rate("ours", comparison="gone"), "there is no comparison 'gone'"),
+            (rate("gone"), "there is no arm of 'duel' 'gone'"),
+            (ex(99), "there is no program 'ex99'"),
+            (quotient("gone", "read"), "there is no claim 'gone'"),
+            (quotient("read", "read", under="gone"), "neither part has a reading 'gone'"),
+        ],
+    )
+    def test_what_a_reading_names_must_exist(self, evaluation: Any, told: str) -> None:
+        with pytest.raises(BadInput, match=f"claim 'read': reading 'other': {told}"):
+            check_references(catalog(read(evaluation)))
+
+    def test_it_may_rest_on_what_is_timed_for_readings_only(self) -> None:
+        known = catalog(read(rate("rival")), rival=True)
+        check_references(known)
+
+    def test_a_claim_may_not(self) -> None:
+        with pytest.raises(BadInput, match="claim 'plain': rests on arm 'ours' of 'duel', which"):
+            check_references(catalog(b.claim("plain", rate("ours")), ours=True))
+
+    def test_nor_may_anything_be_held_against_it(self) -> None:
+        claim = b.claim("gap", rate("ours", over="rival"), value=1.1, unit=Unit.RATIO)
+        with pytest.raises(BadInput, match="holds 'ours' against arm 'rival' of 'duel', which"):
+            check_references(catalog(claim, rival=True))
+
+    def test_every_target_of_a_claim_exists(self) -> None:
+        hardware = Hardware(target="h100", as_stated="H100", also=("h999",))
+        with pytest.raises(BadInput, match="there is no target 'h999'"):
+            check_references(catalog(b.claim("wide", rate("ours"), hardware=hardware)))
+
+
+class TestFormulas:
+    """A formula for FLOPs names what every problem that it is for has."""
+
+    @pytest.mark.parametrize("flops", ["2 * m * n * k * density_a", "true_products * block_k"])
+    def test_what_a_product_has_may_be_named(self, flops: str) -> None:
+        check_references(catalog(read(rate("ours"), flops)))
+
+    @pytest.mark.parametrize(
+        ("evaluation", "flops", "told"),
+        [
+            (rate("ours"), "2 * rows", "names 'rows', which bsr_gemm does not have; known: .*m, "),
+            (rate("ours"), "4 * b * h", "names 'b', which bsr_gemm does not have"),
+            (rate("attention", comparison="attend"), "2 * m", "which dense_attention does not"),
+            (ex(88), "2 * m", "names 'm', which ex88 does not have; known: b, d, h, k_len, q"),
+            (ex(57), "4 * b", "names 'b', which ex57 does not have; known: groups, k, m, n"),
+            (quotient("read", "read"), "2 * m", "is of a measured rate"),
+        ],
+    )
+    def test_nothing_else(self, evaluation: Any, flops: str, told: str) -> None:
+        with pytest.raises(BadInput, match=f"reading 'other': .*{told}"):
+            check_references(catalog(read(evaluation, flops)))
+
+    def test_the_claims_own_formula_is_held_to_the_same(self) -> None:
+        with pytest.raises(BadInput, match=r"claim 'own': .* names 'rows'"):
+            check_references(catalog(b.claim("own", rate("ours"), flops="2 * rows")))
+
+    @pytest.mark.parametrize(
+        ("parser", "shape"),
+        [
+            ("cutlass_41", {"seq_length": 1, "seq_length_kv": 2, "head_size": 3, "head_number": 4,
+                            "head_size_v": 3, "batch_size": 5}),
+            ("cutlass_57", {"groups": 1, "m": 2, "n": 3, "k": 4}),
+            ("cutlass_88", {"b": 1, "h": 2, "q": 3, "k": 4, "d": 5, "causal": True}),
+        ],
+    )  # fmt: skip
+    def test_programs_report_just_what_may_be_named(self, parser: Any, shape: Shape) -> None:
+        assert program_facts(parser, shape).keys() == names_of_program(parser)

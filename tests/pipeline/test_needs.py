@@ -1,0 +1,102 @@
+"""What the readings of claims bring into a plan: measured as their primary ones are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from assay.catalog.model import Catalog
+from assay.evidence.stages import benchmark_path, correctness_path
+from assay.judging.cutlass_output import job_id
+from assay.pipeline.plan import make_plan
+from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, Program, Term
+from assay.records.plan import Plan, Request
+from assay.records.readings import Reading
+from assay.records.units import Unit
+from tests import builders as b
+from tests.report_fixtures import make_request, provision
+
+TYPED, STATED, OTHER = ("--k=1",), ("--q=1",), ("--q=1", "--causal")
+
+
+def rate(comparison: str, arm: str) -> Benchmark:
+    term = Term(comparison=comparison, arm=arm)
+    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+
+
+def program(arguments: tuple[str, ...], typed: tuple[str, ...] | None = None) -> Program:
+    stated = Invocation(arguments=arguments, shape={})
+    return Program(kind="program", program="ex88", figure="tma", typed=typed, stated=stated)
+
+
+def reading(name: str, evaluation: Benchmark | Program | Derived) -> Reading:
+    return Reading(id=name, says=name, differs="problem", evaluation=evaluation)
+
+
+def claim(name: str, evaluation: Any, *readings: Reading, **changes: Any) -> Claim:
+    return b.claim(name, evaluation, reading="plain", readings=readings, **changes)
+
+
+def planned(claims: Sequence[Claim], kind: str = "device", **fields: Any) -> Plan:
+    asked: Request = make_request("run", [provision(kind=kind, **fields)], ["paper"])
+    return make_plan(catalog(claims), asked)
+
+
+def catalog(claims: Sequence[Claim]) -> Catalog:
+    """With a kernel of its own for every arm, so that builds tell what was asked for."""
+    variants, comparisons = b.variants(), b.comparisons()
+    variants["other_kernel"] = variants["our_kernel"].model_copy(update={"id": "other_kernel"})
+    duel = comparisons["duel"]
+    arm = duel.arms[0].model_copy(update={"variant": "other_kernel"})
+    comparisons["other"] = duel.model_copy(update={"id": "other", "arms": (arm, duel.arms[1])})
+    return b.catalog(claims, variants=variants, comparisons=comparisons)
+
+
+@pytest.fixture
+def read() -> Claim:
+    """A rate of ``duel``, which may also be read as another kernel's, or as a program's."""
+    others = (reading("kernel", rate("other", "ours")), reading("program", program(OTHER)))
+    return claim("read", rate("duel", "ours"), *others)
+
+
+def test_comparisons_programs_and_builds_of_every_reading_are_planned(read: Claim) -> None:
+    plan = planned([read])
+    (target,) = plan.targets
+    assert target.comparisons == ("duel", "other")
+    assert [job.arguments for job in target.programs] == [OTHER]
+    assert {job.id for job in plan.builds} == {"our_kernel", "other_kernel", "ex88"}
+
+
+def test_a_command_typed_otherwise_than_stated_is_a_reading(read: Claim) -> None:
+    typed = claim("typed", program(STATED, TYPED), reading("other", program(OTHER)))
+    jobs = planned([typed]).targets[0].programs
+    assert {job.id for job in jobs} == {job_id("ex88", a) for a in (TYPED, STATED, OTHER)}
+
+
+def test_readings_of_the_parts_of_a_ratio_are_planned(read: Claim) -> None:
+    """One of another source, and one that the ratio itself brings."""
+    rival = claim("rival", rate("duel", "rival"))
+    own = Derived(kind="derived", formula="quotient", numerator="third", denominator="rival")
+    third = claim("third", rate("attend", "attention"))
+    first = own.model_copy(update={"numerator": "read"})
+    ratio = claim("ratio", first, reading("own", own), value=2.0, unit=Unit.RATIO)
+    known = catalog([read, rival, third, ratio])
+    (source,) = known.sources.values()
+    known.sources["paper"] = source.model_copy(update={"claims": (ratio,)})
+    plan = make_plan(known, make_request("run", [provision()], ["paper"]))
+    assert set(plan.targets[0].comparisons) == {"duel", "other", "attend"}
+    assert [answer.claim for answer in plan.answers] == ["ratio"]
+
+
+def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim) -> None:
+    plan = planned([read], "none")
+    assert {job.id for job in plan.builds} == {"our_kernel"}
+    assert {job.id for job in plan.not_compiled} == {"other_kernel", "ex88"}
+
+
+def test_a_report_without_a_readings_record_still_answers_the_claim(read: Claim) -> None:
+    held = (benchmark_path("h100", "duel"), correctness_path("h100", "duel"))
+    plan = planned([read], "recorded", recorded_in="reports/published/old", recorded_paths=held)
+    assert [answer.way for answer in plan.answers] == ["recorded"]
+    assert (plan.targets[0].comparisons, plan.targets[0].programs) == (("duel",), ())
