@@ -65,6 +65,6 @@ def none(problems: Sequence[str]) -> None:
 
 
 def listed(problems: Sequence[str]) -> str:
-    """The first problems, and how many more there are."""
+    """Return the first problems, and how many more there are."""
     rest = len(problems) - MOST_NAMED
     return "; ".join(problems[:MOST_NAMED]) + (f"; and {rest} more" if rest > 0 else "")

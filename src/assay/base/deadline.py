@@ -38,7 +38,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def left_until(end: float) -> float:
-    """Seconds to a monotonic time; OutOfTime where it has passed."""
+    """Return seconds to a monotonic time; OutOfTime where it has passed."""
     left = end - time.monotonic()
     if left <= 0:
         raise OutOfTime("no time was left for it")

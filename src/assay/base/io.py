@@ -41,7 +41,7 @@ _StrictLoader.yaml_implicit_resolvers = {
 
 
 def _sentence(path: Path, error: ValidationError) -> str:
-    """The first problem of a validation, as one sentence; says how many more there are."""
+    """Return the first problem of a validation, as one sentence; says how many more there are."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
@@ -59,7 +59,7 @@ def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file. Raises BadInput when it is missing or not text."""
+    """Return the text of a UTF-8 file. Raises BadInput when it is missing or not text."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

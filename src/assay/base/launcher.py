@@ -108,12 +108,12 @@ def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[s
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
-    """The subcommand: the first argument that is no option."""
+    """Return the subcommand: the first argument that is no option."""
     return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def base_python(environ: Mapping[str, str]) -> Path:
-    """The interpreter to build on: ASSAY_PYTHON, or the one that runs now."""
+    """Return the interpreter to build on: ASSAY_PYTHON, or the one that runs now."""
     chosen = environ.get("ASSAY_PYTHON")
     if chosen is None:
         return Path(sys.executable)
@@ -227,7 +227,7 @@ class InstallSteps:
         self.started = time.monotonic()
 
     def elapsed(self) -> float:
-        """Seconds since the first step was announced."""
+        """Return seconds since the first step was announced."""
         return time.monotonic() - self.started
 
     def run(self, title: str, command: Sequence[str], log: Path) -> None:

@@ -48,7 +48,7 @@ def pip_download(
 
 
 def _sources(environ: Mapping[str, str]) -> list[str]:
-    """Options that keep pip to ASSAY_WHEELHOUSE, where that is set."""
+    """Return options that keep pip to ASSAY_WHEELHOUSE, where that is set."""
     wheelhouse = environ.get("ASSAY_WHEELHOUSE")
     if not wheelhouse:
         return []
@@ -58,7 +58,7 @@ def _sources(environ: Mapping[str, str]) -> list[str]:
 
 
 def clean(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what would make Python look elsewhere for packages."""
+    """Return the environment without what would make Python look elsewhere for packages."""
     return {k: v for k, v in environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
 
 
@@ -81,10 +81,12 @@ def lock_digest(lock: Path) -> str:
 
 
 def lock_versions(lock: Path) -> dict[str, str]:
-    """Version of each distribution that a lock pins (the last one, where markers give several)."""
+    """Return the version of each distribution that a lock pins (the last one, where markers give
+    several).
+    """
     return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
 
 
 def tail(log: Path, lines: int = 12) -> str:
-    """The last lines of a log, for the terminal."""
+    """Return the last lines of a log, for the terminal."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def why_not_writable(path: Path) -> str | None:
-    """Why no file can be made at ``path``, its folders included; None when one can.
+    """Return why no file can be made at ``path``, its folders included; None when one can.
 
     Writes nothing. Root is let through everywhere but where nothing can be written at all.
     """

@@ -87,7 +87,7 @@ def load_catalog(root: Path) -> Catalog:
 
 
 def catalog_files(root: Path) -> list[str]:
-    """What a catalog is read from and a report carries of it, relative to ``root``."""
+    """Return what a catalog is read from and a report carries of it, relative to ``root``."""
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
     return sorted(path.relative_to(root).as_posix() for path in found)

@@ -56,6 +56,6 @@ class Catalog:
                     raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(known)}")
 
     def claims_of(self, sources: Iterable[str]) -> Iterator[Claim]:
-        """Claims of the given sources, in file order."""
+        """Yield claims of the given sources, in file order."""
         for source in sources:
             yield from self.sources[source].claims

@@ -173,7 +173,7 @@ def _check_flops(catalog: Catalog, where: str, claim: Claim) -> None:
 def _formula_names(
     catalog: Catalog, where: str, evaluation: Evaluation
 ) -> Iterable[tuple[str, frozenset[str]]]:
-    """What a formula may name of each problem that an evaluation measures, with its name."""
+    """Yield what a formula may name of each problem that an evaluation measures, with its name."""
     match evaluation:
         case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
             for term in terms:

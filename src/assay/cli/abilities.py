@@ -109,7 +109,7 @@ def _is_here(machine: Machine, target: str) -> bool:
 
 
 def _targets_here(machine: Machine) -> tuple[list[str], dict[str, Absence]]:
-    """Targets that can be measured, each with the way; and why the others cannot."""
+    """Return targets that can be measured, each with the way; and why the others cannot."""
     found, absences = [], {}
     for name, target in machine.catalog.targets.items():
         on_host = find_gpu(target, machine.driver, "host", machine.python)
@@ -135,7 +135,7 @@ def _gives_gpus(machine: Machine, name: RuntimeName) -> bool:
 
 
 def _targets_of_cluster(machine: Machine) -> list[str]:
-    """Targets that the cluster of this machine has nodes of; none without a cluster."""
+    """Return targets that the cluster of this machine has nodes of; none without a cluster."""
     if shutil.which("sbatch") is None:
         return []
     try:

@@ -44,7 +44,7 @@ class BundleContents:
 
 
 def source_files(root: Path) -> list[str]:
-    """The project's own files, relative to ``root``: what git tracks, and nothing beside it.
+    """Return the project's own files, relative to ``root``: what git tracks, and nothing beside it.
 
     Raises MissingEnvironment where git does not tell them from the user's.
     """

@@ -66,7 +66,7 @@ def show_absences(provisions: Sequence[Provision]) -> None:
 
 
 def absences(provisions: Sequence[Provision]) -> list[str]:
-    """A line on each thing that keeps targets from being measured here, with their names.
+    """Return a line on each thing that keeps targets from being measured here, with their names.
 
     The names are left out where it keeps every target of the run.
     """

@@ -81,7 +81,7 @@ def diagnose(root: Path, python: str) -> Diagnosis:
 
 
 def _ask_compiler() -> tuple[str | None, str]:
-    """The host compiler's version, or why there is none that will do."""
+    """Return the host compiler's version, or why there is none that will do."""
     try:
         return find_host_compiler(), ""
     except MissingEnvironment as error:
@@ -103,7 +103,7 @@ def _cuda_compiler(root: Path) -> Finding:
 
 
 def _gpus(catalog: Catalog, driver: HostDriver | None, python: str) -> Iterator[Finding]:
-    """The driver, each GPU once, and the Python that would measure on them."""
+    """Yield the driver, each GPU once, and the Python that would measure on them."""
     if driver is None:
         remedy = "run where a GPU is, to measure; nothing else needs one"
         yield Finding("NVIDIA driver", State.OPTIONAL, "none", remedy)
@@ -173,7 +173,9 @@ def _reports(root: Path, keys: list[Path]) -> Iterator[Finding]:
 
 
 def _of_other_rules(root: Path, name: str, other: NotJudgedAgain) -> Finding:
-    """Whether ``verify`` could judge a report again by its own commit, which takes it a while."""
+    """Return whether ``verify`` could judge a report again by its own commit, which takes it a
+    while.
+    """
     part, found = "published report", f"{name} was judged by rules {other.rules}; all else holds"
     try:
         require_ancestor(root, other.commit)

@@ -22,7 +22,7 @@ SEARCHED = ("claim", "statement", "section", "source")
 def claim_rows(
     catalog: Catalog, verdicts: Iterable[Verdict] = (), sources: Collection[str] = ()
 ) -> list[Row]:
-    """Claims and audits of ``sources`` (all, when none is named), by source, in file order.
+    """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
     A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
     between figures that the source does not print; both get a verdict under the id in ``claim``.

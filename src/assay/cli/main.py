@@ -73,12 +73,12 @@ def main() -> None:
 
 
 def _again(arguments: list[str]) -> str:
-    """The command as it was typed."""
+    """Return the command as it was typed."""
     return shlex.join(["./assay", *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:
-    """What is wrong with the arguments, and which help says more."""
+    """Return what is wrong with the arguments, and which help says more."""
     context: typer.Context | None = getattr(error, "ctx", None)
     command = context.command_path if context else "./assay"
     problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")

@@ -24,7 +24,7 @@ FIGURES = (Stage.BENCHMARK, Stage.PROGRAM)
 
 
 def preview_lines(catalog: Catalog, found: Preview, cores: int, *, every: bool) -> Iterator[str]:
-    """Claims, builds and time, a line a group; with ``every`` one a claim and a build."""
+    """Yield claims, builds and time, a line a group; with ``every`` one a claim and a build."""
     if not found.steps:
         yield f"nothing is left to do: run '{found.plan.run}' is finished"
         return
@@ -108,7 +108,7 @@ def _time(found: Preview, cores: int) -> str:
 
 
 def _named(ids: Sequence[str]) -> str:
-    """The first ids, and how many more there are."""
+    """Return the first ids, and how many more there are."""
     rest = len(ids) - NAMED
     told = ", ".join(ids[:NAMED])
     return f"{told} and {rest} more (--verbose names all)" if rest > 0 else told

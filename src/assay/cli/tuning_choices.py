@@ -72,7 +72,7 @@ def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[Sweep
 
 
 def better_choices(tuned: Tuned) -> list[TuningChoice]:
-    """The choices as they should be, of those that a rival beat."""
+    """Return the choices as they should be, of those that a rival beat."""
     return [
         better(outcome, _measured_on(tuned.evidence, outcome.choice.target))
         for outcome in tuned.outcomes
@@ -81,7 +81,7 @@ def better_choices(tuned: Tuned) -> list[TuningChoice]:
 
 
 def better(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
-    """The rival that was faster, in the place of what was chosen."""
+    """Return the rival that was faster, in the place of what was chosen."""
     choice, ratio = outcome.choice, outcome.ratio
     assert outcome.rival and outcome.rival_variant and ratio
     speed = ratio.inverse()
@@ -129,7 +129,7 @@ def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
 
 
 def rewritten(text: str, choice: TuningChoice) -> str:
-    """The file's text with the variant, arm and reason of one choice replaced."""
+    """Return the file's text with the variant, arm and reason of one choice replaced."""
     entry = re.compile(rf"^  - id: {choice.id}\n(?:    .*\n?)+", re.MULTILINE)
     quoted = choice.why.replace("'", "''")
     lines = (

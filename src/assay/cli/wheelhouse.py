@@ -48,7 +48,7 @@ def fetch(lock: Path, python: str, folder: Path) -> None:
 
 
 def entries_for(lock: str, python: str) -> Iterator[str]:
-    """The entries of a lock that apply to ``python`` on Linux, without their markers."""
+    """Yield the entries of a lock that apply to ``python`` on Linux, without their markers."""
     environment: dict[str, str] = {
         **{name: str(value) for name, value in default_environment().items()},
         "python_version": python,

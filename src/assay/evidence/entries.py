@@ -50,11 +50,11 @@ class RunStage(Generic[K, R]):
         return {key: self.path(*_parts(key)) for key in self.keys(plan)}
 
     def files(self, plan: Plan) -> list[str]:
-        """The records, and what lies beside them."""
+        """Return the records, and what lies beside them."""
         return with_beside(self, self.paths(plan).values())
 
     def steps(self, plan: Plan) -> Iterator[dict[str, str]]:
-        """The arguments of each of the stage's steps."""
+        """Yield the arguments of each of the stage's steps."""
         for key in self.keys(plan):
             yield dict(zip(self.wildcards, _parts(key), strict=True))
 
@@ -97,7 +97,7 @@ class TargetStage(Generic[K, R]):
         return {key: self.path(*_parts(key)) for plan in plans for key in self.keys(plan)}
 
     def files(self, plan: TargetPlan) -> list[str]:
-        """The records, and what lies beside them."""
+        """Return the records, and what lies beside them."""
         return with_beside(self, self.paths(plan).values())
 
     def output(self, target: str) -> str:
@@ -105,11 +105,11 @@ class TargetStage(Generic[K, R]):
         return self.path(target) if self.each is None else f"{target}/{self.stage}"
 
     def outputs(self, plan: TargetPlan) -> list[str]:
-        """All that the step writes for a plan that calls for it."""
+        """Return all that the step writes for a plan that calls for it."""
         return self.files(plan) if self.each is None else [self.output(plan.target)]
 
     def held(self, plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
-        """The plan, calling for those records of the stage only that ``paths`` holds."""
+        """Return the plan, calling for those records of the stage only that ``paths`` holds."""
         if self.field is None:
             return plan
         wanted = getattr(plan, self.field)
@@ -127,6 +127,6 @@ def _parts(key: str | tuple[str, ...]) -> tuple[str, ...]:
 def with_beside(
     stage: RunStage[Any, Any] | TargetStage[Any, Any], paths: Iterable[str]
 ) -> list[str]:
-    """Paths of a stage's records, and of what lies beside each."""
+    """Return paths of a stage's records, and of what lies beside each."""
     records = list(paths)
     return records + ([stage.beside(path) for path in records] if stage.beside else [])

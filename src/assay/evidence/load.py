@@ -64,5 +64,5 @@ def _load(record: type[R], directory: Path, paths: Mapping[K, str]) -> dict[K, R
 
 
 def _read(record: type[R], path: Path) -> R | None:
-    """The record; None where there is none. Raises BadInput for a malformed one."""
+    """Return the record; None where there is none. Raises BadInput for a malformed one."""
     return read_record(record, path) if path.is_file() else None

@@ -40,7 +40,7 @@ def split_raw_page(page: str) -> list[str]:
 
 
 def longest_kernel(page: str) -> ProfiledKernel:
-    """The kernel that took longest. Raises ValueError when the page has none."""
+    """Return the kernel that took longest. Raises ValueError when the page has none."""
     rows = _rows(page)
     if len(rows) < 3:
         raise ValueError("the raw page holds no profiled kernel")
@@ -56,7 +56,7 @@ def longest_kernel(page: str) -> ProfiledKernel:
 
 
 def _rows(page: str) -> list[list[str]]:
-    """The table of a raw page, without what the profiler says before and behind it."""
+    """Return the table of a raw page, without what the profiler says before and behind it."""
     table = page[page.index('"ID"') :] if '"ID"' in page else page
     rows = list(csv.reader(io.StringIO(table)))
     return [row for row in rows if len(row) == len(rows[0])]

@@ -34,7 +34,7 @@ def came_to_nothing(record: Record) -> bool:
 def failed_stopwatch(
     job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
 ) -> StopwatchRecord:
-    """No time of any arm that was to be timed."""
+    """Return a record without a time of any arm that was to be timed."""
     assert isinstance(job, StopwatchJob)
     timed = [arm for arm in job.comparison.arms if arm.id in job.timed]
     return StopwatchRecord(
@@ -60,7 +60,7 @@ def failed_stopwatch(
 
 
 def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
-    """No metrics of an arm. The record has no room for ``recorded_at``."""
+    """Return a record without metrics of an arm. The record has no room for ``recorded_at``."""
     assert isinstance(job, ProfileJob)
     return ProfileRecord(
         schema="assay/profile/1",
@@ -78,7 +78,7 @@ def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: st
 
 
 def failed_cheats(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> CheatsRecord:
-    """No cheat was tried to its end."""
+    """Return the record of a run in which no cheat was tried to its end."""
     head = _head("cheats", job, gpu_uuid, recorded_at)
     return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
 
@@ -86,7 +86,7 @@ def failed_cheats(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
 def failed_sanitizer(
     job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
 ) -> SanitizerRecord:
-    """No tool came to its end."""
+    """Return the record of a run in which no tool came to its end."""
     return SanitizerRecord(
         **_head("sanitizer", job, gpu_uuid, recorded_at),
         status="failed",
@@ -101,7 +101,7 @@ def failed_sanitizer(
 def failed_operators(
     job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
 ) -> OperatorsRecord:
-    """No operator was tried to its end."""
+    """Return the record of a run in which no operator was tried to its end."""
     return OperatorsRecord(
         **_head("operators", job, gpu_uuid, recorded_at),
         status="failed",

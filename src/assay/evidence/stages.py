@@ -97,7 +97,7 @@ def runner_image_path(target: str) -> str:
 
 
 def sbom_path(image: str) -> str:
-    """The bill of materials beside an image's record."""
+    """Return the bill of materials beside an image's record."""
     return f"{image.removesuffix('.json')}.cdx.json"
 
 
@@ -209,17 +209,17 @@ FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 
 
 def target_stage(name: str) -> TargetStage[Any, Any]:
-    """The entry of a stage that leaves evidence of each target, by the name of its rule."""
+    """Return the entry of a stage that leaves evidence of each target, by the name of its rule."""
     return next(entry for entry in TARGET_STAGES if entry.stage == name)
 
 
 def of_purpose(*purposes: Purpose) -> list[TargetStage[Any, Any]]:
-    """The stages whose records are for one of ``purposes``."""
+    """Return the stages whose records are for one of ``purposes``."""
     return [entry for entry in TARGET_STAGES if entry.purpose in purposes]
 
 
 def run_paths(plan: Plan) -> list[str]:
-    """Every record of the run as a whole that a plan calls for, beside the plan itself."""
+    """Return every record of the run as a whole that a plan calls for, beside the plan itself."""
     return [path for entry in RUN_STAGES for path in entry.paths(plan).values()]
 
 
@@ -229,7 +229,9 @@ def run_files(plan: Plan) -> list[str]:
 
 
 def target_paths(plan: TargetPlan) -> list[str]:
-    """Every record path that the plan of one target calls for, and an image's bill of materials."""
+    """Return every record path that the plan of one target calls for, and an image's bill of
+    materials.
+    """
     return [path for entry in TARGET_STAGES for path in entry.files(plan)]
 
 
@@ -239,14 +241,14 @@ def target_outputs(plan: TargetPlan) -> list[str]:
 
 
 def as_held(plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
-    """The plan of one target, calling for those records only that ``paths`` holds."""
+    """Return the plan of one target, calling for those records only that ``paths`` holds."""
     for entry in TARGET_STAGES:
         plan = entry.held(plan, paths)
     return plan
 
 
 def planned_steps(plan: Plan) -> list[tuple[Stage, dict[str, str]]]:
-    """Every step that a plan calls for, up to the verdicts, with its arguments."""
+    """Return every step that a plan calls for, up to the verdicts, with its arguments."""
     steps: list[tuple[Stage, dict[str, str]]] = [(Stage.PLAN, {}), (Stage.JUDGE, {})]
     steps += [(of_run.stage, given) for of_run in RUN_STAGES for given in of_run.steps(plan)]
     for planned in plan.targets:

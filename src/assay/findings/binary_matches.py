@@ -53,7 +53,7 @@ class BinaryMatch:
 
 
 def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, ...]:
-    """Every binary that was timed, once a target, beside the build of the same name here."""
+    """Return every binary that was timed, once a target, beside the build of the same name here."""
     measured: dict[tuple[str, str, str], None] = {}
     for (target, _), benchmark in evidence.benchmarks.items():
         for process in benchmark.processes:

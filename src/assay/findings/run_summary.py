@@ -129,7 +129,7 @@ def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> R
 
 
 def _counts(statuses: Iterable[Status]) -> dict[Status, int]:
-    """Every status with its count, in the order of the design page."""
+    """Return every status with its count, in the order of the design page."""
     counted = Counter(statuses)
     return {status: counted[status] for status in Status}
 

@@ -79,7 +79,7 @@ def step_name(step: StepTiming) -> str:
 
 
 def stage_totals(steps: Sequence[StepTiming]) -> tuple[StageTotal, ...]:
-    """Every stage that has a timing, in the order of the flow."""
+    """Return every stage that has a timing, in the order of the flow."""
     return tuple(
         StageTotal(
             stage=stage,
@@ -143,7 +143,7 @@ def taken_up(evidence: Evidence, steps: Iterable[StepTiming]) -> list[BenchmarkR
 
 
 def own_work(record: BenchmarkRecord) -> GpuWork | None:
-    """The same of one benchmark by its own clock, which starts behind the imports."""
+    """Return the same of one benchmark by its own clock, which starts behind the imports."""
     return _work([record], record.seconds) if record.seconds > 0 else None
 
 
@@ -153,7 +153,7 @@ def earlier_work(evidence: Evidence, target: str) -> GpuWork | None:
 
 
 def benchmarks_of(evidence: Evidence, target: str) -> list[BenchmarkRecord]:
-    """Its records, in the order of the evidence."""
+    """Return its records, in the order of the evidence."""
     return [record for (name, _), record in evidence.benchmarks.items() if name == target]
 
 
@@ -169,12 +169,12 @@ def total_work(parts: Collection[GpuWork]) -> GpuWork | None:
 
 
 def gpu_seconds(steps: Iterable[StepTiming], here: frozenset[str]) -> float:
-    """Seconds in which this run's steps held a GPU."""
+    """Return seconds in which this run's steps held a GPU."""
     return math.fsum(step.seconds for step in steps if holds_gpu(step, here))
 
 
 def measured_here(plan: Plan) -> frozenset[str]:
-    """Targets whose figures the run measures itself."""
+    """Return targets whose figures the run measures itself."""
     return frozenset(t.target for t in plan.targets if t.provision.kind == "device")
 
 
@@ -208,6 +208,6 @@ def _work(records: Collection[BenchmarkRecord], wall_s: float) -> GpuWork:
 
 
 def _free_lane(spans: Iterable[Span], start: float) -> int:
-    """The first lane whose steps have all ended; a millisecond is rounding, not overlap."""
+    """Return the first lane whose steps have all ended; a millisecond is rounding, not overlap."""
     busy = {span.lane for span in spans if span.end > start + 1e-3}
     return next(lane for lane in range(len(busy) + 1) if lane not in busy)

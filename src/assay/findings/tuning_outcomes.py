@@ -243,7 +243,7 @@ def _objection(own: Measured, margin: float) -> str | None:
 def _sentence(
     standing: ChoiceStanding, rival: str, ratio: Summary, margin: float, objection: str | None
 ) -> str:
-    """The standing in words, with the ratio that it rests on."""
+    """Return the standing in words, with the ratio that it rests on."""
     low, high = ratio.interval()
     figure = f"{show(ratio.value())} times as fast as {rival} [{show(low)}, {show(high)}]"
     if objection is not None:

@@ -27,7 +27,7 @@ class ImageConfig:
     epoch: int
 
     def document(self, layer_sha256: str) -> bytes:
-        """The configuration; its SHA-256 is the image's id."""
+        """Return the configuration; its SHA-256 is the image's id."""
         created = datetime.fromtimestamp(self.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return _json(
             {
@@ -78,7 +78,7 @@ def write_archive(exported: Path, output: Path, config: ImageConfig, tag: str) -
 
 
 def tar_chunks(members: Mapping[str, Path | bytes], epoch: int) -> Iterator[bytes]:
-    """A tar archive of files and texts, a piece at a time: what an engine builds from."""
+    """Yield a tar archive of files and texts, a piece at a time: what an engine builds from."""
     for name, content in sorted(members.items()):
         size = content.stat().st_size if isinstance(content, Path) else len(content)
         yield _header(name, size, epoch)

@@ -97,7 +97,7 @@ def make_base(
 
 
 def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
-    """Why mmdebstrap failed, and what helps."""
+    """Return why mmdebstrap failed, and what helps."""
     text = log.read_text(errors="replace")
     if disk_is_full(text):
         return (
@@ -114,7 +114,7 @@ def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
 def mmdebstrap(
     output: Path, inputs: BaseInputs, packages: tuple[str, ...], source: str
 ) -> list[str]:
-    """The command; mode auto lets root and an ordinary user make the same archive."""
+    """Return the command; mode auto lets root and an ordinary user make the same archive."""
     command = ["mmdebstrap", "--mode=auto", "--variant=minbase", "--format=tar"]
     command += ["--architectures=amd64", f"--include={','.join(sorted(packages))}"]
     command += [f"--dpkgopt=path-exclude={pattern}" for pattern in UNREAD]
@@ -176,13 +176,13 @@ def last_step(log: str) -> str:
 
 
 def first_error(log: str) -> str | None:
-    """The first line of apt or mmdebstrap that says what went wrong."""
+    """Return the first line of apt or mmdebstrap that says what went wrong."""
     lines = (line.strip() for line in log.splitlines())
     return next((line[3:].strip() for line in lines if line.startswith(("E: ", "W: Fail"))), None)
 
 
 def _output(*command: str) -> list[str]:
-    """Lines a command prints; none where it does not exist or fails."""
+    """Return lines a command prints; none where it does not exist or fails."""
     if shutil.which(command[0]) is None:
         return []
     run = subprocess.run(

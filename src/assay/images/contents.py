@@ -80,5 +80,5 @@ def read_contents(
 
 
 def version_of(wheel: Wheel) -> str:
-    """Version in a wheel's file name."""
+    """Return the version in a wheel's file name."""
     return wheel.path.name.split("-")[1]

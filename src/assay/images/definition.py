@@ -38,7 +38,7 @@ class Definition:
 
     @property
     def mine(self) -> RoleInputs:
-        """The inputs of this role."""
+        """Return the inputs of this role."""
         return self.inputs.role(self.role)
 
     @property
@@ -96,7 +96,9 @@ def define(root: Path, target: Target, role: Role) -> Definition:
 def render(
     root: Path, inputs: ImagesFile, target: Target, role: Role, labels: dict[str, str]
 ) -> str:
-    """The Dockerfile of one image. Raises BadInput when the template names what there is not."""
+    """Return the Dockerfile of one image. Raises BadInput when the template names what there is
+    not.
+    """
     environment = Environment(
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -131,5 +133,5 @@ def pip_entry(root: Path) -> str:
 
 
 def pip_version(root: Path) -> str:
-    """Version of pip that the lock names."""
+    """Return the version of pip that the lock names."""
     return re.split(r"==|[ \\]", pip_entry(root))[1]

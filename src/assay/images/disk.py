@@ -62,7 +62,7 @@ def seal_path(path: Path) -> Path:
 
 
 def check_seal(path: Path) -> str:
-    """The file's SHA-256. Raises CheckFailed when it is not the one recorded beside it."""
+    """Return the file's SHA-256. Raises CheckFailed when it is not the one recorded beside it."""
     try:
         sealed = json.loads(seal_path(path).read_text())["sha256"]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -94,7 +94,7 @@ class Counter:
         self.started = time.monotonic()
 
     def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same chunks."""
+        """Yield the same chunks."""
         for chunk in chunks:
             self.bytes += len(chunk)
             yield chunk
@@ -113,7 +113,7 @@ def counting(describe: Callable[[], str] | None = None) -> Iterator[Counter]:
 
 
 def chunks_of(path: Path) -> Iterator[bytes]:
-    """A file's content, a piece at a time."""
+    """Yield a file's content, a piece at a time."""
     with path.open("rb") as stream:
         while chunk := stream.read(CHUNK):
             yield chunk

@@ -211,7 +211,9 @@ def names_by_manifest(client: docker.DockerClient) -> bool:
 
 
 def image_id(client: docker.DockerClient, name: str) -> str:
-    """The id an engine gives to what ``name`` stands for. Raises docker.errors.ImageNotFound."""
+    """Return the id an engine gives to what ``name`` stands for. Raises
+    docker.errors.ImageNotFound.
+    """
     return _digest(client.api.inspect_image(name)["Id"])
 
 

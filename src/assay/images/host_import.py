@@ -124,7 +124,7 @@ def definition_digest(
 
 
 def _known(client: docker.DockerClient, folder: Path, tag: str) -> ImageRecord | None:
-    """The record of an earlier import that the engine still has under its tag."""
+    """Return the record of an earlier import that the engine still has under its tag."""
     found = engine_work.inspect(client, tag)
     if found is None or not (folder / RECORD).is_file():
         return None
@@ -204,7 +204,7 @@ def host_chunks(
     exclude: Sequence[str],
     inputs: ImagesFile,
 ) -> Iterator[bytes]:
-    """A tar archive of ``paths`` below ``system``, a piece at a time, written by tar itself.
+    """Yield a tar archive of ``paths`` below ``system``, a piece at a time, written by tar itself.
 
     Raises MissingEnvironment when tar fails, or a path is not there that was named as extra.
     """
@@ -249,7 +249,7 @@ def _directories(extra: Sequence[Path], epoch: int) -> Iterator[bytes]:
 
 
 def inside(system: Path, path: Path) -> Path:
-    """An absolute path below another root."""
+    """Return an absolute path below another root."""
     return system / str(path).lstrip("/")
 
 

@@ -65,7 +65,7 @@ class _Index:
 
 
 def clean_name(name: str) -> str:
-    """A member's name without leading ./ or / and trailing slash."""
+    """Return a member's name without leading ./ or / and trailing slash."""
     while name.startswith(("./", "/")):
         name = name.removeprefix("./").lstrip("/")
     return "" if name == "." else name.rstrip("/")
@@ -181,18 +181,20 @@ def _add_parents(index: _Index, epoch: int) -> None:
 
 
 def header(entry: Entry) -> bytes:
-    """The header blocks of an entry."""
+    """Return the header blocks of an entry."""
     return entry.info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 
 def layer_size(entries: list[Entry]) -> int:
-    """Bytes of the archive that ``layer_chunks`` gives."""
+    """Return bytes of the archive that ``layer_chunks`` gives."""
     content = sum(-(-entry.info.size // BLOCK) * BLOCK for entry in entries)
     return sum(len(header(entry)) for entry in entries) + content + 2 * BLOCK
 
 
 def layer_chunks(source: BinaryIO, entries: list[Entry]) -> Iterator[bytes]:
-    """The new archive, a piece at a time. Raises tarfile.TarError when ``source`` ends early."""
+    """Yield the new archive, a piece at a time. Raises tarfile.TarError when ``source`` ends
+    early.
+    """
     for entry in entries:
         yield header(entry)
         if entry.offset is None:

@@ -66,7 +66,7 @@ def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """The folder that holds a record's archive and bill of materials.
+    """Return the folder that holds a record's archive and bill of materials.
 
     Raises MissingEnvironment when there is none any more.
     """
@@ -80,7 +80,7 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
 
 def archive_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """The archive that engines load and Apptainer converts."""
+    """Return the archive that engines load and Apptainer converts."""
     return folder_of(root, record, prebuilt) / ARCHIVE
 
 
@@ -91,7 +91,7 @@ def _find(
     runtime: RuntimeName,
     prebuilt: Path | None,
 ) -> Path:
-    """The image's folder, made where nobody has it."""
+    """Return the image's folder, made where nobody has it."""
     if prebuilt is not None:
         folder = prebuilt_folder(prebuilt, definition.target.id, definition.role)
         if folder.is_dir():
@@ -108,7 +108,9 @@ def _find(
 
 
 def read_image(folder: Path, definition: Definition) -> ImageRecord:
-    """The record of a folder. Raises CheckFailed when it is not the one of ``definition``."""
+    """Return the record of a folder. Raises CheckFailed when it is not the one of
+    ``definition``.
+    """
     try:
         record = read_record(ImageRecord, folder / RECORD)
     except BadInput as error:

@@ -18,7 +18,7 @@ NAMESPACE = UUID("5a3c3c0e-9d1b-5b0e-8b1f-5f2f6a7b9c10")
 
 
 def bill_of_materials(tag: str, image_id: str, contents: ImageContents, epoch: int) -> bytes:
-    """The document for an image and what is installed in it, dated ``epoch``."""
+    """Return the document for an image and what is installed in it, dated ``epoch``."""
     name, _, version = tag.rpartition(":")
     image = Component(
         name=name,
@@ -41,7 +41,7 @@ def bill_of_materials(tag: str, image_id: str, contents: ImageContents, epoch: i
 
 
 def debian_component(package: DebianPackage) -> Component:
-    """One Debian package by its package URL."""
+    """Return one Debian package by its package URL."""
     purl = PackageURL(
         "deb", "debian", package.name, package.version, {"arch": package.architecture}
     )
@@ -55,7 +55,9 @@ def debian_component(package: DebianPackage) -> Component:
 
 
 def python_component(package: PythonPackage) -> Component:
-    """One Python distribution by its package URL, with its wheel's digest where it has one."""
+    """Return one Python distribution by its package URL, with its wheel's digest where it has
+    one.
+    """
     qualifiers = {"file_name": package.file} if package.file else None
     purl = PackageURL("pypi", None, package.name, package.version, qualifiers)
     hashes = []

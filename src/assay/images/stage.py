@@ -25,7 +25,7 @@ def make_image(
     prebuilt: Path | None = None,
     host_python: str | None = None,
 ) -> tuple[ImageRecord, bytes]:
-    """The record of an image that ``runtime`` can start now, and its bill of materials.
+    """Return the record of an image that ``runtime`` can start now, and its bill of materials.
 
     ``prebuilt`` is a bundle that may hold it. With ``host_python`` it is made of this machine's own
     files, and that is the Python there which has PyTorch.
@@ -61,7 +61,7 @@ def objection(
     *,
     host_image: bool,
 ) -> str | None:
-    """Why ``auto`` does not take a runtime that works: its images cannot be had here."""
+    """Return why ``auto`` does not take a runtime that works: its images cannot be had here."""
     if runtime == "host":
         return None
     if prebuilt is not None:

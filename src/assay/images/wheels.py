@@ -34,7 +34,7 @@ class Wheel:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as package indexes compare it."""
+    """Return a distribution's name as package indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -69,7 +69,7 @@ def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[W
 
 
 def check_wheels(folder: Path, lock: Path) -> list[Wheel]:
-    """The folder's wheels. Raises CheckFailed for the first that the lock does not name."""
+    """Return the folder's wheels. Raises CheckFailed for the first that the lock does not name."""
     hashes = lock_hashes(lock)
     wheels = []
     for path in sorted(folder.glob("*.whl")):

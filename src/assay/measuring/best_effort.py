@@ -34,7 +34,7 @@ def told(
     measured: bool,
     patience_s: float = PATIENCE_S,
 ) -> R:
-    """The record of ``attempt``, or ``failed`` with the sentence of why there is none.
+    """Return the record of ``attempt``, or ``failed`` with the sentence of why there is none.
 
     ``measured``: whether the target's figures are. Raises MissingEnvironment only where they are
     not.
@@ -105,5 +105,5 @@ def _sentence(error: Exception, measured: bool) -> str:
 
 
 def now() -> str:
-    """The time that a record of a failure bears."""
+    """Return the time that a record of a failure bears."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -46,7 +46,7 @@ class NoMemory(MissingEnvironment):
 
 
 def source_root() -> Path:
-    """The directory that holds the ``assay`` package."""
+    """Return the directory that holds the ``assay`` package."""
     return Path(__file__).resolve().parents[2]
 
 
@@ -250,7 +250,9 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
 
 
 def _locks() -> Path:
-    """The directory of the GPUs' locks, made so that every user of the machine can use it."""
+    """Return the directory of the GPUs' locks, made so that every user of the machine can use
+    it.
+    """
     try:
         return gpu_locks.make_lock_folder()
     except OSError as error:

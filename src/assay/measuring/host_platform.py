@@ -29,7 +29,9 @@ site tracks types), then what was asked for."""
 def record_platform(
     request: Request, target: Target, device: Device, image_id: str | None
 ) -> PlatformRecord:
-    """The platform record of this machine and its GPU; ``image_id`` is that of the container."""
+    """Return the platform record of this machine and its GPU; ``image_id`` is that of the
+    container.
+    """
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,

@@ -117,7 +117,9 @@ def profile_arms(
 def _together(
     place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> dict[int, ProfileRecord]:
-    """The arms, by number, that one start profiled beyond doubt; all, when the driver refuses."""
+    """Return the arms, by number, that one start profiled beyond doubt; all, when the driver
+    refuses.
+    """
     try:
         with deadline(TOGETHER_S):
             profiled = _under_ncu(place, ncu, jobs)
@@ -150,7 +152,7 @@ def _together(
 def _alone(
     place: Place, ncu: str, job: ProfileJob, gpu_uuid: str, end: float
 ) -> ProfileRecord | CheckFailed:
-    """One arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
+    """Return one arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
     try:
         with deadline(min(ALONE_S, left_until(end))):
             profiled = _under_ncu(place, ncu, [job])
@@ -205,7 +207,9 @@ def _under_ncu(place: Place, ncu: str, jobs: Sequence[ProfileJob]) -> _Profiled:
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:
-    """The raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own file."""
+    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own
+    file.
+    """
     lines: list[str] = []
     outcome = place.run(
         Task(

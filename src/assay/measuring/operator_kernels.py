@@ -32,7 +32,7 @@ def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
 
 
 def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:
-    """An entry for each offered kernel that was built for the target, in their order.
+    """Return an entry for each offered kernel that was built for the target, in their order.
 
     Raises CheckFailed for a library that is not the one that its record names.
     """

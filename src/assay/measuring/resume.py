@@ -97,7 +97,7 @@ def batch_at(place: Place, record: type[R]) -> Measure[R]:
 
 
 def _taken_up(path: Path, record: type[R], accept: Callable[[R], None]) -> R | None:
-    """A kept record; None where there is none that can be used, and then no file either."""
+    """Return a kept record; None where there is none that can be used, and then no file either."""
     if not path.is_file():
         return None
     try:

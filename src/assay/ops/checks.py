@@ -85,7 +85,7 @@ def _check_pattern_arrays(prefix: str, row_ptr: Tensor, col_idx: Tensor) -> None
 
 
 def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Shape:
-    """The arguments of bsr_gemm. Raises ValueError or TypeError with one sentence."""
+    """Return the arguments of bsr_gemm. Raises ValueError or TypeError with one sentence."""
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     k, block = b.shape[0], a_values.shape[2]
     if k % block != 0:
@@ -99,7 +99,9 @@ def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
 def check_transposed(
     a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
 ) -> Shape:
-    """The arguments of bsr_gemm_transposed. Raises ValueError or TypeError with one sentence."""
+    """Return the arguments of bsr_gemm_transposed. Raises ValueError or TypeError with one
+    sentence.
+    """
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     rows, block = (a_row_ptr.shape[0] - 1) * a_values.shape[1], a_values.shape[2]
     if b.shape[0] != rows:
@@ -167,7 +169,7 @@ def check_bsr_bsr(
     b_col_idx: Tensor,
     n: Any,
 ) -> Shape:
-    """The arguments of bsr_bsr_gemm. Raises ValueError or TypeError with one sentence."""
+    """Return the arguments of bsr_bsr_gemm. Raises ValueError or TypeError with one sentence."""
     check_bsr("a", a_values, a_row_ptr, a_col_idx)
     check_bsr("b", b_values, b_row_ptr, b_col_idx)
     _together(

@@ -58,7 +58,7 @@ class Call:
         return case == wanted and kernel.arch in _archs(self.capability)
 
     def problem(self, target: str) -> Problem:
-        """The case as choices were made for it; of rows, only the mean length is known."""
+        """Return the case as choices were made for it; of rows, only the mean length is known."""
         return Problem(target, self.operation, self.dtype, *self.block, self.n, self.blocks_per_row)
 
 
@@ -71,7 +71,9 @@ class KernelSet:
     choices: tuple[dict[str, Any], ...] = ()
 
     def find(self, call: Call) -> Kernel | None:
-        """The kernel that was chosen for the case; where none was, the first that computes it."""
+        """Return the kernel that was chosen for the case; where none was, the first that computes
+        it.
+        """
         fitting = [kernel for kernel in self.kernels if call.is_for(kernel)]
         chosen = choose(self.choices, call.problem(self.target)) if fitting else None
         first = next(iter(fitting), None)
@@ -114,7 +116,7 @@ def load(folder: str | Path) -> KernelSet:
 
 
 def _example(choice: dict[str, Any]) -> Problem:
-    """A problem that a choice is for, so that choosing looks at each of its fields."""
+    """Return a problem that a choice is for, so that choosing looks at each of its fields."""
     names = ("target", "operation", "dtype", "block_rows", "block_cols")
     shapes = choice["shapes"]
     return Problem(
@@ -126,7 +128,7 @@ def _example(choice: dict[str, Any]) -> Problem:
 
 
 def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
-    """A kernel from its entry in an index; ``folder`` is where relative paths begin.
+    """Return a kernel from its entry in an index; ``folder`` is where relative paths begin.
 
     Raises ValueError for an entry that lacks something.
     """
@@ -158,13 +160,13 @@ def only(kernels: KernelSet) -> Iterator[None]:
 
 
 def find(call: Call) -> Kernel | None:
-    """The kernel for a call from the set that was loaded last and has one, or None."""
+    """Return the kernel for a call from the set that was loaded last and has one, or None."""
     found = (kernels.find(call) for kernels in _loaded)
     return next((kernel for kernel in found if kernel), None)
 
 
 def missing(call: Call) -> str:
-    """Why ``find`` found nothing, and what to do about it."""
+    """Return why ``find`` found nothing, and what to do about it."""
     if not _loaded:
         return f"no kernels are loaded: call assay.ops.load on a folder that {COMMAND} wrote"
     case = f"{call.operation} in {call.dtype} with blocks of {_shape(call.block)}"
@@ -180,7 +182,9 @@ def _case(kernel: Kernel) -> str:
 
 
 def _archs(capability: tuple[int, int]) -> tuple[str, str]:
-    """Names of the machine code that runs there: it is compiled for one capability and no PTX."""
+    """Return names of the machine code that runs there: it is compiled for one capability and no
+    PTX.
+    """
     name = f"sm_{capability[0]}{capability[1]}"
     return name, f"{name}a"
 

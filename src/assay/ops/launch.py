@@ -18,20 +18,20 @@ ALIGNMENT = 16
 
 @functools.cache
 def _launcher(kernel: Kernel) -> Callable[..., int]:
-    """The C launcher; its library's digest is checked once."""
+    """Return the C launcher; its library's digest is checked once."""
     artifact = ArtifactSpec(str(kernel.path), kernel.sha256)
     return load_launcher(artifact, kernel.symbol, len(OPERANDS[kernel.operation]))
 
 
 def block_of(values: Tensor) -> Block:
-    """Rows and columns of the stored blocks."""
+    """Return rows and columns of the stored blocks."""
     return int(values.shape[1]), int(values.shape[2])
 
 
 def kernel_for(
     operation: str, n: int, values: Tensor, row_ptr: Tensor, b_values: Tensor | None = None
 ) -> tuple[Kernel | None, str]:
-    """The loaded kernel for these operands and their GPU; or None, and why.
+    """Return the loaded kernel for these operands and their GPU; or None, and why.
 
     ``values`` and ``row_ptr`` are A's; ``n`` is the number of columns of the result.
     """
@@ -49,7 +49,7 @@ def kernel_for(
 
 
 def launch(kernel: Kernel, operands: tuple[Tensor, ...], shape: Shape) -> Tensor:
-    """One launch on the current stream; returns the result.
+    """Return one launch on the current stream; returns the result.
 
     The workspace is PyTorch's memory: freed here, and given out again only behind this launch.
     Raises ValueError for operands that the kernel refuses, RuntimeError for a failure.

@@ -57,7 +57,9 @@ def product(values: Tensor, row_ptr: Tensor, col_idx: Tensor, b: Tensor) -> Tens
 
 
 def densify(values: Tensor, row_ptr: Tensor, col_idx: Tensor, cols: int) -> Tensor:
-    """The whole matrix [block_row_count * block_rows, cols]; zeros where no block is stored."""
+    """Return the whole matrix [block_row_count * block_rows, cols]; zeros where no block is
+    stored.
+    """
     stored, block_rows, block_cols = values.shape
     grid_rows, grid_cols = row_ptr.shape[0] - 1, cols // block_cols
     grid = values.new_zeros((grid_rows, grid_cols, block_rows, block_cols))
@@ -82,7 +84,7 @@ def sparse_product(
 
 
 def rows_of(row_ptr: Tensor, stored: int) -> Tensor:
-    """The block row of each stored block, int64 [stored]; the GPU is not waited for."""
+    """Return the block row of each stored block, int64 [stored]; the GPU is not waited for."""
     counts = (row_ptr[1:] - row_ptr[:-1]).long()
     rows = torch.arange(counts.shape[0], device=row_ptr.device)
     return torch.repeat_interleave(rows, counts, output_size=stored)
@@ -91,7 +93,7 @@ def rows_of(row_ptr: Tensor, stored: int) -> Tensor:
 def transposed(
     values: Tensor, row_ptr: Tensor, col_idx: Tensor, grid_cols: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The BSR arrays of A^T; ``grid_cols`` is the number of A's block columns."""
+    """Return the BSR arrays of A^T; ``grid_cols`` is the number of A's block columns."""
     order = torch.argsort(col_idx, stable=True)
     edges = torch.arange(grid_cols + 1, dtype=col_idx.dtype, device=col_idx.device)
     pointers = torch.searchsorted(col_idx[order], edges).int()
@@ -121,7 +123,9 @@ def sampled(
 
 
 def blocks_at(dense: Tensor, row_ptr: Tensor, col_idx: Tensor, like: Any) -> Tensor:
-    """The blocks of a dense matrix where a pattern stores some; ``like``: [., rows, cols]."""
+    """Return the blocks of a dense matrix where a pattern stores some; ``like``: [., rows,
+    cols].
+    """
     block_rows, block_cols = like[1], like[2]
     grid = dense.reshape(-1, block_rows, dense.shape[1] // block_cols, block_cols)
     return grid.transpose(1, 2)[rows_of(row_ptr, col_idx.shape[0]), col_idx.long()]

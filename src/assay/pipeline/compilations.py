@@ -54,7 +54,7 @@ class Compilations:
         return next(job for job in self.jobs if (job.id, job.arch) == (artifact, arch))
 
     def _cost(self, artifact: str, arch: str) -> BuildCost:
-        """Its last known cost; of one never compiled, that of the costliest of its kind."""
+        """Return its last known cost; of one never compiled, that of the costliest of its kind."""
         if (artifact, arch) in self._costs:
             return self._costs[artifact, arch]
         alike = self._of_kind(self._job(artifact, arch).kind)
@@ -79,13 +79,15 @@ class Compilations:
 
 
 def known_costs(root: Path) -> tuple[BuildCost, ...]:
-    """What the repository knows of earlier compilations; a tree without the file knows nothing."""
+    """Return what the repository knows of earlier compilations; a tree without the file knows
+    nothing.
+    """
     path = root / COSTS
     return read_record(BuildCosts, path).costs if path.is_file() else ()
 
 
 def worst(artifact: str, arch: str, costs: Iterable[BuildCost]) -> BuildCost:
-    """A cost as large as the largest time and the largest memory of ``costs``."""
+    """Return a cost as large as the largest time and the largest memory of ``costs``."""
     found = list(costs)
     return BuildCost(
         id=artifact,

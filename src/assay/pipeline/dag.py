@@ -42,7 +42,7 @@ class Dag:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The configuration that the run was planned from."""
+        """Return the configuration that the run was planned from."""
         return load_catalog(self.files)
 
     @property
@@ -56,45 +56,45 @@ class Dag:
         return f"reports/{self.request.run}"
 
     def path(self, relative: str) -> str:
-        """A record of this run by its evidence path."""
+        """Return a record of this run by its evidence path."""
         return f"{self.run_dir}/{relative}"
 
     def given(self, name: str) -> str:
-        """A file that the run is bound to: its own, but where a dry run has another one."""
+        """Return a file that the run is bound to: its own, but where a dry run has another one."""
         own, read = self.path(name), self.files / name
         return own if same(read, Path(own)) else str(read)
 
     def catalog_files(self) -> list[str]:
-        """The configuration that the run was planned from, as files."""
+        """Return the configuration that the run was planned from, as files."""
         return [self.given(name) for name in catalog_files(self.files)]
 
     @property
     def targets(self) -> list[str]:
-        """Every target that a file of the run is named after."""
+        """Return every target that a file of the run is named after."""
         return list(dict.fromkeys([*(t.target for t in self.plan.targets), *self.plan.toolchains]))
 
     def output(self, stage: str) -> str:
-        """What the rule of a stage that measures writes, for any target."""
+        """Return what the rule of a stage that measures writes, for any target."""
         return self.path(evidence.target_stage(stage).output("{target}"))
 
     def log(self, stage: str) -> str:
-        """The log of such a rule."""
+        """Return the log of such a rule."""
         return self.path(f"logs/{{target}}/{stage}.log")
 
     def target_plan(self, target: str) -> TargetPlan:
-        """All jobs of one target."""
+        """Return all jobs of one target."""
         return next(plan for plan in self.plan.targets if plan.target == target)
 
     def is_measured_here(self, target: str) -> bool:
-        """Whether the target's figures are measured in this run."""
+        """Return whether the target's figures are measured in this run."""
         return self.target_plan(target).provision.kind == "device"
 
     def needs_gpu(self, target: str) -> bool:
-        """Whether jobs of the target ask for a GPU."""
+        """Return whether jobs of the target ask for a GPU."""
         return self.is_measured_here(target) or self.request.executor == "slurm"
 
     def target(self, name: str) -> Target:
-        """The target's description."""
+        """Return the target's description."""
         return self.catalog.targets[name]
 
     def binaries(self, target: str) -> list[str]:
@@ -107,23 +107,25 @@ class Dag:
         )
 
     def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
-        """The compilations whose outcome a comparison's arms run on this target."""
+        """Return the compilations whose outcome a comparison's arms run on this target."""
         arms = self.catalog.comparisons[comparison].arms
         return self.builds_of(target, {arm.variant for arm in arms})
 
     def toolchain_target(self, arch: str) -> str | None:
-        """The target whose toolchain image compiles for ``arch``; None when the host does."""
+        """Return the target whose toolchain image compiles for ``arch``; None when the host
+        does.
+        """
         toolchains = self.plan.toolchains
         fitting = [name for name in toolchains if self.target(name).arch == arch]
         return next(iter([*fitting, *toolchains]), None)
 
     def toolchain_image(self, arch: str) -> list[str]:
-        """The record of the image that compiles for ``arch``."""
+        """Return the record of the image that compiles for ``arch``."""
         target = self.toolchain_target(arch)
         return [] if target is None else [self.path(evidence.toolchain_image_path(target))]
 
     def runner_image(self, target: str) -> list[str]:
-        """The record of the image that the target is measured in."""
+        """Return the record of the image that the target is measured in."""
         wanted = self.target_plan(target).runner
         return [self.path(evidence.runner_image_path(target))] if wanted else []
 
@@ -135,7 +137,7 @@ class Dag:
         return self._records(self.builds_of(target, programs))
 
     def measurements(self) -> list[str]:
-        """What the steps of every target write that has a device or a recorded report."""
+        """Return what the steps of every target write that has a device or a recorded report."""
         return [
             self.path(path)
             for plan in self.plan.targets
@@ -144,7 +146,7 @@ class Dag:
         ]
 
     def timed_files(self) -> list[str]:
-        """The plan and what the benchmarks of every target write: a sweep needs no more."""
+        """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
         timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
         return [self.given(evidence.plan_path()), *timed]
 
@@ -153,7 +155,9 @@ class Dag:
         return [self.given(evidence.plan_path()), *self.portable_files(), *self.measurements()]
 
     def portable_files(self) -> list[str]:
-        """What a machine without a compiler takes over: builds, counts, the compilers' images."""
+        """Return what a machine without a compiler takes over: builds, counts, the compilers'
+        images.
+        """
         return [self.path(path) for path in evidence.run_paths(self.plan)]
 
     def build_kind(self, artifact: str, arch: str) -> Kind:
@@ -161,7 +165,7 @@ class Dag:
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
     def definitions(self, target: str) -> Definitions:
-        """What the target's measurements rest on: measure again when it changes."""
+        """Return what the target's measurements rest on: measure again when it changes."""
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
     def definition(self, stage: str, target: str) -> str:
@@ -169,7 +173,7 @@ class Dag:
         return self.definitions(target).stage(stage)
 
     def builds_of(self, target: str, artifacts: Collection[str]) -> list[BuildJob]:
-        """The compilations of ``artifacts`` for the architecture of a target."""
+        """Return the compilations of ``artifacts`` for the architecture of a target."""
         arch = self.target(target).arch
         return [job for job in self.plan.builds if job.arch == arch and job.id in artifacts]
 

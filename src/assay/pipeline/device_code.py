@@ -50,7 +50,7 @@ def _digest(package: Path, modules: tuple[str, ...]) -> str:
 
 @cache
 def _sources(package: Path) -> dict[str, Path]:
-    """Every module of the device side: assay.shared.job for shared/job.py."""
+    """Return every module of the device side: assay.shared.job for shared/job.py."""
     found = {}
     for path in (path for room in ROOMS for path in (package / room).rglob("*.py")):
         parts = ["assay", *path.relative_to(package).with_suffix("").parts]

@@ -23,7 +23,7 @@ class StepFailure:
 
     @property
     def lacks_something(self) -> bool:
-        """Whether the machine lacks something: other steps will find the same."""
+        """Return whether the machine lacks something: other steps will find the same."""
         return self.exit_code == MissingEnvironment.exit_code
 
 
@@ -38,7 +38,7 @@ def write_failure(run_dir: Path, failure: StepFailure) -> None:
 
 
 def read_failures(run_dir: Path) -> list[StepFailure]:
-    """The failures of a run's last start, the first one first."""
+    """Return the failures of a run's last start, the first one first."""
     found = []
     for path in (run_dir / "failures").glob("*.json"):
         try:
@@ -51,7 +51,7 @@ def read_failures(run_dir: Path) -> list[StepFailure]:
 
 
 def error_of(failures: list[StepFailure]) -> AssayError:
-    """One error for a run's failures, each said once.
+    """Return one error for a run's failures, each said once.
 
     What the machine lacks says all there is to say; else the first decides the exit code.
     """

@@ -54,7 +54,7 @@ class MeasuringParts:
         self.report_dir = root / self.dag.report_dir
 
     def _runner(self, target: str) -> Place:
-        """Where GPU jobs run."""
+        """Return where GPU jobs run."""
         python = self.dag.request.device_python
         cache = self.run_dir / "device_cache"
         cache.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class MeasuringParts:
         )
 
     def _report_of(self, target: str) -> AbstractContextManager[Path]:
-        """The report that a target's figures come from, as a directory."""
+        """Return the report that a target's figures come from, as a directory."""
         recorded_in = self.dag.target_plan(target).provision.recorded_in
         assert recorded_in is not None
         return opened_report(Path(self.dag.request.recorded_dirs[target]))
@@ -99,7 +99,7 @@ class MeasuringParts:
         return self.dag.target_plan(target).comparisons
 
     def _item(self, stage: TargetStage[Any, Any], key: Key, job: DeviceJob, *gate: str) -> Item:
-        """One measurement of a batch. ``gate``: digests of what it depends on beside."""
+        """Return one measurement of a batch. ``gate``: digests of what it depends on beside."""
         target, *of = key
         comparison = of[0] if stage.of_comparison else None
         platform = sha256_file(self.run_dir / PLATFORMS.path(target))
@@ -110,7 +110,7 @@ class MeasuringParts:
     def _gated_item(
         self, stage: TargetStage[Any, Any], key: Key, job_of: Callable[..., DeviceJob]
     ) -> Item:
-        """One measurement of a comparison, of the arms that its gate lets through.
+        """Return one measurement of a comparison, of the arms that its gate lets through.
 
         ``job_of``: of catalog, target, comparison, binaries and the gate's record.
         """
@@ -181,13 +181,15 @@ class MeasuringParts:
         write_record(found, self.run_dir / stage.path(target))
 
     def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[DeviceJob, str], G]:
-        """The form of a record of the target's GPU that came to nothing: of job and sentence."""
+        """Return the form of a record of the target's GPU that came to nothing: of job and
+        sentence.
+        """
         uuid, form = self._platform(target).device.gpu.uuid, stage.failed
         assert form is not None
         return lambda job, sentence: form(job, uuid, now(), sentence)
 
     def _is_measured(self, target: str) -> bool:
-        """Whether the figures of a target are there."""
+        """Return whether the figures of a target are there."""
         return (self.run_dir / BENCHMARKS.output(target)).is_dir()
 
     def _binary(self, artifact: str, arch: str) -> tuple[BuildRecord, Path]:

@@ -67,7 +67,7 @@ def _all_terms(claims: Iterable[Claim]) -> Iterator[Term]:
 
 
 def _evaluations(claim: Claim) -> Iterator[Evaluation]:
-    """The claim's own evaluation, then those of its other readings."""
+    """Yield the claim's own evaluation, then those of its other readings."""
     yield claim.evaluation
     yield from (reading.evaluation for reading in claim.all_readings())
 

@@ -133,7 +133,9 @@ def _is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
 def _operators(
     catalog: Catalog, request: Request, target: str, builds: Iterable[BuildJob]
 ) -> Iterator[str]:
-    """Variants behind PyTorch's operators; as with sweeps, other sources do not pay for them."""
+    """Yield variants behind PyTorch's operators; as with sweeps, other sources do not pay for
+    them.
+    """
     if _is_of_this_project(catalog, request.sources):
         built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
         yield from (e.variant for e in offered(catalog, target) if e.variant in built)
@@ -145,7 +147,7 @@ def _builds(
     comparisons: Iterable[str],
     programs: Iterable[ProgramJob],
 ) -> Iterator[BuildJob]:
-    """Every compilation: all architectures of what is needed, once each."""
+    """Yield every compilation: all architectures of what is needed, once each."""
     for program in sorted({job.program for job in programs}, reverse=True):
         for arch in catalog.programs[program].archs:
             yield BuildJob(kind="program", id=program, arch=arch)
@@ -197,7 +199,7 @@ def _target_plan(
     programs: Iterable[ProgramJob],
     builds: Iterable[BuildJob],
 ) -> TargetPlan:
-    """What is measured on, or taken over for, one target."""
+    """Return what is measured on, or taken over for, one target."""
     arch = catalog.targets[provision.target].arch
     runnable = [job for job in programs if arch in catalog.programs[job.program].archs]
     figures = _obtainable(
@@ -222,7 +224,7 @@ def _target_plan(
 
 
 def _obtainable(plan: TargetPlan) -> TargetPlan:
-    """The plan without what is neither made in this run nor there to be taken over."""
+    """Return the plan without what is neither made in this run nor there to be taken over."""
     provision = plan.provision
     return plan if provision.kind == "device" else as_held(plan, provision.recorded_paths)
 

@@ -82,7 +82,7 @@ def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:
 
 
 def _not_recorded(claim: Claim, provision: Provision) -> str | None:
-    """The first evidence path the claim needs and the recorded report lacks."""
+    """Return the first evidence path the claim needs and the recorded report lacks."""
     held = set(provision.recorded_paths)
     match claim.evaluation:
         case Benchmark(terms=terms):

@@ -56,12 +56,12 @@ def preview(
 
 
 def target_of(step: Step) -> str:
-    """The target that a step is about; empty for one of the whole run."""
+    """Return the target that a step is about; empty for one of the whole run."""
     return dict(step[1]).get("target", "")
 
 
 def every_step(plan: Plan) -> frozenset[Step]:
-    """The steps of a whole run."""
+    """Return the steps of a whole run."""
     planned = [*planned_steps(plan), *((stage, dict[str, str]()) for stage in FINISHING)]
     return frozenset((stage, frozenset(arguments.items())) for stage, arguments in planned)
 
@@ -69,7 +69,7 @@ def every_step(plan: Plan) -> frozenset[Step]:
 def pending_steps(
     root: Path, catalog: Catalog, request: Request, plan: Plan, again: Sequence[str]
 ) -> frozenset[Step]:
-    """The steps that a start would run: all of them where the run was never begun."""
+    """Return the steps that a start would run: all of them where the run was never begun."""
     every = every_step(plan)
     run_dir = root / "results" / request.run
     if not (run_dir / plan_path()).is_file():
@@ -80,7 +80,7 @@ def pending_steps(
 
 
 def _step(stage: Stage, path: str, targets: set[str]) -> Step:
-    """The step that makes an output, which lies at ``path`` below the run's directory."""
+    """Return the step that makes an output, which lies at ``path`` below the run's directory."""
     parts = Path(path).with_suffix("").parts
     if stage is Stage.BUILD:
         return stage, frozenset({"arch": parts[-2], "artifact": parts[-1]}.items())

@@ -36,7 +36,7 @@ def device_python(named: str | None) -> str:
 
 
 def default_signing_key() -> Path:
-    """The private key of whoever runs this; made on first use. Raises MissingEnvironment."""
+    """Return the private key of whoever runs this; made on first use. Raises MissingEnvironment."""
     try:
         return Path.home() / ".config" / "assay" / "signing_key.pem"
     except RuntimeError as error:
@@ -71,7 +71,7 @@ class Options:
 
     @property
     def python(self) -> str:
-        """The device's Python; a path holds wherever a job is started."""
+        """Return the device's Python; a path holds wherever a job is started."""
         return device_python(self.device_python)
 
 
@@ -144,7 +144,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
 def _chosen_runtime(
     root: Path, catalog: Catalog, options: Options, driver: HostDriver | None
 ) -> ChosenRuntime:
-    """Where jobs run, seen to work; says which, and why not the others.
+    """Return where jobs run, seen to work; says which, and why not the others.
 
     Raises BadInput or MissingEnvironment where the wishes cannot be met there.
     """
@@ -203,7 +203,7 @@ def _check_python(python: str) -> None:
 
 
 def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
-    """Targets whose toolchain image has a record among what was built elsewhere."""
+    """Return targets whose toolchain image has a record among what was built elsewhere."""
     if options.prebuilt is None:
         return ()
     folder = options.prebuilt
@@ -217,7 +217,7 @@ def _device(
     driver: HostDriver | None,
     target: str,
 ) -> Provision | Absence:
-    """The target's device if it can be had, else why not."""
+    """Return the target's device if it can be had, else why not."""
     described = catalog.targets[target]
     if options.executor == "slurm":
         if described.gpu_model not in slurm_gpu_models():

@@ -17,7 +17,7 @@ from assay.records.plan import Plan, TargetPlan
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """What the workflow is to make again, relative to ``run_dir``.
+    """Return what the workflow is to make again, relative to ``run_dir``.
 
     Of targets that this run measures, and only once all their figures are there: a start that goes
     on after an interruption does first what verdicts rest on.

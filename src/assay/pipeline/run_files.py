@@ -53,7 +53,9 @@ def bound_run(
 
 
 def read_bound(folder: Path) -> tuple[Request, Plan]:
-    """What a run (or the draft of a dry run) was asked for, and its plan. Raises BadInput."""
+    """Return what a run (or the draft of a dry run) was asked for, and its plan. Raises
+    BadInput.
+    """
     if not (folder / REQUEST).is_file():
         raise BadInput(f"{folder / REQUEST}: no such file; ./assay reproduce starts a run")
     return read_record(Request, folder / REQUEST), read_record(Plan, folder / plan_path())
@@ -77,13 +79,13 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
 
 
 def _changed(draft: Path, run_dir: Path) -> list[str]:
-    """Files that the run has not, or otherwise, or still has."""
+    """Return files that the run has not, or otherwise, or still has."""
     names = dict.fromkeys([*bound_files(draft), *bound_files(run_dir)])
     return [name for name in names if not same(draft / name, run_dir / name)]
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two files are there and hold the same."""
+    """Return whether two files are there and hold the same."""
     return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
 
 

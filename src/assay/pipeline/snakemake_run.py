@@ -77,7 +77,7 @@ def run_workflow(
 def snakemake_command(
     root: Path, request: Request, *, goal: str | None = None, draft: Path | None = None
 ) -> list[str]:
-    """How Snakemake is started on a run, without any limit on cores.
+    """Return how Snakemake is started on a run, without any limit on cores.
 
     ``draft``: the folder of what the run would be bound to, for a look ahead.
     """
@@ -93,12 +93,12 @@ def snakemake_command(
 
 
 def forced(request: Request, again: Sequence[str]) -> list[str]:
-    """Options that have outputs made anew."""
+    """Return options that have outputs made anew."""
     return ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment, but for a cache below a home that cannot be written.
+    """Return the caller's environment, but for a cache below a home that cannot be written.
 
     Snakemake, and the libraries of the steps, would end there with a traceback.
     """
@@ -109,7 +109,7 @@ def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, s
 
 
 def _kept(root: Path, run_dir: Path) -> str:
-    """What an interrupted run leaves for its next start."""
+    """Return what an interrupted run leaves for its next start."""
     found = (
         (len(list((run_dir / "builds").glob("*/*.json"))), "build"),
         (len(list((run_dir / "kept").glob("*/*/*.json.gz"))), "measurement"),
@@ -122,7 +122,7 @@ def _kept(root: Path, run_dir: Path) -> str:
 
 
 def _limits(request: Request) -> list[str]:
-    """What jobs share on this machine, beside its cores.
+    """Return what jobs share on this machine, beside its cores.
 
     Compilers get its memory (a job that wants more of it runs alone). Naming any limit here sets
     aside those of the profile, so that the one GPU of profiles/default stands here again.
@@ -132,7 +132,9 @@ def _limits(request: Request) -> list[str]:
 
 
 def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
-    """Bytes of this machine's memory that its jobs may use: all of it, or what a cgroup grants."""
+    """Return bytes of this machine's memory that its jobs may use: all of it, or what a cgroup
+    grants.
+    """
     granted = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in limits:
         with suppress(OSError, ValueError):  # absent, or "max"
@@ -141,7 +143,7 @@ def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
 
 
 def _settings(request: Request, draft: Path | None) -> list[str]:
-    """Where the workflow finds what the run is bound to."""
+    """Return where the workflow finds what the run is bound to."""
     settings = [f"run=results/{request.run}"]
     return settings if draft is None else [*settings, f"draft={draft}"]
 

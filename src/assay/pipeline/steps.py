@@ -118,7 +118,7 @@ class Steps(MeasuringSteps):
         write_record_if_changed(record, self.run_dir / path)
 
     def _compiler(self, arch: str) -> Place:
-        """Where nvcc runs: on the host, or in the image whose record this run holds."""
+        """Return where nvcc runs: on the host, or in the image whose record this run holds."""
         target = self.dag.toolchain_target(arch)
         if target is None:
             return Place(HostRuntime())

@@ -100,7 +100,7 @@ def run_process(
 
 
 def log_path(run_dir: Path) -> Path:
-    """Where Snakemake's own words go."""
+    """Return where Snakemake's own words go."""
     return run_dir / "logs" / "snakemake.log"
 
 

@@ -72,7 +72,7 @@ def _failed(cheat: CheatOutcome) -> bool:
 
 
 def cheats_sections(evidence: Evidence) -> tuple[CheatsSection, ...]:
-    """The cheats of every target that has a record of them."""
+    """Return the cheats of every target that has a record of them."""
     sections = []
     for target, record in evidence.cheats.items():
         cheats = [cheat for cheat in record.cheats if cheat.meant is not None]

@@ -60,7 +60,7 @@ class SourceSection:
 def source_sections(
     catalog: Catalog, sources: Iterable[str], verdicts: Sequence[Verdict]
 ) -> tuple[SourceSection, ...]:
-    """One section a source, in the order of the plan, verdicts in the order of the judge."""
+    """Return one section a source, in the order of the plan, verdicts in the order of the judge."""
     sections = []
     for source in sources:
         described = catalog.sources[source].source
@@ -114,7 +114,7 @@ def claim_points(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[figures.
 
 
 def _on_axis(value: float, unit: str | None) -> float:
-    """A gain in per cent as the ratio it means; other figures as they are."""
+    """Return a gain in per cent as the ratio it means; other figures as they are."""
     return 1 + value / 100 if unit == "percent" else value
 
 

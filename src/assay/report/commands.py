@@ -32,7 +32,9 @@ class CommandRow:
 
 
 def command_rows(catalog: Catalog, evidence: Evidence) -> tuple[CommandRow, ...]:
-    """Every program run that a claim of the plan calls for: what was typed, what really ran."""
+    """Return every program run that a claim of the plan calls for: what was typed, what really
+    ran.
+    """
     wanted: dict[str, tuple[str, tuple[str, ...]]] = {}
     roles: dict[str, dict[str, list[str]]] = {}
     stated: dict[str, list[Invocation]] = {}

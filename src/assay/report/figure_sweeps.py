@@ -41,7 +41,9 @@ class Panel:
 
 
 def sweep_panels(panels: Sequence[Panel], name: str) -> str | None:
-    """All sweeps below each other, each on its own axis; None where no kernel was measured."""
+    """Return all sweeps below each other, each on its own axis; None where no kernel was
+    measured.
+    """
     drawn = [panel for panel in panels if any(row.kernel for row in panel.rows)]
     if not drawn:
         return None

@@ -32,7 +32,7 @@ def rough(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A stretch of time in the units that fit it."""
+    """Return a stretch of time in the units that fit it."""
     if seconds < 99.95:
         return f"{seconds:.1f}\N{NO-BREAK SPACE}s"
     minutes, rest = divmod(round(seconds), 60)
@@ -42,20 +42,20 @@ def duration(seconds: float) -> str:
 
 
 def printed(value: float, resolution: float | None) -> str:
-    """A claimed figure with as many decimals as its source prints."""
+    """Return a claimed figure with as many decimals as its source prints."""
     if resolution is None or resolution <= 0:
         return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
     return f"{value:.{max(0, -math.floor(math.log10(resolution) + 1e-9))}f}"
 
 
 def with_unit(text: str, unit: str | None) -> str:
-    """A number and its unit; a space between them is one that does not break."""
+    """Return a number and its unit; a space between them is one that does not break."""
     symbol = SYMBOLS.get(unit, unit) if unit else ""
     return f"{text}\N{NO-BREAK SPACE}{symbol}" if symbol else text
 
 
 def quantity(value: float | str | None, unit: str | None) -> str:
-    """A measured value with its unit, or a word as it stands."""
+    """Return a measured value with its unit, or a word as it stands."""
     if value is None:
         return NOTHING
     return value if isinstance(value, str) else with_unit(number(value), unit)
@@ -67,7 +67,7 @@ def interval(ci: tuple[float, float] | None) -> str | None:
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction as per cent with a sensible number of digits."""
+    """Return a fraction as per cent with a sensible number of digits."""
     if fraction is None:
         return NOTHING
     return f"{100 * fraction:.{2 if abs(fraction) < 0.01 else 1}f}\N{NO-BREAK SPACE}%"
@@ -85,12 +85,12 @@ def either(words: Sequence[str]) -> str:
 
 
 def short_hash(digest: str | None) -> str:
-    """The first twelve digits: enough to tell binaries apart at a glance."""
+    """Return the first twelve digits: enough to tell binaries apart at a glance."""
     return digest[:12] if digest else NOTHING
 
 
 def size(count: int) -> str:
-    """Bytes in the binary unit that fits, always named."""
+    """Return bytes in the binary unit that fits, always named."""
     if count < 1024:
         return f"{count} B"
     if count < 1024**2:
@@ -101,27 +101,27 @@ def size(count: int) -> str:
 
 
 def yes_no(value: bool | None) -> str:
-    """A switch; None where nobody could tell."""
+    """Return a switch; None where nobody could tell."""
     return "not known" if value is None else ("yes" if value else "no")
 
 
 def optional(value: object, unit: str = "") -> str:
-    """A value that may be missing, with a unit."""
+    """Return a value that may be missing, with a unit."""
     return "not reported" if value is None else f"{value}{' ' + unit if unit else ''}"
 
 
 def shape(values: Mapping[str, object]) -> str:
-    """A problem shape on one line."""
+    """Return a problem shape on one line."""
     return ", ".join(f"{key}={str(value).lower()}" for key, value in values.items())
 
 
 def href(path: str) -> str:
-    """A path inside the report as a relative link."""
+    """Return a path inside the report as a relative link."""
     return quote(path)
 
 
 def link_text(path: str) -> str:
-    """A record's path without what all records share."""
+    """Return a record's path without what all records share."""
     return re.sub(r"(\.json)?(\.gz)?$", "", path.removeprefix("evidence/"))
 
 

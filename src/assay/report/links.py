@@ -14,5 +14,5 @@ class Link:
 
 
 def link(path: str) -> Link:
-    """A link to a file of the report by its path."""
+    """Return a link to a file of the report by its path."""
     return Link(fmt.link_text(path), fmt.href(path))

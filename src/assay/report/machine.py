@@ -43,7 +43,7 @@ class PlatformSection:
 
 
 def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> tuple[BuildRow, ...]:
-    """Every compilation of the plan, each beside the measured binary of the same name."""
+    """Return every compilation of the plan, each beside the measured binary of the same name."""
     return tuple(
         _build(
             evidence.builds[job.id, job.arch],
@@ -87,7 +87,7 @@ def _beside(match: BinaryMatch) -> str:
 
 
 def _span(values: Iterable[int]) -> str:
-    """One number, or the range over a binary's kernels."""
+    """Return one number, or the range over a binary's kernels."""
     found = list(values)
     if not found:
         return fmt.NOTHING
@@ -96,7 +96,7 @@ def _span(values: Iterable[int]) -> str:
 
 
 def platform_sections(evidence: Evidence) -> tuple[PlatformSection, ...]:
-    """The platform records, label by label."""
+    """Return the platform records, label by label."""
     return tuple(
         PlatformSection(
             target=target,

@@ -39,7 +39,7 @@ class OperatorsSection:
 
 
 def operator_sections(catalog: Catalog, evidence: Evidence) -> tuple[OperatorsSection, ...]:
-    """A section for each target on which the operators were tried."""
+    """Return a section for each target on which the operators were tried."""
     return tuple(
         OperatorsSection(
             target=target,
@@ -60,7 +60,7 @@ def _rows(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[Op
 
 
 def _untold(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[OperatorRow]:
-    """A row for each kernel that was to be tried and of which the record says nothing."""
+    """Yield a row for each kernel that was to be tried and of which the record says nothing."""
     if record.status == "failed":
         return
     told = {outcome.variant for outcome in record.operators}

@@ -45,7 +45,7 @@ class ProfileRow:
 
 
 def profile_rows(evidence: Evidence) -> tuple[ProfileRow, ...]:
-    """Every profile of the plan with its status."""
+    """Return every profile of the plan with its status."""
     return tuple(
         _row(target, comparison, arm, record)
         for (target, comparison, arm), record in evidence.profiles.items()
@@ -68,7 +68,9 @@ def _row(target: str, comparison: str, arm: str, record: ProfileRecord) -> Profi
 
 
 def _kernel(record: ProfileRecord) -> ProfiledKernel:
-    """All of the kernel's raw page: of that a record lifts out what its own version knew of."""
+    """Return all of the kernel's raw page: of that a record lifts out what its own version knew
+    of.
+    """
     try:
         return longest_kernel(record.raw_page or "")
     except ValueError:

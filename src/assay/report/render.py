@@ -101,7 +101,7 @@ def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
 
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
-    """Every record of the plan that exists, and what vouches for records taken over."""
+    """Yield every record of the plan that exists, and what vouches for records taken over."""
     yield plan_path()
     yield pipeline_path()
     paths = run_files(plan)

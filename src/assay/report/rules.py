@@ -48,7 +48,7 @@ def rules(catalog: Catalog) -> Iterator[str]:
 
 
 def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Fact]:
-    """The protocols that the plan's comparisons follow, in words."""
+    """Yield the protocols that the plan's comparisons follow, in words."""
     names = {
         catalog.comparisons[name].protocol
         for plan in evidence.plan.targets

@@ -190,5 +190,5 @@ def _row(
 
 
 def _untold(variant: str, tools: tuple[str, ...]) -> SanitizerRow:
-    """A kernel that was to be watched and of which the record says nothing."""
+    """Return a kernel that was to be watched and of which the record says nothing."""
     return SanitizerRow(variant, tuple(("not tried", False) for _ in tools), "", ())

@@ -64,7 +64,7 @@ class TimingsSection:
 
 
 def timings_section(evidence: Evidence) -> TimingsSection | None:
-    """The section, or None where no timing was kept."""
+    """Return the section, or None where no timing was kept."""
     if evidence.timings is None or not evidence.timings.steps:
         return None
     steps = evidence.timings.steps
@@ -176,7 +176,7 @@ def _share(step: StepTiming, work: Mapping[str, GpuWork]) -> float | None:
 
 
 def _work_rows(evidence: Evidence) -> Iterator[WorkRow]:
-    """A row for each benchmark that the report holds, wherever it was measured."""
+    """Yield a row for each benchmark that the report holds, wherever it was measured."""
     for (target, comparison), record in evidence.benchmarks.items():
         if (work := timings.own_work(record)) is not None:
             yield WorkRow(

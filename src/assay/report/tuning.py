@@ -87,7 +87,7 @@ def _anchor(choice: TuningChoice) -> str:
 
 
 def shapes_in_words(shapes: ShapeClass) -> str:
-    """A shape class as a reader says it."""
+    """Return a shape class as a reader says it."""
     n, blocks = (_range_in_words(*bounds) for bounds in shapes.ranges())
     rows = {None: "", True: "ragged rows", False: "rows of one length"}[shapes.ragged]
     parts = (n and f"n {n}", blocks and f"{blocks} {_blocks(*shapes.ranges()[1])} a row", rows)
@@ -102,12 +102,12 @@ def _range_in_words(least: float, most: float | None) -> str:
 
 
 def _blocks(least: float, most: float | None) -> str:
-    """The noun that follows a range in words: the last number of the range decides."""
+    """Return the noun that follows a range in words: the last number of the range decides."""
     return agreeing(least if most is None else most, "block", "blocks")
 
 
 def _pictures(found: Sequence[sweeps.Sweep]) -> tuple[Picture, ...]:
-    """One picture a target."""
+    """Return one picture a target."""
     pictures = []
     for target in dict.fromkeys(sweep.target for sweep in found):
         panels = [_panel(sweep) for sweep in found if sweep.target == target]

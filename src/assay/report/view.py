@@ -174,7 +174,7 @@ def _provided(evidence: Evidence, plan: TargetPlan) -> str:
 
 
 def count_table(sources: tuple[str, ...], summary: RunSummary) -> CountTable:
-    """Statuses that occur as columns, sources as rows; a zero is a dash."""
+    """Return statuses that occur as columns, sources as rows; a zero is a dash."""
     counts = summary.by_source
     seen = [status for status in Status if summary.by_status.get(status)]
     return CountTable(

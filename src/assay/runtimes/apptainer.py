@@ -29,7 +29,7 @@ Argument = tuple[str, ...]
 
 
 def isolations() -> tuple[tuple[Argument, str], ...]:
-    """Arguments from the strictest isolation to the least, and what each goes without.
+    """Return arguments from the strictest isolation to the least, and what each goes without.
 
     Networks and control groups take privileges that not every installation grants its users.
     """
@@ -58,7 +58,7 @@ class ApptainerRuntime:
 
     @classmethod
     def find(cls, sif_of: Callable[[ImageRecord], Path]) -> "ApptainerRuntime":
-        """The installed one. Raises MissingEnvironment when there is none that starts."""
+        """Return the installed one. Raises MissingEnvironment when there is none that starts."""
         program = find_program()
         run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
         if run.returncode != 0 or not run.stdout.strip():
@@ -67,7 +67,9 @@ class ApptainerRuntime:
         return cls(program, run.stdout.split()[-1], sif_of)
 
     def describe(self) -> str:
-        """The program with its version, and what it goes without here, once that is known."""
+        """Return the program with its version, and what it goes without here, once that is
+        known.
+        """
         name = Path(self.program).name.capitalize()
         without = self._isolation[1] if self._isolation else ""
         return f"{name} {self.version}{f' ({without})' if without else ''}"
@@ -131,7 +133,7 @@ class ApptainerRuntime:
                     process.wait()
 
     def _isolate(self, sif: Path, scratch: Path) -> Argument:
-        """The strictest isolation that this installation permits, tried once."""
+        """Return the strictest isolation that this installation permits, tried once."""
         if self._isolation is None:
             task = Task(("true",), Path("/"), "a trial")
             environment = outer_environment(self.program, {})
@@ -166,7 +168,7 @@ class ApptainerRuntime:
 
 
 def find_program() -> str:
-    """Path of Apptainer, or of Singularity, which it was. Raises MissingEnvironment."""
+    """Return the path of Apptainer, or of Singularity, which it was. Raises MissingEnvironment."""
     for name in PROGRAMS:
         if path := shutil.which(name):
             return path
@@ -178,7 +180,9 @@ def find_program() -> str:
 def command_line(
     program: str, isolation: Argument, task: Task, sif: Path, scratch: Path
 ) -> list[str]:
-    """The command that runs a task. ``scratch`` holds the container's /tmp: its own is tiny."""
+    """Return the command that runs a task. ``scratch`` holds the container's /tmp: its own is
+    tiny.
+    """
     binds = [
         argument
         for bind in task.binds

@@ -75,7 +75,7 @@ class Runtime(Protocol):
         ...
 
     def describe(self) -> str:
-        """The engine with its version, as one phrase: "Docker Engine 26.1.5"."""
+        """Return the engine with its version, as one phrase: "Docker Engine 26.1.5"."""
         ...
 
     def run(
@@ -115,5 +115,5 @@ class Place:
 
 
 def caller() -> str:
-    """The calling user and group, as uid:gid."""
+    """Return the calling user and group, as uid:gid."""
     return f"{os.getuid()}:{os.getgid()}"

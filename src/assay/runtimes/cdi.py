@@ -110,7 +110,7 @@ def look(root: Path = Path("/")) -> DriverParts:
 
 
 def make(driver: DriverParts) -> Specification:
-    """The specification of a driver: each GPU by its number and its UUID, and ``all``."""
+    """Return the specification of a driver: each GPU by its number and its UUID, and ``all``."""
     devices = []
     for gpu in driver.gpus:
         edits = {"deviceNodes": [{"path": gpu.node}]}
@@ -131,7 +131,7 @@ def make(driver: DriverParts) -> Specification:
 
 
 def dump(spec: Specification) -> bytes:
-    """A specification as JSON; the same driver gives the same bytes."""
+    """Return a specification as JSON; the same driver gives the same bytes."""
 
     def edits(part: _Edits) -> dict[str, Any]:
         options = ["ro", "nosuid", "nodev", "bind"]
@@ -183,7 +183,7 @@ def load(path: Path) -> Specification:
 
 
 def specifications(folders: Iterable[Path]) -> Iterator[Specification]:
-    """The specifications of NVIDIA's GPUs in some folders; broken files are passed over."""
+    """Yield the specifications of NVIDIA's GPUs in some folders; broken files are passed over."""
     for folder in folders:
         for path in sorted([*folder.glob("*.json"), *folder.glob("*.yaml")]):
             try:
@@ -195,7 +195,7 @@ def specifications(folders: Iterable[Path]) -> Iterator[Specification]:
 
 
 def names(spec: Specification) -> list[str]:
-    """The devices that can be asked for."""
+    """Return the devices that can be asked for."""
     return [device.name for device in spec.devices]
 
 

@@ -50,7 +50,7 @@ def choose(
     sif_of: SifOf = no_sif,
     objection: Callable[[RuntimeName], str | None] = no_objection,
 ) -> ChosenRuntime:
-    """The runtime ``wish``, or for ``auto`` the first that works on this machine.
+    """Return the runtime ``wish``, or for ``auto`` the first that works on this machine.
 
     With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
     tells what else keeps ``auto`` from taking one. Raises
@@ -85,7 +85,7 @@ def say_absent(absent: Mapping[RuntimeName, str]) -> str:
 
 
 def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
-    """The runtime ``name``, ready to run. Raises like choose()."""
+    """Return the runtime ``name``, ready to run. Raises like choose()."""
     return OPENERS[known(name)](gpu, sif_of)
 
 

@@ -26,7 +26,7 @@ _PROGRAM = {"docker": "the Docker daemon", "podman": "Podman's service"}
 
 
 def connect(name: str) -> docker.DockerClient:
-    """A client of the engine ``name``, docker or podman, that has answered.
+    """Return a client of the engine ``name``, docker or podman, that has answered.
 
     Docker is looked for at DOCKER_HOST or the default socket, Podman at CONTAINER_HOST, the user's
     socket, or the system's. Raises MissingEnvironment with one sentence when none listens, when
@@ -63,7 +63,7 @@ def is_podman(version: Mapping[str, Any]) -> bool:
 
 
 def product(version: Mapping[str, Any]) -> str:
-    """An engine by its own account, as one phrase: "Docker Engine 26.1.5"."""
+    """Return an engine by its own account, as one phrase: "Docker Engine 26.1.5"."""
     name = "Podman" if is_podman(version) else "Docker Engine"
     return f"{name} {version.get('Version', 'of unknown version')}"
 
@@ -112,7 +112,7 @@ def _knock(name: str, url: str) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """The gist of an engine's error on one line."""
+    """Return the gist of an engine's error on one line."""
     text = getattr(error, "explanation", None) or error
     if isinstance(text, bytes):
         text = text.decode(errors="replace")

@@ -95,7 +95,7 @@ def parse_uuids(text: str) -> dict[int, str]:
 
 
 def parse_ldconfig(text: str) -> list[str]:
-    """Folders in which ldconfig knows a 64-bit libcuda.so.1, in its order."""
+    """Return folders in which ldconfig knows a 64-bit libcuda.so.1, in its order."""
     pattern = re.compile(r"^\s+libcuda\.so\.1 \(([^)]*)\) => (\S+)\s*$", re.MULTILINE)
     return [
         str(PurePosixPath(path).parent)
@@ -128,7 +128,7 @@ def _libraries(root: Path, ldconfig: str) -> dict[str, str]:
 
 
 def _version(root: Path, folder: str) -> str | None:
-    """Version of the libcuda in a folder; the kernel module's when several lie there."""
+    """Return the version of the libcuda in a folder; the kernel module's when several lie there."""
     names = [path.name for path in (root / folder[1:]).glob("libcuda.so.[0-9]*.*")]
     versions = sorted(name.removeprefix("libcuda.so.") for name in names)
     try:
@@ -149,7 +149,7 @@ def _programs(root: Path) -> list[tuple[str, str]]:
 
 
 def resolve(root: Path, path: str) -> str | None:
-    """The file that ``path`` names below ``root``, links followed; None when there is none.
+    """Return the file that ``path`` names below ``root``, links followed; None when there is none.
 
     Only the last part of the path may be a link; an absolute link starts at ``root`` again.
     """
@@ -163,7 +163,7 @@ def resolve(root: Path, path: str) -> str | None:
 
 
 def _normal(path: PurePosixPath) -> PurePosixPath:
-    """An absolute path without ``..``."""
+    """Return an absolute path without ``..``."""
     parts: list[str] = []
     for part in path.parts[1:]:
         if part == "..":

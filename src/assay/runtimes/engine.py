@@ -53,7 +53,7 @@ class EngineRuntime:
         self._access: gpus.Access | None = None
 
     def describe(self) -> str:
-        """The engine with its version."""
+        """Return the engine with its version."""
         return self._described
 
     def gpu_access(self) -> gpus.Access:
@@ -126,7 +126,7 @@ class EngineRuntime:
         return CommandOutcome(code, found, out_of_memory=killed and code != 0)
 
     def _pieces(self, stream: Any, task: Task) -> Iterator[bytes]:
-        """The attached stream, with only its own errors taken for the engine's."""
+        """Yield the attached stream, with only its own errors taken for the engine's."""
         while True:
             try:
                 piece = next(stream, None)
@@ -137,7 +137,7 @@ class EngineRuntime:
             yield piece
 
     def _refusal(self, task: Task, error: BaseException) -> str:
-        """Why a container did not start, as one sentence."""
+        """Return why a container did not start, as one sentence."""
         text = reason(error)
         if disk_is_full(text):
             return f"the disk of {self._described} is full; free some space and run again"
@@ -184,5 +184,5 @@ def reap(client: docker.DockerClient) -> list[str]:
 
 
 def _digest(text: str) -> str:
-    """An image's id as Docker writes it; Podman leaves the algorithm out in places."""
+    """Return an image's id as Docker writes it; Podman leaves the algorithm out in places."""
     return text if text.startswith("sha256:") else f"sha256:{text}"

@@ -33,7 +33,7 @@ class Access:
 def find_access(
     info: Mapping[str, Any], *, is_podman: bool, folders: tuple[Path, ...] = cdi.FOLDERS
 ) -> Access:
-    """The first way that this engine has of giving a container all GPUs.
+    """Return the first way that this engine has of giving a container all GPUs.
 
     The engine's own CDI, the NVIDIA container toolkit's device requests, and last a CDI
     specification applied by us, mount by mount: Docker before 25 knows no CDI, and Podman's
@@ -60,7 +60,7 @@ def _engine_knows_cdi(info: Mapping[str, Any]) -> bool:
 
 
 def _by_hand(folders: tuple[Path, ...]) -> Access:
-    """A specification that needs no hooks, applied by us: a found one, else one made now."""
+    """Return a specification that needs no hooks, applied by us: a found one, else one made now."""
     for spec in cdi.specifications(folders):
         edits = cdi.expand(spec, ["all"]) if "all" in cdi.names(spec) else None
         if edits is not None and not edits.hooks:

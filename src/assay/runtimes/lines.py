@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines of a stream of UTF-8, without their ends, as soon as each is whole.
+    """Yield lines of a stream of UTF-8, without their ends, as soon as each is whole.
 
     Pieces end anywhere, inside of a character too. What is no UTF-8 becomes U+FFFD. A last line
     without an end counts.

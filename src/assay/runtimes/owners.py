@@ -28,7 +28,7 @@ class Owner:
 
 
 def parse(text: str) -> Owner | None:
-    """The owner that a label names; None for a label that we did not write."""
+    """Return the owner that a label names; None for a label that we did not write."""
     match = _PATTERN.fullmatch(text)
     if match is None:
         return None
@@ -37,7 +37,7 @@ def parse(text: str) -> Owner | None:
 
 
 def myself() -> Owner:
-    """The calling process."""
+    """Return the calling process."""
     started = _started(os.getpid())
     assert started is not None, "/proc is mounted wherever containers run"
     return Owner(

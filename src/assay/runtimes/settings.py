@@ -108,7 +108,9 @@ def settings_of(
 
 
 def environment_of(task: Task, access: gpus.Access) -> dict[str, str]:
-    """A container's variables: HOME in its own /tmp, the GPUs', and the task's before those."""
+    """Return a container's variables: HOME in its own /tmp, the GPUs', and the task's before
+    those.
+    """
     merged = {"HOME": "/tmp", **access.environment, **task.environment}  # noqa: S108 - see above
     folders = [one.get(LIBRARY_PATH) for one in (task.environment, access.environment)]
     if present := [folder for folder in folders if folder]:

@@ -30,7 +30,9 @@ LOAD_TILE_COLS = 64
 
 
 def tile_sums(m: int, k: int) -> int:
-    """One addition an element, the first one to zero: what checking a load of A[m,k] costs."""
+    """Return one addition an element, the first one to zero: what checking a load of A[m,k]
+    costs.
+    """
     return m * k
 
 

@@ -77,7 +77,7 @@ class WorkloadSpec:
 
     @property
     def written(self) -> bool:
-        """Whether values are written before they are read."""
+        """Return whether values are written before they are read."""
         return self.distribution != "unwritten"
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ class Problem:
 
 
 def choose(choices: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:
-    """The variant chosen for ``problem``, or None where no choice fits.
+    """Return the variant chosen for ``problem``, or None where no choice fits.
 
     At most one choice fits a problem that is known in full (the catalog sees to it); of several
     that fit one of unknown ``blocks_per_row``, the first.

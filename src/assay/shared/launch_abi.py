@@ -53,7 +53,7 @@ def check_status(code: int, what: str) -> None:
 
 
 def load_launcher(artifact: ArtifactSpec, symbol: str, operands: int) -> Callable[..., int]:
-    """The C launcher, after its library's digest was checked. Raises RuntimeError."""
+    """Return the C launcher, after its library's digest was checked. Raises RuntimeError."""
     path = Path(artifact.path).resolve()
     found = sha256_file(path)
     if found != artifact.sha256:

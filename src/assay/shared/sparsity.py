@@ -79,7 +79,7 @@ def ragged_rows(
 def sliding_window(
     grid_rows: int, grid_cols: int, blocks_per_row: int
 ) -> tuple[Int32Array, Int32Array]:
-    """The ``blocks_per_row`` blocks that end at the diagonal; fewer in the first rows."""
+    """Return the ``blocks_per_row`` blocks that end at the diagonal; fewer in the first rows."""
     columns = [
         np.arange(max(0, row + 1 - blocks_per_row), min(row + 1, grid_cols), dtype=np.int32)
         for row in range(grid_rows)

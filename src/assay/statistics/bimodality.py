@@ -37,19 +37,19 @@ class Modes:
     share: float
 
     def moved(self, shift: float, sign: float = 1.0) -> "Modes":
-        """The modes of ``shift + sign * x``."""
+        """Return the modes of ``shift + sign * x``."""
         first, second = shift + sign * self.first, shift + sign * self.second
         return replace(self, first=first, second=second)
 
     def values(self) -> tuple[float, float]:
-        """Both medians on the linear scale."""
+        """Return both medians on the linear scale."""
         return math.exp(self.first), math.exp(self.second)
 
 
 def two_modes(
     values: NDArray[np.float64], of: Literal["processes", "blocks", "launches"], judging: Judging
 ) -> Modes | None:
-    """The two groups of ``values``, or None where one group describes them."""
+    """Return the two groups of ``values``, or None where one group describes them."""
     ordered = np.sort(values)
     count = len(ordered)
     fewest = max(FEWEST, math.ceil(FEWEST_SHARE * count))

@@ -98,7 +98,7 @@ def half_width(spread: float, processes: int, judging: Judging) -> float:
 
 
 def interval(cells: Cells, judging: Judging) -> Interval:
-    """The interval of the module's text; needs two processes, each with a block."""
+    """Return the interval of the module's text; needs two processes, each with a block."""
     values = cells.process_values
     processes = len(values)
     centre = float(values.mean())
@@ -129,7 +129,7 @@ def _t_quantile(confidence: float, processes: int) -> float:
 
 
 def _quantiles(values: FloatArray, tail: float) -> tuple[float, float]:
-    """The ``tail`` and ``1 - tail`` quantiles, interpolated between neighbours."""
+    """Return the ``tail`` and ``1 - tail`` quantiles, interpolated between neighbours."""
     ordered = np.sort(values)
     last = len(ordered) - 1
     whole, part = divmod(tail * last, 1)
@@ -227,7 +227,7 @@ def _padded_index(cells: Cells, draws: _CellDraws, ranks: IntArray, arm: int) ->
 
 
 def _middle_block(value: FloatArray) -> FloatArray:
-    """Median over the first axis."""
+    """Return the median over the first axis."""
     blocks = len(value)
     if blocks in (3, 4):  # what remains without the extremes: several times faster than sorting
         rest: FloatArray = value.sum(axis=0) - value.min(axis=0) - value.max(axis=0)
@@ -238,14 +238,16 @@ def _middle_block(value: FloatArray) -> FloatArray:
 
 
 def _middle_of_all(ordered: FloatArray) -> FloatArray:
-    """Median over the sorted last axis."""
+    """Return the median over the sorted last axis."""
     count = ordered.shape[-1]
     middle: FloatArray = 0.5 * (ordered[..., (count - 1) // 2] + ordered[..., count // 2])
     return middle
 
 
 def _middle(ordered: FloatArray, counts: IntArray) -> FloatArray:
-    """Median over the sorted last axis of its first ``counts`` entries; +inf where none is."""
+    """Return the median over the sorted last axis of its first ``counts`` entries; +inf where none
+    is.
+    """
     at_least_one = np.maximum(counts, 1)
     lower = np.take_along_axis(ordered, ((at_least_one - 1) // 2)[..., None], axis=-1)
     upper = np.take_along_axis(ordered, (at_least_one // 2)[..., None], axis=-1)

@@ -28,7 +28,7 @@ def compute_ms(flop: float, peaks: Peaks, dtype: Dtype) -> float:
 
 
 def memory_ms(traffic_bytes: float, peaks: Peaks) -> float:
-    """Bytes over peak memory bandwidth."""
+    """Return bytes over peak memory bandwidth."""
     return traffic_bytes / (peaks.memory_gb_per_s * 1e9) * 1e3
 
 

@@ -55,15 +55,15 @@ class Summary:
     """Two groups into which the processes, blocks or launches fall, or None."""
 
     def value(self) -> float:
-        """The estimate on the linear scale."""
+        """Return the estimate on the linear scale."""
         return math.exp(self.estimate)
 
     def interval(self) -> tuple[float, float]:
-        """The interval on the linear scale."""
+        """Return the interval on the linear scale."""
         return math.exp(self.low), math.exp(self.high)
 
     def scaled(self, factor: float) -> "Summary":
-        """The same quantity times a positive constant."""
+        """Return the same quantity times a positive constant."""
         shift = math.log(factor)
         return replace(
             self,
@@ -107,7 +107,7 @@ def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | N
 
 
 def median_ms(record: BenchmarkRecord, arm: str) -> float | None:
-    """The estimate of ``arm_time`` on the linear scale, without its interval."""
+    """Return the estimate of ``arm_time`` on the linear scale, without its interval."""
     cells = arm_cells(record, arm)
     return None if cells is None else math.exp(float(np.median(cells.process_values)))
 
@@ -128,12 +128,16 @@ def floor_of(control: Summary | None) -> float | None:
 
 
 def noise_floor(record: BenchmarkRecord, control: str, judging: Judging) -> float | None:
-    """The noise floor of a record; None where it holds no usable pair of the control's names."""
+    """Return the noise floor of a record; None where it holds no usable pair of the control's
+    names.
+    """
     return floor_of(time_ratio(record, control, CONTROL, judging))
 
 
 def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
-    """A positive figure printed by independent runs of a program: each run is one process."""
+    """Return a positive figure printed by independent runs of a program: each run is one
+    process.
+    """
     if len(values) < 2:
         return None
     return summarise([[math.log(value)] for value in values], len(values), 0, judging)

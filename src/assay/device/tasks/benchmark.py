@@ -53,7 +53,9 @@ def process_record(
     seconds: float,
     void: Void = never_void,
 ) -> Json:
-    """The Process record: times from the first telemetry sample on, disturbed blocks void."""
+    """Return the Process record: times from the first telemetry sample on, disturbed blocks
+    void.
+    """
     blocks = []
     for turns in value["blocks"]:
         started = min(turn["started"] for turn in turns)
@@ -88,7 +90,9 @@ _KEPT = ("arm", "times_ms", "checked", "relative_error", "clock_mhz")
 
 
 def without(process: Json, arms: set[str], control: str) -> Json:
-    """A Process record without the samples of ``arms`` (and of the control, if it is one)."""
+    """Return a Process record without the samples of ``arms`` (and of the control, if it is
+    one).
+    """
     names = arms | ({CONTROL} if control in arms else set())
     return {
         **process,
@@ -176,7 +180,7 @@ def _summary(label: str, process: Json) -> str:
 def benchmark_record(
     comparison: str, target: str, choice: Choice, protocol: str, not_timed: dict[str, str]
 ) -> Json:
-    """The BenchmarkRecord, still without processes."""
+    """Return the BenchmarkRecord, still without processes."""
     return {
         "schema": "assay/benchmark/1",
         "comparison": comparison,
@@ -197,7 +201,7 @@ def _measure(
     protocol: ProtocolSpec,
     gpu: OpenGpu,
 ) -> TimedProcesses:
-    """All processes under a protocol, on the GPU."""
+    """Return all processes under a protocol, on the GPU."""
 
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
         began = time.monotonic()

@@ -67,7 +67,9 @@ def _check(name: str, seed: int, passed: bool, detail: str = "") -> Json:
 
 
 def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> Json:
-    """One launch against the oracle, computed only afterwards: there is nothing to copy from."""
+    """Return one launch against the oracle, computed only afterwards: there is nothing to copy
+    from.
+    """
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
     output = prepared.launch().clone()
     errors = measure_errors(output, oracle(inputs))
@@ -84,7 +86,7 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
 
 
 def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
-    """A first launch into a poisoned output: right, whole, and its inputs left alone."""
+    """Return a first launch into a poisoned output: right, whole, and its inputs left alone."""
     before = inputs.snapshot()
     prepared.poison()
     checks = [_launch_and_compare(name, seed, prepared, inputs)]
@@ -113,7 +115,9 @@ def misses_products(inputs: Inputs) -> bool:
 
 
 def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
-    """The TrueProduct record of a program that misses products: how far off one launch is."""
+    """Return the TrueProduct record of a program that misses products: how far off one launch
+    is.
+    """
     a, b = inputs.blocks, inputs.blocks_b
     if a is None or b is None:
         raise ValueError("only a product of two sparse matrices misses blocks")
@@ -185,7 +189,7 @@ def ragged_layout(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blo
 def check_arm(
     arm: ArmSpec, seeds: Sequence[int], device: str, prepare: Prepare, note: Note
 ) -> Json:
-    """All checks of one arm, as {"status", "checks", "detail", "true_product"}.
+    """Return all checks of one arm, as {"status", "checks", "detail", "true_product"}.
 
     Values that a workload leaves unwritten are normal here. The checks listed are the checks that
     ran; a refused extra shape is named in the detail.
@@ -225,7 +229,7 @@ def check_arm(
 
 
 def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
-    """The ArmCorrectness record; a child that died is a failed arm."""
+    """Return the ArmCorrectness record; a child that died is a failed arm."""
     result = outcome.value
     if result is None:
         where = f" ({outcome.note})" if outcome.note else ""

@@ -53,7 +53,7 @@ class NotInstalled(Exception):
 
 
 def installed_version() -> str | None:
-    """Version of cuda-bench, found without loading it; None where it is not installed."""
+    """Return the version of cuda-bench, found without loading it; None where there is none."""
     try:
         if importlib.util.find_spec("cuda.bench") is None:
             return None
@@ -86,7 +86,7 @@ class Cold:
 
 
 def parse_summaries(document: Json) -> Cold | None:
-    """The cold time of the only state in NVBench's JSON, or None where it has none."""
+    """Return the cold time of the only state in NVBench's JSON, or None where it has none."""
     values: dict[str, str] = {}
     for benchmark in document.get("benchmarks", []):
         for state in benchmark.get("states") or []:
@@ -135,7 +135,7 @@ def time_cold(package: Any, launch: Any) -> Cold | None:
 
 
 def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
-    """Both stopwatches on one arm, in this process."""
+    """Return both stopwatches on one arm, in this process."""
     note("prepare")
     prepared = prepare_arm(arm, make_inputs(arm.workload, DEVICE, arm.workload.seed))
     for _ in range(WARM_LAUNCHES):
@@ -160,7 +160,7 @@ def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
 
 
 def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None) -> Json:
-    """The StopwatchArm record."""
+    """Return the StopwatchArm record."""
     return {
         "arm": arm.id,
         "variant": arm.variant.id,
@@ -179,7 +179,9 @@ def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None
 
 
 def run_stopwatch(job: StopwatchJob, gpu: OpenGpu) -> Json:
-    """The StopwatchRecord of the arms in ``timed``; an arm that fails has a status, not a time."""
+    """Return the StopwatchRecord of the arms in ``timed``; an arm that fails has a status, not a
+    time.
+    """
     version = installed_version()
     arms = [arm for arm in job.comparison.arms if arm.id in job.timed]
     records = []

@@ -40,12 +40,12 @@ class OperatorCase:
 
     @property
     def has_gradient(self) -> bool:
-        """All but FP8 products have one."""
+        """Return whether there is a gradient: all but FP8 products have one."""
         return self.kernel.dtype != "float8_e4m3"
 
 
 def workload(kernel: Kernel) -> WorkloadSpec:
-    """A small problem for a kernel."""
+    """Return a small problem for a kernel."""
     (rows, cols), (bm, bk) = GRID, kernel.block
     bn = kernel.block_b[1] if kernel.block_b else None
     return WorkloadSpec(
@@ -64,7 +64,9 @@ def workload(kernel: Kernel) -> WorkloadSpec:
 
 
 def layouts(w: WorkloadSpec) -> Iterator[tuple[str, tuple[Blocks | None, Blocks | None] | None]]:
-    """Names and stored blocks: rows of one length, of every length, and none stored at all."""
+    """Yield names and stored blocks: rows of one length, of every length, and none stored at
+    all.
+    """
     assert w.pattern is not None
     yield "regular", None
     ragged = ragged_blocks(w.pattern, *GRID, SEED)
@@ -79,7 +81,7 @@ def layouts(w: WorkloadSpec) -> Iterator[tuple[str, tuple[Blocks | None, Blocks 
 
 
 def arguments(inputs: Inputs) -> list[Any]:
-    """The operator's, in order."""
+    """Return the operator's, in order."""
     t = inputs.tensors
     first = [t["a_values"], t["a_row_ptr"], t["a_col_idx"]]
     if inputs.workload.operation == "bsr_gemm":
@@ -94,7 +96,7 @@ def _ragged(case: OperatorCase) -> list[Any]:
 
 
 def _differentiable(case: OperatorCase, values: list[Any]) -> list[Any]:
-    """The same arguments, of which the values ask for gradients where there are any."""
+    """Return the same arguments, of which the values ask for gradients where there are any."""
     return [
         v.detach().clone().requires_grad_()
         if case.has_gradient and isinstance(v, torch.Tensor) and v.dtype.is_floating_point
@@ -163,7 +165,7 @@ def gradient(case: OperatorCase) -> str:
 
 
 def _dense_product(operation: str, values: list[Any]) -> Tensor:
-    """The operator's result from dense matrices, for autograd to follow."""
+    """Return the operator's result from dense matrices, for autograd to follow."""
     a_values, a_row_ptr, a_col_idx, b, *rest = values
     if operation == "bsr_bsr_gemm":
         row_ptr, col_idx, n = rest
@@ -184,7 +186,7 @@ def opcheck(case: OperatorCase) -> str:
 
 
 def compiled(case: OperatorCase) -> str:
-    """One graph with work before and after the operator, as eager. Raises AssertionError."""
+    """Return one graph with work before and after the operator, as eager. Raises AssertionError."""
     values = _ragged(case)
 
     def work(*operands: Any) -> Tensor:
@@ -220,7 +222,9 @@ CHECKS: dict[str, Callable[[OperatorCase], str]] = {
 
 
 def try_operator(case: OperatorCase) -> list[Json]:
-    """Every check of a case, as OperatorCheck records. An unexpected error is a failed check."""
+    """Return every check of a case, as OperatorCheck records. An unexpected error is a failed
+    check.
+    """
     results = []
     for name, check in CHECKS.items():
         if name == "gradient" and not case.has_gradient:

@@ -39,7 +39,7 @@ def kernel_of(spec: OperatorSpec) -> Kernel:
 
 
 def cases(kernels: Sequence[Kernel], device: str) -> list[OperatorCase]:
-    """A case a kernel; the first of each operator goes through Inductor."""
+    """Return a case a kernel; the first of each operator goes through Inductor."""
     found: list[OperatorCase] = []
     seen: set[str] = set()
     for kernel in kernels:
@@ -50,7 +50,9 @@ def cases(kernels: Sequence[Kernel], device: str) -> list[OperatorCase]:
 
 
 def _try(case: OperatorCase, target: str, note: Note) -> Json:
-    """The outcome of one case, but for its seconds. Raises where the GPU is of no more use."""
+    """Return the outcome of one case, but for its seconds. Raises where the GPU is of no more
+    use.
+    """
     note(case.kernel.id)
     torch._dynamo.reset()
     with only(KernelSet(target, (case.kernel,))):
@@ -99,7 +101,9 @@ def _in_child(
 
 
 def run_operators(job: OperatorsJob, gpu: OpenGpu, device: str = DEVICE) -> Json:
-    """The OperatorsRecord. Kernels share a process; where it dies, each gets one of its own."""
+    """Return the OperatorsRecord. Kernels share a process; where it dies, each gets one of its
+    own.
+    """
     began = time.monotonic()
     chosen = cases([kernel_of(spec) for spec in job.kernels], device)
     end = began + BUDGET_S

@@ -36,7 +36,7 @@ def _convert(value: Any, conversion: Callable[[Any], Any]) -> Any:
 
 
 def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
-    """The Gpu record, from NVML and from what ``cuda`` (see read_cuda) saw.
+    """Return the Gpu record, from NVML and from what ``cuda`` (see read_cuda) saw.
 
     The PCIe generation is the highest the link can take: an idle link reports a lower one.
     """
@@ -80,7 +80,7 @@ def _compute_mode(value: int) -> str:
 
 
 def loaded_libcuda(maps: str) -> str | None:
-    """Path of the libcuda in the text of /proc/self/maps."""
+    """Return the path of the libcuda in the text of /proc/self/maps."""
     found = re.search(r"\S*/libcuda\.so\S*", maps)
     return found.group() if found else None
 
@@ -129,7 +129,7 @@ def _package(name: str) -> str | None:
 
 
 def nsight_compute() -> str | None:
-    """Version of the ncu on PATH, or None."""
+    """Return the version of the ncu on PATH, or None."""
     if shutil.which("ncu") is None:
         return None
     try:

@@ -145,7 +145,7 @@ class Driver:
 
 
 def launcher_of(library: str, symbol: str, operands: int) -> Any:
-    """The C launcher of a library, with the argument list of every launcher here."""
+    """Return the C launcher of a library, with the argument list of every launcher here."""
     launcher = getattr(ctypes.CDLL(library), symbol)
     launcher.argtypes = [
         *[ctypes.c_void_p] * (operands + 1),
@@ -159,7 +159,7 @@ def launcher_of(library: str, symbol: str, operands: int) -> Any:
 
 
 def launch(driver: Driver, spec: Json, shape: Json) -> Json:
-    """One shape, launched as often as ``repeat`` says: {"name", "code", "error"}.
+    """Return one shape, launched as often as ``repeat`` says: {"name", "code", "error"}.
 
     ``code`` is the launcher's cudaError_t, ``error`` what the driver said while waiting.
     """

@@ -58,7 +58,7 @@ def shapes_of(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
 
 
 def memory_of(tensor: Tensor) -> bytes:
-    """A CPU tensor's bytes as they lie in memory, whatever view of them it is."""
+    """Return a CPU tensor's bytes as they lie in memory, whatever view of them it is."""
     storage = tensor.untyped_storage()
     return ctypes.string_at(storage.data_ptr(), storage.nbytes())
 
@@ -126,7 +126,7 @@ class Sanitizer:
         return found, {"error": words or "ended without a result", "launches": []}
 
     def check(self, arm: ArmSpec) -> list[Json]:
-        """One kernel under every tool."""
+        """Return one kernel under every tool."""
         folder = self._folder / arm.variant.id
         folder.mkdir()
         try:
@@ -152,7 +152,7 @@ class Sanitizer:
 
 
 def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:
-    """The Sanitized record."""
+    """Return the Sanitized record."""
     launches = result["launches"]
     refused = [shape["name"] for shape in launches if shape["code"] in REFUSALS]
     ran = [shape["name"] for shape in launches if shape["code"] == 0]

@@ -61,7 +61,7 @@ def find_command() -> str | None:
 
 
 def open_tools(command: str) -> Tools | None:
-    """The command with its version and help; None where it does not even say these."""
+    """Return the command with its version and help; None where it does not even say these."""
 
     def ask(option: str) -> str:
         done = subprocess.run(
@@ -90,7 +90,9 @@ def parse_log(text: str) -> Found:
 
 
 def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> list[str]:
-    """One start of the tool round one kernel; ``slot`` tells starts at the same time apart."""
+    """Return one start of the tool round one kernel; ``slot`` tells starts at the same time
+    apart.
+    """
     chosen = {**OPTIONS, "--port": str(PORT + slot * PORTS_EACH)}
     known = [
         part

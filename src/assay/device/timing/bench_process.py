@@ -84,7 +84,7 @@ def _unwritten(arms: Sequence[ArmSpec], bench: Bench) -> dict[str, Inputs]:
 
 
 def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subject:
-    """The tensors of a workload, ready to be launched on; ``made`` where they are there."""
+    """Return the tensors of a workload, ready to be launched on; ``made`` where they are there."""
     with bench.phases.phase("inputs"):
         inputs = made or make_inputs(arm.workload, bench.device, arm.workload.seed)
         if bench.protocol.timer == "graph":
@@ -110,7 +110,7 @@ def _verdict(errors: Errors, arm: ArmSpec) -> str | None:
 def _take_turn(
     slot: Slot, ready: _Ready, source: random.Random, bench: Bench, wrong: dict[str, str]
 ) -> Json:
-    """One turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
+    """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     round_, samples = ready.round, ready.warm.samples
     checked = slot.checked and ready.arm.workload.written
     with bench.phases.phase("turns"):
@@ -186,7 +186,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
 
 
 def _arm_facts(ready: _Ready) -> Json:
-    """The ArmFacts record."""
+    """Return the ArmFacts record."""
     arm, inputs = ready.arm, ready.round.inputs
     return {
         "arm": arm.id,

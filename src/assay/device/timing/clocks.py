@@ -106,7 +106,7 @@ class CycleCounter:
 
 
 def open_counter() -> tuple[CycleCounter | None, str]:
-    """A counter that was tried once, or None and why there is none."""
+    """Return a counter that was tried once, or None and why there is none."""
     try:
         counter = CycleCounter()
         counter.stamp(0)

@@ -48,7 +48,7 @@ def launch_order(sets: int) -> list[int]:
 
 
 def make_sets(first: Inputs, l2_bytes: int, cold: bool) -> list[Inputs]:
-    """The rotating inputs of a workload, ``first`` among them."""
+    """Return the rotating inputs of a workload, ``first`` among them."""
     workload = first.workload
     facts = launch_facts(workload, first.blocks, first.blocks_b)
     layout = first.blocks, first.blocks_b
@@ -89,7 +89,7 @@ def make_replay(
     bound: Sequence[Prepared],
     capture: Callable[[Callable[[], None]], Callable[[], None]] = _capture,
 ) -> Replay:
-    """One graph over an arm bound to each set of buffers. Raises GraphFailed.
+    """Return one graph over an arm bound to each set of buffers. Raises GraphFailed.
 
     Launched once each before: what a library sets up at its first call cannot be captured. Errors
     of that first launch are the arm's own and pass.

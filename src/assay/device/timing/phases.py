@@ -40,11 +40,11 @@ class Phases:
         self._seconds[to] += part
 
     def record(self) -> dict[str, float]:
-        """Seconds of each phase so far."""
+        """Return seconds of each phase so far."""
         return {name: round(seconds, DIGITS) for name, seconds in self._seconds.items()}
 
 
 def wall_record(phases: dict[str, float], seconds: float) -> dict[str, float]:
-    """The Wall record of a process that took ``seconds`` from fork to exit."""
+    """Return the Wall record of a process that took ``seconds`` from fork to exit."""
     rest = max(0.0, seconds - sum(phases.values()))
     return {**phases, "rest": round(rest, DIGITS)}

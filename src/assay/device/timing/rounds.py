@@ -21,7 +21,7 @@ class Round(Protocol):
 
     @property
     def inputs(self) -> Inputs:
-        """The tensors, or the first set of them."""
+        """Return the tensors, or the first set of them."""
 
     def launch(self) -> Tensor:
         """Enqueue; returns the output, or the one that is to be checked."""

@@ -17,14 +17,18 @@ class Slot:
 
 
 def block_order(names: list[str], source: random.Random) -> list[str]:
-    """A random permutation followed by its mirror: drift within a block hits all alike (ABBA)."""
+    """Return a random permutation followed by its mirror: drift within a block hits all alike
+    (ABBA).
+    """
     order = list(names)
     source.shuffle(order)
     return order + order[::-1]
 
 
 def plan_blocks(names: list[str], blocks: int, checked_share: float, seed: str) -> list[list[Slot]]:
-    """All turns of a process. Of each name's turns a random share is checked, at least one."""
+    """Return all turns of a process. Of each name's turns a random share is checked, at least
+    one.
+    """
     source = random.Random(seed)  # noqa: S311 - reproducible shuffling, not secrecy
     orders = [block_order(names, source) for _ in range(blocks)]
     turns = 2 * blocks

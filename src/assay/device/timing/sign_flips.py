@@ -24,7 +24,7 @@ SIGN_BIT = 0x80
 
 
 def _operand(inputs: Inputs) -> Tensor:
-    """The operand that the result is linear in, column by column."""
+    """Return the operand that the result is linear in, column by column."""
     for name in ("v", "b", "b_values"):
         if name in inputs.tensors:
             return inputs.tensors[name]
@@ -77,11 +77,11 @@ class Signs:
         self.current[span].mul_(self._choices[number])
 
     def snapshot(self) -> Tensor:
-        """The signs now, copied in stream order."""
+        """Return the signs now, copied in stream order."""
         return self.current.clone()
 
     def turned_back(self, output: Tensor, signs: Tensor) -> Tensor:
-        """An output as it would be had no sign been turned: exact, for only signs change."""
+        """Return an output as it would be had no sign been turned: exact, for only signs change."""
         times = -(-self._columns // signs.shape[0])
         # The columns of a sparse B are those of its blocks, over and over.
         return output * signs.repeat(times)[: self._columns].to(output.dtype)

@@ -135,7 +135,7 @@ class Child:
             self._ended = True
 
     def _close(self, status: int | None) -> ChildOutcome:
-        """The outcome of a child with this wait status, or of one that was stopped."""
+        """Return the outcome of a child with this wait status, or of one that was stopped."""
         with self._held:
             note = self._board[:].rstrip(b"\0").decode(errors="replace")
             seconds = time.monotonic() - self._began
@@ -229,7 +229,7 @@ def _ended(running: dict[int, Child]) -> list[tuple[int, ChildOutcome]]:
 
 
 def _with_device(outcome: ChildOutcome) -> ChildOutcome:
-    """The same outcome. Raises NoDevice if the child had no GPU."""
+    """Return the same outcome. Raises NoDevice if the child had no GPU."""
     if outcome.kind in GPU_LOST:
         raise GPU_LOST[outcome.kind](outcome.error)
     return outcome

@@ -37,7 +37,9 @@ def _say(text: str) -> None:
 
 
 def _open_lock(path: Path) -> int:
-    """A descriptor to lock; read-only, for the file may be another user's. Raises OSError."""
+    """Return a descriptor to lock; read-only, for the file may be another user's. Raises
+    OSError.
+    """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     for _ in range(3):
         try:
@@ -140,7 +142,9 @@ def count_processes(nvml: Any, handle: Any) -> int | None:
 
 
 def _memory_in_use(nvml: Any, handle: Any) -> int | None:
-    """Bytes in use beyond what the driver reserves, or None where these bindings cannot tell."""
+    """Return bytes in use beyond what the driver reserves, or None where these bindings cannot
+    tell.
+    """
     try:
         return int(nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2).used)
     except (nvml.NVMLError, AttributeError, TypeError):
@@ -207,7 +211,9 @@ class Watch:
             self.shared_at.append(now)
 
     def void_reason(self, started: float, ended: float) -> str | None:
-        """Why work between two times does not count, or None; one interval of slack either side."""
+        """Return why work between two times does not count, or None; one interval of slack either
+        side.
+        """
         slack = self._interval
         if any(started - slack <= at <= ended + slack for at in self.shared_at):
             return "another process used the GPU"
@@ -215,7 +221,7 @@ class Watch:
 
 
 def exclusivity_record(lock: Lock, use: Use, remark: str) -> Json:
-    """The Exclusivity record."""
+    """Return the Exclusivity record."""
     return {
         "lock": lock.path,
         "waited_s": round(lock.waited_s, 3),

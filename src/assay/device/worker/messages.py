@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 
 def utc_now() -> str:
-    """The time, UTC, ISO 8601, to the second."""
+    """Return the time, UTC, ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

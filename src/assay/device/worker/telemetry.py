@@ -45,7 +45,7 @@ class Sensor(Protocol):
     """Something that can be read while a child measures."""
 
     def read(self) -> NvmlSample:
-        """The GPU's state now."""
+        """Return the GPU's state now."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class TelemetryTrace:
         return self.at[0]
 
     def record(self) -> Json:
-        """The Telemetry record, column-wise."""
+        """Return the Telemetry record, column-wise."""
         columns: Json = {
             name: [getattr(reading, name) for reading in self.readings]
             for name in NvmlSample.__dataclass_fields__
@@ -69,7 +69,7 @@ class TelemetryTrace:
         return {"at_s": [round(at - self.origin, 4) for at in self.at], **columns}
 
     def void_reason(self, started: float, ended: float, slack: float) -> str | None:
-        """Why work between two times does not count, or None.
+        """Return why work between two times does not count, or None.
 
         ``slack`` (one sampling interval) widens the span: an event shows in the next sample.
         """
@@ -124,7 +124,7 @@ class Choice:
 
 
 def load_nvml() -> Any:
-    """The initialised pynvml module. Raises NoDevice with the remedy."""
+    """Return the initialised pynvml module. Raises NoDevice with the remedy."""
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError as error:
@@ -137,7 +137,7 @@ def load_nvml() -> Any:
 
 
 def text(value: str | bytes) -> str:
-    """A string from NVML, whose older bindings return bytes."""
+    """Return a string from NVML, whose older bindings return bytes."""
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -169,7 +169,9 @@ def _mig_enabled(nvml: Any, handle: Any) -> bool:
 
 
 def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str]) -> Choice:
-    """The first visible GPU that is the target. Raises NoDevice naming what is there instead."""
+    """Return the first visible GPU that is the target. Raises NoDevice naming what is there
+    instead.
+    """
     others = []
     for index, handle in _visible(nvml, environment):
         product = text(nvml.nvmlDeviceGetName(handle))
@@ -205,7 +207,7 @@ class NvmlSensor:
         )
 
     def read(self) -> NvmlSample:
-        """The GPU's state now. Raises NoDevice when NVML refuses one of the quantities."""
+        """Return the GPU's state now. Raises NoDevice when NVML refuses one of the quantities."""
         nvml, handle = self._nvml, self._handle
         try:
             return NvmlSample(
