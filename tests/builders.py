@@ -17,7 +17,7 @@ from assay.records.evaluations import (
     NotRun,
     Unanswerable,
 )
-from assay.records.inspections import InspectionResult
+from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.kernels import CitedFlag, OriginalProgram, Probe, Variant
 from assay.records.measurements import (
     ArmCorrectness,
@@ -571,6 +571,7 @@ def evidence(
     programs: Sequence[ProgramRecord] = (),
     builds: Sequence[BuildRecord] = (),
     inspections: Sequence[InspectionResult] = (),
+    device_code: Sequence[DeviceCodeResult] = (),
     platforms: Sequence[PlatformRecord] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Evidence:
@@ -616,6 +617,7 @@ def evidence(
         programs=jobs,
         profiles={},
         inspections={entry.claim: entry for entry in inspections},
+        device_code={entry.claim: entry for entry in device_code},
     )
 
 

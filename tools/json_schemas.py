@@ -24,6 +24,7 @@ from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
+from assay.records.rivals import RivalsFile
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
 from assay.records.tuning import TuningFile
@@ -45,6 +46,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "plan": Plan,
     "protocols": ProtocolsFile,
     "request": Request,
+    "rivals": RivalsFile,
     "run": RunConfig,
     "statement": Statement,
     "target": Target,

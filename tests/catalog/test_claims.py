@@ -206,7 +206,6 @@ class TestAcrossSources:
             if (
                 isinstance(evaluation, Unanswerable)
                 and evaluation.reason is NotRun.ORIGINAL_UNAVAILABLE
-                and "fa3" not in claim.id
             ):
                 assert f"--original {catalog.source_of[claim.id]}=DIR" in evaluation.detail
 

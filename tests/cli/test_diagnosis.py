@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from assay.base.errors import MissingEnvironment
+from assay.building.installed import Installed
 from assay.catalog.load import load_catalog
 from assay.cli import abilities, console, diagnosis
 from assay.cli.abilities import Ability, Machine
@@ -23,6 +24,7 @@ from assay.verification.report_archive import pack_report
 from tests.cli.test_tables import Terminal
 from tests.report_fixtures import COMMIT, provision, signed_report, write_repository
 
+ROOT = Path(__file__).resolve().parents[2]
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
 NEW = HostDriver("580.65.06", 13000, (H100, A10))
@@ -265,3 +267,33 @@ class TestWhatTargetsLack:
         assert console.provided(self.NONE) == "not measured (no device)"
         assert console.provided(self.OLD) == "not measured (driver too old)"
         assert console.provided(self.TAKEN) == "figures come from reports/x"
+
+
+class TestOptionalRivals:
+    """Each is told with the line that installs it; one of another version is not it."""
+
+    @pytest.fixture(autouse=True)
+    def one_rival(self, root: Path) -> None:
+        shutil.copyfile(ROOT / "config" / "rivals.yaml", root / "config" / "rivals.yaml")
+
+    @pytest.mark.parametrize(
+        ("version", "state", "found"),
+        [
+            (None, State.OPTIONAL, "none, and not fa3-fwd 0.0.3"),
+            ("0.0.2", State.OPTIONAL, "fa3-fwd 0.0.2, and not fa3-fwd 0.0.3"),
+            ("0.0.3", State.OK, "fa3-fwd 0.0.3"),
+        ],
+    )
+    def test_is_told(
+        self,
+        root: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        version: str | None,
+        state: State,
+        found: str,
+    ) -> None:
+        installed = {} if version is None else {"fa3_fwd": Installed(version, ())}
+        monkeypatch.setattr(diagnosis, "find_installed", lambda python, rivals: installed)
+        finding = parts(diagnose(root, "python3"))["FlashAttention-3, forward pass"]
+        assert (finding.state, finding.found) == (state, found)
+        assert ("--require-hashes" in finding.remedy) == (state is State.OPTIONAL)

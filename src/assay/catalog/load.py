@@ -14,6 +14,7 @@ from assay.records.claims import (
     ClaimsFile,
 )
 from assay.records.kernels import KernelManifest
+from assay.records.rivals import Rival, RivalsFile
 from assay.records.targets import Target
 from assay.records.tuning import TuningFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
@@ -81,6 +82,7 @@ def load_catalog(root: Path) -> Catalog:
         judging=load_yaml(Judging, root / "config" / "judging.yaml"),
         tuning=_tuning(root / "config" / "tuning.yaml"),
         operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),
+        rivals=_rivals(root / "config" / "rivals.yaml"),
     )
     check_references(catalog)
     return catalog
@@ -95,6 +97,12 @@ def catalog_files(root: Path) -> list[str]:
 
 def _tuning(path: Path) -> TuningFile:
     return load_yaml(TuningFile, path) if path.is_file() else NO_TUNING
+
+
+def _rivals(path: Path) -> dict[str, Rival]:
+    if not path.is_file():
+        return {}
+    return _unique((rival.id, rival, path) for rival in load_yaml(RivalsFile, path).rivals)
 
 
 def _yaml_files(folder: Path) -> list[Path]:

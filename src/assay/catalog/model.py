@@ -1,7 +1,7 @@
 """All configuration of one tree, as judging and planning see it. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.base.errors import BadInput
 from assay.records.claims import (
@@ -10,6 +10,7 @@ from assay.records.claims import (
     ClaimsFile,
 )
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
+from assay.records.rivals import Rival
 from assay.records.targets import Target
 from assay.records.tuning import TuningFile
 from assay.records.workloads import (
@@ -44,6 +45,8 @@ class Catalog:
     judging: Judging
     tuning: TuningFile = NO_TUNING
     operators: tuple[OperatorKernel, ...] = ()
+    rivals: dict[str, Rival] = field(default_factory=dict)
+    """Optional packages; none in evidence from before they were listed."""
 
     def check_selection(self, sources: Iterable[str], targets: Iterable[str]) -> None:
         """Raise BadInput for the first source or target that there is none of."""

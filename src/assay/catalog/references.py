@@ -11,7 +11,9 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Derived,
+    DeviceCode,
     Evaluation,
+    Execution,
     Metric,
     Program,
     Quantity,
@@ -47,6 +49,9 @@ def check_references(catalog: Catalog) -> None:
                     f"{workload.operation.value} workload"
                 )
             _check_arm(where, arm, variant, workload)
+    for variant in catalog.variants.values():
+        if variant.rival is not None:
+            _known(f"variant '{variant.id}'", "rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
         where = f"{catalog.source_of[claim.id]}.yaml: claim '{claim.id}'"
         for target in claim.hardware.targets:
@@ -131,12 +136,25 @@ def _check_evaluation(
             _known(where, "program", evaluation.program, catalog.programs)
         case Derived():
             _check_derived(catalog, where, evaluation)
-        case Support():
-            _known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
-            for quantity in evaluation.nearest:
-                _check_term(catalog, where, quantity.term)
+        case Support() | Execution() | DeviceCode():
+            _check_support(catalog, where, evaluation)
         case Unanswerable():
             _check_nearest(catalog, where, evaluation)
+
+
+def _check_support(
+    catalog: Catalog, where: str, evaluation: Support | Execution | DeviceCode
+) -> None:
+    if isinstance(evaluation, DeviceCode):
+        _known(where, "rival", evaluation.rival, catalog.rivals)
+        return
+    terms = [quantity.term for quantity in evaluation.nearest]
+    if isinstance(evaluation, Support):
+        _known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
+    else:
+        terms += evaluation.terms
+    for term in terms:
+        _check_term(catalog, where, term)
 
 
 def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:

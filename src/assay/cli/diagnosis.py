@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
+from assay.building.installed import find_installed
 from assay.building.toolchain import find_host_compiler, toolchain_directory
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -72,6 +73,7 @@ def diagnose(root: Path, python: str) -> Diagnosis:
         _cuda_compiler(root),
         *_gpus(catalog, driver, python),
         *engines,
+        *_rivals(catalog, python),
         _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics"),
         _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm"),
         _program("git", "git", "apt-get install git, so that records can name the commit"),
@@ -125,6 +127,21 @@ def _device_python(python: str) -> Finding:
     if lacking is None:
         return Finding("device's Python", State.OK, f"{python}, with PyTorch and nvidia-ml-py")
     return Finding("device's Python", State.MISSING, lacking.detail, lacking.remedy)
+
+
+def _rivals(catalog: Catalog, python: str) -> Iterator[Finding]:
+    """Optional packages in the device's Python, each with the line that installs it."""
+    installed = find_installed(python, list(catalog.rivals.values()))
+    for name, rival in catalog.rivals.items():
+        wanted = f"{rival.main.name} {rival.main.version}"
+        here = installed.get(name)
+        if here is not None and here.version == rival.main.version:
+            yield Finding(rival.title, State.OK, wanted)
+            continue
+        found = "none" if here is None else f"{rival.main.name} {here.version}"
+        remedy = f"for {rival.purpose} (Python {rival.python}; {rival.needs}): "
+        line = rival.install_line(python)
+        yield Finding(rival.title, State.OPTIONAL, f"{found}, and not {wanted}", remedy + line)
 
 
 def _look_for_engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:

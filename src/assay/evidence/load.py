@@ -30,7 +30,7 @@ def load_evidence(directory: Path) -> Evidence:
     and that is not there stays absent: the judge turns that into ``not_run``.
     """
     plan = read_record(Plan, directory / plan_path())
-    inspections = _load(INSPECTIONS.record, directory, INSPECTIONS.paths(plan)).values()
+    inspected = _load(INSPECTIONS.record, directory, INSPECTIONS.paths(plan)).values()
     of_targets = {
         entry.collection: _load(entry.record, directory, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
@@ -38,7 +38,8 @@ def load_evidence(directory: Path) -> Evidence:
     return Evidence(
         plan=plan,
         builds=_load(BUILDS.record, directory, BUILDS.paths(plan)),
-        inspections={e.claim: e for record in inspections for e in record.inspections},
+        inspections={e.claim: e for record in inspected for e in record.inspections},
+        device_code={e.claim: e for record in inspected for e in record.device_code},
         toolchain_images=_load(TOOLCHAIN_IMAGES.record, directory, TOOLCHAIN_IMAGES.paths(plan)),
         timings=_read(TimingsRecord, directory / timings_path()),
         recorded_builds=_recorded_builds(directory, plan),

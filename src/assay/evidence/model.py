@@ -6,7 +6,7 @@ from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
 from assay.records.cheats import CheatsRecord
 from assay.records.images import ImageRecord
-from assay.records.inspections import InspectionResult
+from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.plan import Plan
@@ -57,6 +57,8 @@ class Evidence:
     """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
+    device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
+    """By claim: what optional packages hold, where somebody looked."""
     recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
     """What made the binaries of figures that were taken over; this run need not compile it."""
 

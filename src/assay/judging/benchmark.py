@@ -41,7 +41,7 @@ def measure_term(
     if correctness is None:
         return absent(case, target, comparison, term, paths)
     for arm in arms_of(term):
-        failure = gate_correctness(correctness, arm, arm == term.arm, paths)
+        failure = gate_correctness(case, correctness, arm, arm == term.arm, paths)
         if failure is not None:
             return failure
     record = case.evidence.benchmarks.get((target, term.comparison))

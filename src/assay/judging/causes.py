@@ -1,7 +1,7 @@
 """Causes: the code beside a status that says why a claim does not plainly hold."""
 
 from assay.records.claims import Claim
-from assay.records.evaluations import NotRun, Support
+from assay.records.evaluations import DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
 
 NOT_RUN_CAUSES: dict[NotRun, Why] = {
@@ -13,6 +13,7 @@ NOT_RUN_CAUSES: dict[NotRun, Why] = {
     NotRun.NOT_IMPLEMENTED: Why.NOT_BUILT,
     NotRun.CONFIGURATION_MISSING: Why.UNSTATED,
     NotRun.ORIGINAL_UNAVAILABLE: Why.ORIGINAL_ABSENT,
+    NotRun.NOT_INSTALLED: Why.ORIGINAL_ABSENT,
     NotRun.RUN_FAILED: Why.NOT_MEASURED,
     NotRun.NOT_RECORDED: Why.NOT_MEASURED,
 }
@@ -38,7 +39,7 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
         return _of_not_run(verdict.reason)
-    if claim is not None and isinstance(claim.evaluation, Support):
+    if claim is not None and isinstance(claim.evaluation, Support | Execution | DeviceCode):
         return Why.OTHER_OUTCOME
     if own:
         return Why.OWN_KERNEL_SLOWER

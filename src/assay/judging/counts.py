@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
-from assay.records.evaluations import Arithmetic, Inspection, Support
+from assay.records.evaluations import Arithmetic, DeviceCode, Execution, Inspection, Support
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
@@ -92,7 +92,7 @@ def _kind(catalog: Catalog, verdict: Verdict) -> str:
     claim = catalog.claims.get(verdict.claim)
     if claim is None or isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
-    if isinstance(claim.evaluation, Support | Inspection):
+    if isinstance(claim.evaluation, Support | Execution | DeviceCode | Inspection):
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"

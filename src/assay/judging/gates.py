@@ -42,8 +42,15 @@ def last_words(diagnostics: str) -> str:
     return (errors or lines[-1:] or ["the compiler gave no reason"])[0]
 
 
+_WITHOUT_OUTPUT = {
+    "unsupported": (NotRun.UNSUPPORTED_ARCH, "does not support this problem here"),
+    "not_installed": (NotRun.NOT_INSTALLED, "was not run, for what it calls is not installed"),
+    "failed": (NotRun.RUN_FAILED, "failed to run"),
+}
+
+
 def gate_correctness(
-    correctness: CorrectnessRecord, arm: str, own: bool, paths: tuple[str, ...]
+    case: Case, correctness: CorrectnessRecord, arm: str, own: bool, paths: tuple[str, ...]
 ) -> Failure | None:
     """Only an arm that was checked and found correct has a time; ``own``: it is not a baseline."""
     found = [entry for entry in correctness.arms if entry.arm == arm]
@@ -56,13 +63,21 @@ def gate_correctness(
     if entry.status == "correct" and not entry.checks:
         return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no correctness check.", paths)
     who = f"{entry.variant} (arm {arm})"
-    if entry.status == "unsupported":
-        text = f"{who} does not support this problem here: {entry.detail}"
-        return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
-    if entry.status == "failed":
-        return not_run(NotRun.RUN_FAILED, f"{who} failed to run: {entry.detail}", paths)
+    if entry.status in _WITHOUT_OUTPUT:
+        reason, words = _WITHOUT_OUTPUT[entry.status]
+        text = f"{who} {words}: {entry.detail}"
+        if entry.status == "not_installed":
+            text = f"{text}. {_how_to_get(case, entry.variant)}".rstrip()
+        return not_run(reason, text, paths)
     text = f"The output of {who} is wrong ({_failed_checks(entry)}); no performance is reported."
     return _wrong(text, own, correctness.gpu_uuid, entry.binary_sha256, paths)
+
+
+def _how_to_get(case: Case, variant: str) -> str:
+    """The install line of what a variant calls, by today's configuration."""
+    known = case.catalog.variants.get(variant)
+    rival = case.catalog.rivals.get(known.rival) if known and known.rival else None
+    return "" if rival is None else rival.how_to_get()
 
 
 def _wrong(

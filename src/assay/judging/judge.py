@@ -13,6 +13,7 @@ from assay.judging.causes import cause_of
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.measured import nearest
+from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.parts import no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
@@ -24,6 +25,8 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Derived,
+    DeviceCode,
+    Execution,
     Inspection,
     NotRun,
     Program,
@@ -87,6 +90,8 @@ def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
             return built.model_copy(update={"nearest": nearest(case, claim)})
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
+        case DeviceCode() as evaluation:
+            return judge_device_code(case, answer, claim, evaluation)
     return _measured(case, answer, claim)
 
 
@@ -95,6 +100,8 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     if target is None or target not in case.catalog.targets:
         raise BadInput(f"the plan measures '{claim.id}' on no known target")
     match claim.evaluation:
+        case Execution() as evaluation:
+            return judge_execution(case, answer, claim, evaluation, target)
         case Benchmark() as evaluation:
             result = judge_benchmark(case, answer, claim, evaluation, target)
         case Program() as evaluation:

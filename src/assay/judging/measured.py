@@ -22,6 +22,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
     Derived,
+    Execution,
     NotRun,
     Program,
     Quantity,
@@ -224,7 +225,7 @@ def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
             )
         ]
         return tuple(entries)
-    if isinstance(evaluation, Support):
+    if isinstance(evaluation, Support | Execution):
         quantities = (_nearest_quantity(case, quantity) for quantity in evaluation.nearest)
         return tuple(entry for found in quantities for entry in found if entry.measured is not None)
     return alternatives(case, claim)

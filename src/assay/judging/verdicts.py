@@ -20,7 +20,7 @@ from assay.judging.measured import alternatives, measure_derived, modes_sentence
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import Derived, Program, Support
+from assay.records.evaluations import RUNS, Derived, DeviceCode, Execution, Program, Support
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -207,10 +207,13 @@ def _rebuilt(measured: Measured) -> str:
 
 
 def stated_value(claim: Claim) -> float | str | None:
-    """Return what a claim states: its figure, or for a support statement what the compiler should
-    do.
-    """
-    return claim.evaluation.expect if isinstance(claim.evaluation, Support) else claim.value
+    """Return what a claim states: its figure, or for a support statement the outcome in a word."""
+    match claim.evaluation:
+        case Support(expect=expect) | DeviceCode(expect=expect):
+            return expect
+        case Execution():
+            return RUNS
+    return claim.value
 
 
 def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:

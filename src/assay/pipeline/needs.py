@@ -13,6 +13,7 @@ from assay.records.evaluations import (
     Benchmark,
     Derived,
     Evaluation,
+    Execution,
     Program,
     Quantity,
     Term,
@@ -77,6 +78,8 @@ def _terms(evaluation: Evaluation) -> Iterator[Term]:
         case Benchmark(terms=terms, alternatives=alternatives):
             yield from terms
             yield from (quantity.term for quantity in alternatives)
+        case Execution(terms=terms):
+            yield from terms
         case Unanswerable(nearest=nearest):
             yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
         case _:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import benchmark_path, program_path
+from assay.evidence.stages import benchmark_path, correctness_path, program_path
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
+    DeviceCode,
+    Execution,
     Inspection,
     NotRun,
     Program,
@@ -26,7 +28,7 @@ def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) ->
     """
     for claim in claims:
         match claim.evaluation:
-            case Arithmetic() | Inspection() | Support():
+            case Arithmetic() | Inspection() | DeviceCode() | Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
             case Unanswerable(reason=reason, detail=detail):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
@@ -85,6 +87,8 @@ def _not_recorded(claim: Claim, provision: Provision) -> str | None:
     """Return the first evidence path the claim needs and the recorded report lacks."""
     held = set(provision.recorded_paths)
     match claim.evaluation:
+        case Execution(terms=terms):
+            needed = [correctness_path(provision.target, term.comparison) for term in terms]
         case Benchmark(terms=terms):
             needed = [benchmark_path(provision.target, term.comparison) for term in terms]
         case Program(program=program, stated=stated):

@@ -16,6 +16,7 @@ from assay.base.errors import AssayError
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
 from assay.building import build as building
+from assay.building.inspect_device_code import inspect_device_code
 from assay.building.inspect_package import inspect_or_take
 from assay.evidence import stages as evidence
 from assay.evidence.load import load_evidence
@@ -76,9 +77,13 @@ class Steps(MeasuringSteps):
         )
 
     def inspect(self) -> None:
-        """Count in the files of pinned packages, or take over what a prebuilt run counted."""
-        claims = self.dag.catalog.claims_of(self.dag.plan.sources)
-        record = inspect_or_take(self.root, claims, self._prebuilt())
+        """Count in the files of pinned packages, or take over what a prebuilt run counted; look
+        into optional packages that the device's Python has."""
+        catalog, python = self.dag.catalog, self.dag.request.device_python
+        claims = list(catalog.claims_of(self.dag.plan.sources))
+        counted = inspect_or_take(self.root, claims, self._prebuilt())
+        code = inspect_device_code(self.root, claims, catalog.rivals, python)
+        record = counted.model_copy(update={"device_code": code})
         write_record(record, self.run_dir / evidence.inspections_path())
 
     def judge(self) -> None:

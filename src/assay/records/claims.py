@@ -15,7 +15,9 @@ from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
     Benchmark,
     Derived,
+    DeviceCode,
     Evaluation,
+    Execution,
     Inspection,
     Invocation,
     Metric,
@@ -135,8 +137,12 @@ class Claim(Record):
                 "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
                 "has a last digit"
             )
-        if isinstance(self.evaluation, Support) and self.kind is not ClaimKind.SUPPORT:
-            raise ValueError("only a support statement is answered by a support probe")
+        of_support = isinstance(self.evaluation, Support | Execution | DeviceCode)
+        if of_support and self.kind is not ClaimKind.SUPPORT:
+            raise ValueError(
+                "only a support statement is answered by a support probe, a run without a figure "
+                "or a look at device code"
+            )
         if isinstance(self.evaluation, Benchmark):
             allowed = METRIC_UNITS[self.evaluation.metric]
             if self.unit not in allowed:

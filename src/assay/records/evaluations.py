@@ -20,6 +20,7 @@ class NotRun(StrEnum):
     NOT_IMPLEMENTED = "not_implemented"
     BUILD_FAILED = "build_failed"
     RUN_FAILED = "run_failed"
+    NOT_INSTALLED = "not_installed"
     NOT_RECORDED = "not_recorded"
     NOT_SELECTED = "not_selected"
 
@@ -113,6 +114,39 @@ class Support(Record):
     """Measured quantities shown beside the outcome: a build says nothing of a run."""
 
 
+RUNS = "runs"
+"""The outcome that an ``Execution`` is about, as verdicts have it."""
+
+
+class Execution(Record):
+    """Answered by running a variant: does it run there, with the right output?"""
+
+    kind: Literal["runs"]
+    terms: Annotated[tuple[Term, ...], Field(min_length=1)]
+    """Arms that must all pass the gate; their times decide nothing."""
+    nearest: tuple[Quantity, ...] = ()
+    """Measured quantities shown beside the outcome."""
+
+    @model_validator(mode="after")
+    def _without_baselines(self) -> "Execution":
+        if any(term.over is not None for term in self.terms):
+            raise ValueError("an arm runs or does not: nothing is held against it (over)")
+        return self
+
+
+class DeviceCode(Record):
+    """Answered by looking which architectures an optional package's binaries hold code for."""
+
+    kind: Literal["device_code"]
+    rival: Identifier
+    """In config/rivals.yaml."""
+    arch: Annotated[str, Field(pattern=r"^sm_[0-9]{2,3}$")]
+    """Of a GPU, which loads code of its own architecture and some of others."""
+    kernels: Annotated[str, Field(min_length=1)]
+    """Text in the names of the kernels that matter: helpers alone are no support."""
+    expect: Literal["present", "absent"]
+
+
 class Inspection(Record):
     """Answered by counting in a file of a pinned package, or a text in all files of a folder."""
 
@@ -141,6 +175,14 @@ class Unanswerable(Record):
 
 
 Evaluation = Annotated[
-    Arithmetic | Benchmark | Program | Derived | Support | Inspection | Unanswerable,
+    Arithmetic
+    | Benchmark
+    | Program
+    | Derived
+    | Support
+    | Execution
+    | DeviceCode
+    | Inspection
+    | Unanswerable,
     Field(discriminator="kind"),
 ]

@@ -35,6 +35,8 @@ class Variant(Record):
     """Further nvcc flags, for example the source's --use_fast_math."""
     entry: str | None = None
     """Name in assay.device.kernels.baselines, for libraries."""
+    rival: Identifier | None = None
+    """What has to be installed for it, of config/rivals.yaml; None where PyTorch will do."""
     artifact: Artifact
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""

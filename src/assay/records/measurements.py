@@ -47,8 +47,9 @@ class ArmCorrectness(Record):
     arm: Identifier
     variant: Identifier
     workload: Identifier
-    status: Literal["correct", "incorrect", "unsupported", "failed"]
-    """``unsupported``: the variant refuses this shape or device; ``failed``: it crashed."""
+    status: Literal["correct", "incorrect", "unsupported", "not_installed", "failed"]
+    """``unsupported``: the variant refuses this shape or device; ``not_installed``: a library that
+    it calls is not here; ``failed``: it crashed."""
     checks: tuple[Check, ...]
     detail: str
     binary_sha256: Sha256 | None

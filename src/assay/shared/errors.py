@@ -25,6 +25,8 @@ class FailureKind(StrEnum):
     NO_ROOM = "no_room"
     """Memory of the GPU or of the host ran out."""
     UNSUPPORTED = "unsupported"
+    NOT_INSTALLED = "not_installed"
+    """An optional library is not there."""
     NOT_CAPTURED = "not_captured"
     """Launches could not be captured into a CUDA graph."""
     KILLED = "killed"
@@ -82,3 +84,9 @@ class Unsupported(KnownFailure):
     """A variant refuses a shape, a pattern or this device; never the end of a job."""
 
     kind = FailureKind.UNSUPPORTED
+
+
+class RivalMissing(Unsupported):
+    """A library that a variant calls is not here."""
+
+    kind = FailureKind.NOT_INSTALLED

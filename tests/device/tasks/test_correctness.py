@@ -10,7 +10,7 @@ from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import correctness
 from assay.device.tasks.correctness import arm_record, check_arm, large_shapes, small_shapes
 from assay.device.worker.forks import ChildOutcome, run_child
-from assay.shared.errors import Unsupported
+from assay.shared.errors import RivalMissing, Unsupported
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -265,6 +265,13 @@ class TestRefusals:
 
         result, _ = check(bsr_workload(), prepare)
         assert (result["status"], result["detail"]) == ("unsupported", "needs 128")
+
+    def test_of_a_library_that_is_not_here_says_so(self):
+        def prepare(arm, inputs):
+            raise RivalMissing("no module named fa3")
+
+        result, _ = check(bsr_workload(), prepare)
+        assert (result["status"], result["detail"]) == ("not_installed", "no module named fa3")
 
     def test_of_an_extra_shape_is_named_and_not_listed_as_a_check(self):
         def prepare(arm, inputs):

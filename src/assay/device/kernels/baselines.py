@@ -9,7 +9,7 @@ import torch
 from assay.device.kernels.cusparse import prepare_cusparse
 from assay.device.kernels.inputs import Blocks, Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.errors import Unsupported
+from assay.shared.errors import RivalMissing, Unsupported
 
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
@@ -178,6 +178,28 @@ def _flex_attention(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
+def _fa3(inputs: Inputs) -> Prepared:
+    """FlashAttention-3's forward pass, where its wheel is installed.
+
+    It takes [B, S, H, D]; the inputs are handed to it as views, for it wants the last stride alone
+    to be 1.
+    """
+    module = "fa3_fwd_interface"
+    try:
+        library = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise RivalMissing(f"{module} cannot be imported here: {error}") from error
+    if inputs.workload.dtype != "bfloat16":
+        raise Unsupported("this build of FlashAttention-3 has bfloat16 kernels only")
+    q, k, v = (inputs.tensors[name].transpose(1, 2) for name in ("q", "k", "v"))
+
+    def launch() -> Tensor:
+        output: Tensor = library.flash_attn_func(q, k, v, causal=False)
+        return output.transpose(1, 2)
+
+    return Prepared(launch, None)
+
+
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "cublas_dense": _cublas_dense,
     "scaled_mm": _scaled_mm,
@@ -189,6 +211,7 @@ PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
     "sdpa_math": _sdpa("MATH"),
     "flex_attention": _flex_attention,
+    "fa3": _fa3,
 }
 """Variant.entry to the function that prepares it."""
 

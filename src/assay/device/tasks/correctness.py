@@ -205,7 +205,7 @@ def check_arm(
             prepared = prepare(arm, inputs)
             checks += _fresh("timed_shape", seed, prepared, inputs)
         except Unsupported as error:
-            return {"status": "unsupported", "checks": checks, "detail": str(error)}
+            return {"status": error.kind.value, "checks": checks, "detail": str(error)}
         if beside is None and misses_products(inputs):
             beside = _true_product(seed, prepared, inputs)
         note(f"repeat, seed {seed}")

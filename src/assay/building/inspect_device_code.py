@@ -1,0 +1,189 @@
+"""Which architectures the binaries of optional packages hold device code for, read by cuobjdump."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.building.installed import Installed, find_installed
+from assay.building.toolchain import locked_versions, toolchain_directory
+from assay.records.claims import Claim
+from assay.records.evaluations import DeviceCode
+from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
+from assay.records.rivals import Rival
+from assay.shared.files import sha256_file
+
+MOST_OBJECTS = 64
+MOST_BYTES = 4 * 2**30
+"""Of one binary: the largest library of PyTorch's CUDA wheels is below."""
+TIMEOUT_S = 300.0
+_NOTHING = "does not contain device code"
+"""cuobjdump's words for a binary of the host alone, for which it exits with 255."""
+_SECTION = re.compile(r"Fatbin (?P<form>elf|ptx) code:\n=+\narch = (?P<arch>sm_[0-9]+[af]?)\n")
+_FUNCTION = re.compile(r"^STT_FUNC\s+\S+\s+STO_ENTRY\s+(?P<name>\S+)$", re.MULTILINE)
+_ENTRY = re.compile(r"^\s*(?:\.visible\s+)?\.entry\s+(?P<name>[^\s(]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What cuobjdump prints of a binary."""
+
+    symbols: str
+    """With ``-symbols``: the functions of machine code."""
+    ptx: str
+    """With ``-ptx``: the text of PTX."""
+
+
+@dataclass(frozen=True)
+class _Tool:
+    path: str
+    words: str
+    """Name and version."""
+
+
+def inspect_device_code(
+    root: Path, claims: Iterable[Claim], rivals: Mapping[str, Rival], python: str
+) -> tuple[DeviceCodeResult, ...]:
+    """Look into the packages that claims name, in ``python``; nothing of them is imported or run.
+
+    A package that is not there, a missing cuobjdump and a binary that it cannot read are told in
+    the record: no claim on another machine's packages ends a run.
+    """
+    asked = [
+        (claim.id, claim.evaluation) for claim in claims if isinstance(claim.evaluation, DeviceCode)
+    ]
+    if not asked:
+        return ()
+    wanted = {name: rivals[name] for name in dict.fromkeys(e.rival for _, e in asked)}
+    installed = find_installed(python, list(wanted.values()))
+    tool = _find_tool(root) if installed else None
+    return tuple(
+        _result(name, evaluation, wanted[evaluation.rival], installed.get(evaluation.rival), tool)
+        for name, evaluation in asked
+    )
+
+
+def _find_tool(root: Path) -> _Tool | None:
+    """The pinned cuobjdump where it is unpacked, else the one on PATH."""
+    pinned = toolchain_directory(root) / "nvidia" / "cu13" / "bin" / "cuobjdump"
+    if pinned.is_file():
+        version = locked_versions(root).get("nvidia-cuda-cuobjdump", "of the toolchain's lock")
+        return _Tool(str(pinned), f"cuobjdump {version}")
+    found = shutil.which("cuobjdump")
+    if found is None:
+        return None
+    told = _run(found, "--version")
+    match = re.search(r"\bV(\d+(?:\.\d+)+)", told or "")
+    return _Tool(found, f"cuobjdump {match.group(1) if match else 'of unknown version'}")
+
+
+def _result(
+    claim: str, evaluation: DeviceCode, rival: Rival, found: Installed | None, tool: _Tool | None
+) -> DeviceCodeResult:
+    result = DeviceCodeResult(
+        claim=claim,
+        rival=rival.id,
+        package=rival.main.name,
+        kernels=evaluation.kernels,
+        status="not_installed",
+        detail="the device's Python has no such package",
+    )
+    if found is None:
+        return result
+    failed = result.model_copy(update={"status": "failed", "version": found.version})
+    if tool is None:
+        detail = "there is no cuobjdump here, neither the toolchain's nor one on PATH"
+        return failed.model_copy(update={"detail": detail})
+    if objection := _objection(found):
+        return failed.model_copy(update={"detail": objection})
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for name, path in found.objects:
+        listing = _listing(tool, path)
+        if listing is None:
+            return failed.model_copy(update={"detail": f"cuobjdump does not read {name}"})
+        counts += count_code(listing, evaluation.kernels)
+    kinds = sorted({(arch, form) for arch, form, _ in counts})
+    return failed.model_copy(
+        update={
+            "status": "inspected",
+            "detail": "",
+            "tool": tool.words,
+            "objects": tuple(
+                SharedObject(path=name, bytes=path.stat().st_size, sha256=sha256_file(path))
+                for name, path in found.objects
+            ),
+            "code": tuple(
+                ArchCode.model_validate(
+                    {
+                        "arch": arch,
+                        "form": form,
+                        "files": counts[arch, form, False],
+                        "kernels": counts[arch, form, True],
+                    }
+                )
+                for arch, form in kinds
+            ),
+        }
+    )
+
+
+def _objection(found: Installed) -> str | None:
+    """Why a package's binaries are not read, or None."""
+    if not found.objects:
+        return "the package lists no shared object"
+    if len(found.objects) > MOST_OBJECTS:
+        return f"the package lists more than {MOST_OBJECTS} shared objects"
+    for name, path in found.objects:
+        if not path.is_file():
+            return f"{name}, which the package lists, is not there"
+        if path.stat().st_size > MOST_BYTES:
+            return f"{name} is larger than {MOST_BYTES // 2**30} GiB"
+    return None
+
+
+def _listing(tool: _Tool, path: Path) -> Listing | None:
+    """What cuobjdump shows of a binary; None where it fails."""
+    symbols, ptx = (_run(tool.path, option, str(path)) for option in ("-symbols", "-ptx"))
+    return None if symbols is None or ptx is None else Listing(symbols, ptx)
+
+
+def _run(*command: str) -> str | None:
+    """What a command prints; nothing of a binary without device code, None where it fails."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if _NOTHING in done.stdout + done.stderr:
+        return ""
+    return done.stdout if done.returncode == 0 else None
+
+
+def count_code(listing: Listing, kernels: str) -> Counter[tuple[str, str, bool]]:
+    """Count what cuobjdump shows, by (architecture, form, ...).
+
+    ``False``: embedded files; ``True``: their kernels with ``kernels`` in the name.
+    """
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for text, word, form, pattern in (
+        (listing.symbols, "elf", "cubin", _FUNCTION),
+        (listing.ptx, "ptx", "ptx", _ENTRY),
+    ):
+        sections = list(_SECTION.finditer(text))
+        ends = [*(section.start() for section in sections[1:]), len(text)]
+        for section, end in zip(sections, ends, strict=False):  # no section, and one end
+            if section["form"] != word:
+                continue  # either option names the other form too, without what is in it
+            names = (match["name"] for match in pattern.finditer(text, section.end(), end))
+            counts[section["arch"], form, False] += 1
+            counts[section["arch"], form, True] += sum(kernels in name for name in names)
+    return counts

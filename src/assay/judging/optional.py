@@ -1,0 +1,145 @@
+"""Verdicts on optional packages: does one run, and which architectures does it hold code for."""
+
+import re
+
+from assay.evidence.stages import inspections_path
+from assay.judging.benchmark import evidence_paths
+from assay.judging.case import Case, Failure, measured_on, not_run, verdict
+from assay.judging.gates import absent, gate_correctness
+from assay.judging.measured import nearest
+from assay.records.claims import Claim
+from assay.records.evaluations import RUNS, DeviceCode, Execution, NotRun, Term
+from assay.records.inspections import ArchCode, DeviceCodeResult
+from assay.records.plan import Answer
+from assay.records.rivals import Rival
+from assay.records.verdicts import Status, Verdict
+from assay.shared.counting import counted
+
+REFUSES = "refuses"
+_ARCH = re.compile(r"sm_(?P<major>[0-9]{1,2})(?P<minor>[0-9])(?P<suffix>[af]?)")
+
+
+def judge_execution(
+    case: Case, answer: Answer, claim: Claim, evaluation: Execution, target: str
+) -> Verdict | Failure:
+    """Return whether every arm runs and passes the gate; no time is looked at.
+
+    An arm that refuses the problem on this GPU contradicts the claim; one that crashed, or is not
+    installed, says nothing of it.
+    """
+    paths = tuple(path for term in evaluation.terms for path in evidence_paths(case, target, term))
+    words, refused = [], False
+    for term in evaluation.terms:
+        record = case.evidence.correctness.get((target, term.comparison))
+        if record is None:
+            return absent(case, target, case.catalog.comparisons[term.comparison], term, paths)
+        failure = gate_correctness(case, record, term.arm, True, paths)
+        if failure is None:
+            checks = sum(len(arm.checks) for arm in record.arms if arm.arm == term.arm)
+            words.append(f"{_arm(case, term)} passes {counted(checks, 'check')}")
+        elif failure.reason == NotRun.UNSUPPORTED_ARCH.value:
+            refused = True
+            words.append(failure.explanation.rstrip("."))
+        else:
+            return failure
+    platform = case.evidence.platforms.get(target)
+    return verdict(
+        case,
+        answer,
+        Status.NOT_REPRODUCED if refused else Status.REPRODUCED,
+        f"On {case.catalog.targets[target].product}: {'; '.join(words)}.",
+        claimed=RUNS,
+        measured=REFUSES if refused else RUNS,
+        artifact="original",
+        relation=claim.relation,
+        gpu_uuid=platform.device.gpu.uuid if platform else None,
+        on=measured_on(case, target),
+        ran="; ".join(_arm(case, term) for term in evaluation.terms),
+        nearest=nearest(case, claim),
+        evidence=paths,
+    )
+
+
+def _arm(case: Case, term: Term) -> str:
+    arms = {arm.id: arm for arm in case.catalog.comparisons[term.comparison].arms}
+    return f"{arms[term.arm].variant} on {arms[term.arm].workload}"
+
+
+def judge_device_code(
+    case: Case, answer: Answer, claim: Claim, evaluation: DeviceCode
+) -> Verdict | Failure:
+    """Return whether a GPU of an architecture would find the kernels that matter in a package."""
+    found = case.evidence.device_code.get(claim.id)
+    rival = case.catalog.rivals[evaluation.rival]
+    if found is None or (found.rival, found.kernels) != (rival.id, evaluation.kernels):
+        text = f"The binaries of {rival.title} were not looked into in this run."
+        return not_run(NotRun.NOT_RECORDED, text)
+    if found.status == "not_installed":
+        text = (
+            f"{rival.title} is not installed where its binaries were looked for, the device's "
+            f"Python. {rival.how_to_get()}"
+        )
+        return not_run(NotRun.NOT_INSTALLED, text, (inspections_path(),))
+    if found.status == "failed":
+        text = f"The binaries of {rival.title} could not be looked into: {found.detail}."
+        return not_run(NotRun.RUN_FAILED, text, (inspections_path(),))
+    return _device_code(case, answer, claim, evaluation, rival, found)
+
+
+def _device_code(
+    case: Case,
+    answer: Answer,
+    claim: Claim,
+    evaluation: DeviceCode,
+    rival: Rival,
+    found: DeviceCodeResult,
+) -> Verdict:
+    loaded = [code for code in found.code if loads(code, evaluation.arch) and code.kernels]
+    outcome = "present" if loaded else "absent"
+    held = ", ".join(
+        f"{code.kernels} for {code.arch}{' as PTX' if code.form == 'ptx' else ''}"
+        for code in found.code
+    )
+    finding = (
+        f"Those for {' and '.join(code.arch for code in loaded)} load on {evaluation.arch}."
+        if loaded
+        else f"None of them loads on {evaluation.arch}."
+    )
+    agrees = outcome == evaluation.expect
+    text = (
+        f"The binaries of {found.package} {found.version} hold kernels named "
+        f"{evaluation.kernels}*: {held or 'none at all'}. {finding} That is "
+        f"{'as' if agrees else 'other than'} stated, for this build of {rival.title}; "
+        "nothing of it ran for this."
+    )
+    return verdict(
+        case,
+        answer,
+        Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
+        f"{text} {claim.note}" if claim.note else text,
+        claimed=evaluation.expect,
+        measured=outcome,
+        artifact="original",
+        relation=claim.relation,
+        binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
+        ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",
+        evidence=(inspections_path(),),
+    )
+
+
+def loads(code: ArchCode, arch: str) -> bool:
+    """Return whether a GPU of ``arch`` loads device code made for another architecture.
+
+    Machine code runs on the same major version from its minor one on; with the suffix ``a`` on that
+    very architecture, with ``f`` as without. PTX is compiled for any later one, but for ``a``.
+    """
+    made, gpu = _ARCH.fullmatch(code.arch), _ARCH.fullmatch(arch)
+    if made is None or gpu is None:
+        return False
+    there = int(made["major"]), int(made["minor"])
+    here = int(gpu["major"]), int(gpu["minor"])
+    if made["suffix"] == "a":
+        return there == here
+    if code.form == "ptx" and not made["suffix"]:
+        return there <= here
+    return there[0] == here[0] and there <= here
