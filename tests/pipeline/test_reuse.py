@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +10,10 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.stages import platform_path
-from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.pipeline.reuse import _same_variant, check_reports, find_recorded, require_figures
 from assay.records.plan import Provision
 from assay.verification.trust import trusted_keys
+from tests import builders as b
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,6 +102,27 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     earlier = provision.earlier_sources
     assert {"bsr_gemm_wgmma", "bsr_bsr_stage3"} <= earlier.keys()
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in earlier.values())
+
+
+class TestVariants:
+    """A kernel that asks for more by now is still the one that was measured; another is not."""
+
+    then = b.variants()["our_kernel"].model_copy(update={"defines": {"BM": 128}})
+
+    @pytest.mark.parametrize(
+        ("change", "same"),
+        [
+            ({}, True),
+            ({"title": "In other words", "built_from": "the same"}, True),
+            ({"defines": {"BM": 128, "PAD": 0}}, True),
+            ({"defines": {"BM": 256}}, False),
+            ({"defines": {}}, False),
+            ({"source": "another.cu"}, False),
+            ({"flags": ("--use_fast_math",)}, False),
+        ],
+    )
+    def test_what_makes_it_another(self, change: dict[str, Any], same: bool) -> None:
+        assert _same_variant(self.then.model_copy(update=change), self.then) == same
 
 
 def test_a_platform_alone_holds_no_figures() -> None:

@@ -30,6 +30,7 @@ from assay.evidence.stages import (
 )
 from assay.judging.rules import RULES
 from assay.records.builds import BuildRecord
+from assay.records.kernels import Variant
 from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
@@ -250,9 +251,21 @@ def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
     arms = comparison.arms
     if any(now.workloads[arm.workload] != then.workloads[arm.workload] for arm in arms):
         return "other workloads"
-    if any(now.variants[arm.variant] != then.variants[arm.variant] for arm in arms):
+    pairs = [(now.variants[arm.variant], then.variants[arm.variant]) for arm in arms]
+    if not all(_same_variant(*pair) for pair in pairs):
         return "other variants"
     return None
+
+
+def _same_variant(now: Variant, then: Variant) -> bool:
+    """Whether two descriptions are of one configuration of one kernel.
+
+    Its words may have changed, and a source that has become another may ask for more: a verdict
+    names the commit whose source was measured.
+    """
+    words = {"title": "", "built_from": "", "defines": {}}
+    kept = then.defines.items() <= now.defines.items()
+    return kept and now.model_copy(update=words) == then.model_copy(update=words)
 
 
 def _tell_left_out(
