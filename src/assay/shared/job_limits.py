@@ -7,7 +7,7 @@ OPERATIONS = (
     "block_sparse_attention", "tma_load",
 )  # fmt: skip
 DTYPES = ("float16", "bfloat16", "float8_e4m3")
-DISTRIBUTIONS = ("normal", "zeros")
+DISTRIBUTIONS = ("normal", "zeros", "unwritten")
 
 
 def require_one_of(known: tuple[str, ...], **given: str) -> None:
