@@ -231,7 +231,8 @@ class TestElsewhere:
         assert (verdict.status, verdict.as_if) == (Status.ELSEWHERE, Status.REPRODUCED)
         assert verdict.target == "h100"
         assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
-        assert verdict.explanation.startswith("Measured on NVIDIA H100; the claim is for L4")
+        assert verdict.measured_on is not None
+        assert verdict.measured_on.product == "NVIDIA H100"
 
     def test_and_why(self) -> None:
         (verdict,) = judged(b.claim("rate", rate("ours"), value=9000.0, hardware=self.L4))

@@ -159,7 +159,8 @@ class TestPage:
         assert page.tags.count("svg") == 4
 
     def test_program_that_ran_another_problem_is_marked(self, page: Page) -> None:
-        assert re.search(r"--b=1 as typed: demo_attention .* causal=false no 5", page.text)
+        marked = r"--b=1 Demo program as typed: demo_attention .* causal=false no 5"
+        assert re.search(marked, page.text)
 
     def test_profile_without_permission_keeps_its_status(self, page: Page) -> None:
         assert "permission denied" in page.text

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scipy.special import stdtr
@@ -10,6 +9,7 @@ from scipy.special import stdtr
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import BinaryMatch, binary_matches, told_not_compiled
+from assay.judging.counts import VerdictCounts, count_verdicts
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.units import Unit
@@ -87,8 +87,10 @@ class RunSummary:
 
     run: str
     total: int
-    by_status: dict[Status, int]
-    by_source: dict[str, dict[Status, int]]
+    """Verdicts: rows, however many of them one measurement answers."""
+    counts: VerdictCounts
+    counts_of: dict[str, VerdictCounts]
+    """The same of each source alone; a measurement that answers several counts in each."""
     not_run_reasons: dict[str, int]
     chance: Chance
     binaries: tuple[BinaryMatch, ...]
@@ -106,17 +108,17 @@ class RunSummary:
 def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> RunSummary:
     """Counts and facts of a run."""
     every = verdicts.verdicts
-    by_source: dict[str, dict[Status, int]] = {}
-    for source in evidence.plan.sources:
-        by_source[source] = _counts(v.status for v in every if v.source == source)
     reasons = Counter(v.reason or "unstated" for v in every if v.status is Status.NOT_RUN)
     on = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
     targets = tuple(_target(evidence, plan) for plan in evidence.plan.targets)
     return RunSummary(
         run=verdicts.run,
         total=len(every),
-        by_status=_counts(v.status for v in every),
-        by_source=by_source,
+        counts=count_verdicts(catalog, every),
+        counts_of={
+            source: count_verdicts(catalog, (v for v in every if v.source == source))
+            for source in evidence.plan.sources
+        },
         not_run_reasons=dict(sorted(reasons.items())),
         chance=_chance(catalog, verdicts),
         binaries=binary_matches(catalog, evidence),
@@ -126,12 +128,6 @@ def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> R
         figures_here=sum(on),
         figures_recorded=len(on) - sum(on),
     )
-
-
-def _counts(statuses: Iterable[Status]) -> dict[Status, int]:
-    """Return every status with its count, in the order of the design page."""
-    counted = Counter(statuses)
-    return {status: counted[status] for status in Status}
 
 
 def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:

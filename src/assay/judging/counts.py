@@ -18,7 +18,7 @@ Tally = dict[Status, int]
 
 KINDS = {
     "published": "published speed figures",
-    "elsewhere": "measured on other hardware alone, by what they would be on the claimed",
+    "elsewhere": "measured elsewhere only, as they would be there",
     "own": "this project's own claims",
     "probes": "compile probes and files",
     "arithmetic": "arithmetic and statements of the sources",

@@ -67,7 +67,7 @@ def _judge_answer(case: Case, answer: Answer) -> Verdict:
         raise BadInput(f"the plan answers '{answer.claim}', which is no claim of this catalog")
     result = _judge_claim(case, answer, claim)
     why = cause_of(result, claim, own=case.own_statement(claim.id))
-    return as_elsewhere(case, claim, result.model_copy(update={"why": why}))
+    return as_elsewhere(claim, result.model_copy(update={"why": why}))
 
 
 def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:

@@ -139,23 +139,35 @@ class Status(StrEnum):
 
 
 class Why(StrEnum):
-    """The cause of a verdict that is not plainly that the figure holds."""
+    """The cause of a verdict that is not plainly that the figure holds, with its words.
 
-    OTHER_PROBLEM = "other_problem"  # another problem ran than the source states
-    OTHER_WORK = "other_work"  # other work was counted than was done
-    OTHER_WORDS = "other_words"  # the source's words must be taken otherwise than they stand
-    REBUILT = "rebuilt"  # rebuilt from a description; the original did not run
-    ORIGINAL_SLOWER = "original_slower"  # the original itself gives less here
-    OWN_KERNEL_SLOWER = "own_kernel_slower"  # this project's own kernel misses what it promised
-    WRONG_OUTPUT = "wrong_output"
-    TOO_UNCERTAIN = "too_uncertain"  # the interval, or a control, leaves it open
-    OWN_FIGURES = "own_figures"  # the source's own statements do not agree
-    OTHER_OUTCOME = "other_outcome"  # compiles, or counts, otherwise than stated
-    UNSTATED = "unstated"  # the source leaves out what would have to run
-    NOT_BUILT = "not_built"  # does not compile, or nobody has written it
-    ORIGINAL_ABSENT = "original_absent"  # the author's program is not at hand here
-    NO_DEVICE = "no_device"
-    NOT_MEASURED = "not_measured"  # it could have been, and no usable record is there
+    This is the one table of causes: each is told everywhere in the words beside it.
+    """
+
+    words: str
+
+    def __new__(cls, code: str, words: str) -> "Why":
+        """Make a member whose value is ``code``."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.words = words
+        return member
+
+    OTHER_PROBLEM = "other_problem", "another problem ran than the source states"
+    OTHER_WORK = "other_work", "other work was counted than was done"
+    OTHER_WORDS = "other_words", "the source's words must be taken otherwise than they stand"
+    REBUILT = "rebuilt", "rebuilt from a description; the original did not run"
+    ORIGINAL_SLOWER = "original_slower", "the original itself gives less here"
+    OWN_KERNEL_SLOWER = "own_kernel_slower", "this project's own kernel misses what it promised"
+    WRONG_OUTPUT = "wrong_output", "its output is wrong"
+    TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open"
+    OWN_FIGURES = "own_figures", "the source's own statements do not agree"
+    OTHER_OUTCOME = "other_outcome", "it compiles, or counts, otherwise than stated"
+    UNSTATED = "unstated", "the source leaves out what would have to run"
+    NOT_BUILT = "not_built", "it does not compile, or nobody has written it"
+    ORIGINAL_ABSENT = "original_absent", "the author's program is not at hand here"
+    NO_DEVICE = "no_device", "no GPU that could answer it was measured"
+    NOT_MEASURED = "not_measured", "it could have been measured, and no usable record is there"
 
 
 class VerdictReading(Record):

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.findings.work_done import work_by_reading
 from assay.records.claims import Audit, Claim, Relation
 from assay.records.verdicts import Verdict
 from assay.report import figures
 from assay.report import formatting as fmt
 from assay.report.links import Link, link
+from assay.report.readings import ReadingTable, reading_table
 from assay.shared.counting import counted
 
 RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}
@@ -35,9 +38,14 @@ class VerdictRow:
     interval: str | None
     status: str
     word: str
+    as_if: str | None
+    """Of a figure measured elsewhere: what it would be there."""
+    why: str | None
     reason: str | None
+    """Code of the reason, where it says more than the cause."""
     artifact: str
     explanation: str
+    readings: ReadingTable | None
     facts: tuple[Fact, ...]
     nearest: tuple[str, ...]
     note: str | None
@@ -58,11 +66,11 @@ class SourceSection:
 
 
 def source_sections(
-    catalog: Catalog, sources: Iterable[str], verdicts: Sequence[Verdict]
+    catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]
 ) -> tuple[SourceSection, ...]:
     """Return one section a source, in the order of the plan, verdicts in the order of the judge."""
     sections = []
-    for source in sources:
+    for source in evidence.plan.sources:
         described = catalog.sources[source].source
         own = [verdict for verdict in verdicts if verdict.source == source]
         parts = [described.date, described.file]
@@ -76,8 +84,8 @@ def source_sections(
                 figure=figures.claimed_against_measured(
                     claim_points(catalog, own), f"claims-{source}"
                 ),
-                rows=tuple(_row(catalog, v) for v in own if not _is_arithmetic(v)),
-                arithmetic=tuple(_row(catalog, v) for v in own if _is_arithmetic(v)),
+                rows=tuple(_row(catalog, evidence, v) for v in own if not _is_arithmetic(v)),
+                arithmetic=tuple(_row(catalog, evidence, v) for v in own if _is_arithmetic(v)),
             )
         )
     return tuple(sections)
@@ -143,7 +151,7 @@ def _claimed(catalog: Catalog, verdict: Verdict) -> str:
     return RELATIONS.get(verdict.relation, "") + fmt.with_unit(text, verdict.unit)
 
 
-def _row(catalog: Catalog, verdict: Verdict) -> VerdictRow:
+def _row(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictRow:
     entry = _entry(catalog, verdict)
     claim = entry if isinstance(entry, Claim) else None
     return VerdictRow(
@@ -156,9 +164,14 @@ def _row(catalog: Catalog, verdict: Verdict) -> VerdictRow:
         interval=fmt.interval(verdict.ci90),
         status=verdict.status.value,
         word=verdict.status.word,
-        reason=fmt.words(verdict.reason) if verdict.reason else None,
+        as_if=verdict.as_if.word if verdict.as_if else None,
+        why=verdict.why.words if verdict.why else None,
+        reason=fmt.words(verdict.reason)
+        if verdict.reason and verdict.reason != verdict.why
+        else None,
         artifact=verdict.artifact or "",
         explanation=verdict.explanation,
+        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict)),
         facts=tuple(_facts(verdict, claim)),
         nearest=tuple(
             f"{near.what}{' on ' + near.target if near.target else ''}: "

@@ -1,12 +1,13 @@
 """The commands' part of the report: original programs as typed, as stated and as they ran."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import program_path
 from assay.judging import cutlass_output as programs
+from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
 from assay.records.measurements import ProgramRecord
 from assay.report import formatting as fmt
@@ -31,26 +32,39 @@ class CommandRow:
     link: Link | None
 
 
+def programs_of(claim: Claim) -> Iterator[tuple[str | None, Program]]:
+    """Yield the programs that answer a claim: its own, then each reading's with its id."""
+    own: list[tuple[str | None, object]] = [(None, claim.evaluation)]
+    for reading, evaluation in [*own, *((r.id, r.evaluation) for r in claim.readings)]:
+        if isinstance(evaluation, Program):
+            yield reading, evaluation
+
+
 def command_rows(catalog: Catalog, evidence: Evidence) -> tuple[CommandRow, ...]:
-    """Return every program run that a claim of the plan calls for: what was typed, what really
-    ran.
+    """Return every program run that a claim of the plan, or a reading of one, calls for.
+
+    The stated problem is the claim's; a reading's own where no claim runs that command.
     """
     wanted: dict[str, tuple[str, tuple[str, ...]]] = {}
     roles: dict[str, dict[str, list[str]]] = {}
     stated: dict[str, list[Invocation]] = {}
+    read: dict[str, list[Invocation]] = {}
     for claim in catalog.claims_of(evidence.plan.sources):
-        evaluation = claim.evaluation
-        if not isinstance(evaluation, Program):
-            continue
-        for arguments, role in (
-            (evaluation.typed, "as typed"),
-            (evaluation.stated.arguments, "as stated"),
-        ):
-            if arguments is not None:
+        for reading, evaluation in programs_of(claim):
+            for arguments, role in (
+                (evaluation.typed, "as typed"),
+                (evaluation.stated.arguments, "as stated"),
+            ):
+                if arguments is None:
+                    continue
                 job = programs.job_id(evaluation.program, arguments)
                 wanted[job] = (evaluation.program, arguments)
-                roles.setdefault(job, {}).setdefault(role, []).append(claim.id)
-                stated.setdefault(job, []).append(evaluation.stated)
+                named = role if reading is None else f"reading {reading}"
+                users = roles.setdefault(job, {}).setdefault(named, [])
+                if claim.id not in users:
+                    users.append(claim.id)
+                problems = stated if reading is None else read
+                problems.setdefault(job, []).append(evaluation.stated)
     rows = []
     for job, started in wanted.items():
         measured: list[tuple[str, ProgramRecord | None]] = [
@@ -58,7 +72,15 @@ def command_rows(catalog: Catalog, evidence: Evidence) -> tuple[CommandRow, ...]
         ]
         for target, record in measured or [("", None)]:
             rows.append(
-                _command_row(catalog, target, job, started, roles[job], stated[job], record)
+                _command_row(
+                    catalog,
+                    target,
+                    job,
+                    started,
+                    roles[job],
+                    stated.get(job, read.get(job, [])),
+                    record,
+                )
             )
     return tuple(rows)
 
@@ -81,7 +103,7 @@ def _command_row(
     if record is not None:
         reported, printed, problems = _parse(catalog, record)
         ran = "; ".join([fmt.shape(shape) for shape in reported] + problems) or "nothing printed"
-        if reported:
+        if reported and any(shapes):
             same = all(_holds(shape, given) for shape in shapes for given in reported)
             agrees = "yes" if same else "no"
     return CommandRow(
@@ -90,7 +112,7 @@ def _command_row(
         command=" ".join((described.source.rsplit("/", 1)[-1].removesuffix(".cu"), *arguments)),
         roles=tuple(f"{role}: {', '.join(claims)}" for role, claims in roles.items()),
         ran=ran,
-        stated="; ".join(dict.fromkeys(fmt.shape(shape) for shape in shapes)) or None,
+        stated="; ".join(dict.fromkeys(fmt.shape(shape) for shape in shapes if shape)) or None,
         agrees=agrees,
         figures=tuple(
             Fact(fmt.words(name), ", ".join(fmt.number(value) for value in values))

@@ -72,7 +72,9 @@ def claimed_against_measured(points: Sequence[ClaimPoint], name: str) -> str | N
         facts = point.status.facts
         colour = facts.light if facts.mark else MUTED
         drawing.line([(across(point.low), up(row)), (across(point.high), up(row))], colour, 1.6)
-        drawing.mark(across(point.ratio), up(row), facts.mark or "s", 5, colour)
+        hollow = facts.badge == "ring"
+        size = 7 if hollow else 5
+        drawing.mark(across(point.ratio), up(row), facts.mark or "s", size, colour, hollow=hollow)
         drawing.beside(left - 3.5, up(row), point.label, "end")
         drawing.beside(across.end + 0.02 * (across.end - left), up(row), point.note, "start", 8)
     middle = (left + across.end) / 2

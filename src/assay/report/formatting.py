@@ -66,6 +66,16 @@ def interval(ci: tuple[float, float] | None) -> str | None:
     return None if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"
 
 
+def operations(count: float | None) -> str:
+    """FLOPs of one launch."""
+    return NOTHING if count is None else f"{number(count / 1e9)}\N{NO-BREAK SPACE}GFLOP"
+
+
+def whole(count: float | None) -> str:
+    """A count of things, its digits in groups of three."""
+    return NOTHING if count is None else f"{count:,.0f}"
+
+
 def percent(fraction: float | None) -> str:
     """Return a fraction as per cent with a sensible number of digits."""
     if fraction is None:

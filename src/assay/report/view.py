@@ -15,15 +15,17 @@ from assay.findings.block_quality import clocks_of
 from assay.findings.run_summary import Chance, RunSummary, summarise
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status, VerdictsFile
+from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claims import Fact, SourceSection, source_sections
 from assay.report.commands import CommandRow, command_rows
+from assay.report.counts import CountTable, count_table, elsewhere_lines, told_counts
 from assay.report.images import ImageRow, image_rows
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
 from assay.report.measurements import ComparisonSection, comparison_sections
 from assay.report.operators import OperatorsSection, operator_sections
+from assay.report.originals import OriginalRow, original_rows
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
 from assay.report.rate_pictures import Picture, bk_sweeps, rooflines
 from assay.report.rules import protocols, rules
@@ -41,17 +43,9 @@ class Headline:
 
     measured_here: bool
     lead: str
+    counts: str
+    """What came out how, in a sentence."""
     targets: tuple[Fact, ...]
-
-
-@dataclass(frozen=True)
-class CountTable:
-    """Verdicts of each source by status."""
-
-    statuses: tuple[tuple[str, str], ...]
-    """(status, in words)."""
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-    total: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,11 +58,14 @@ class ReportView:
     alarms: tuple[str, ...]
     """What a reader must know before anything else; empty in a good run."""
     counts: CountTable
+    elsewhere: tuple[str, ...]
+    """Which GPU stood in for which; empty where every figure is of the hardware named."""
     remarks: tuple[str, ...]
     sources: tuple[SourceSection, ...]
     rooflines: tuple[Picture, ...]
     sweeps: tuple[Picture, ...]
     commands: tuple[CommandRow, ...]
+    originals: tuple[OriginalRow, ...]
     comparisons: tuple[ComparisonSection, ...]
     tuning: TuningSection | None
     builds: tuple[BuildRow, ...]
@@ -98,14 +95,16 @@ def build_view(
     return ReportView(
         run=verdicts.run,
         commit=_commit(pipeline.commit, pipeline.clean_tree),
-        headline=headline(evidence, pipeline),
+        headline=headline(evidence, pipeline, summary),
         alarms=tuple(alarms(catalog, evidence)),
         counts=count_table(evidence.plan.sources, summary),
+        elsewhere=elsewhere_lines(catalog, verdicts.verdicts),
         remarks=tuple(remarks(summary)),
-        sources=source_sections(catalog, evidence.plan.sources, verdicts.verdicts),
+        sources=source_sections(catalog, evidence, verdicts.verdicts),
         rooflines=rooflines(catalog, evidence, summaries),
         sweeps=bk_sweeps(catalog, evidence, summaries),
         commands=command_rows(catalog, evidence),
+        originals=original_rows(catalog, evidence),
         comparisons=comparison_sections(catalog, evidence, summaries, clocks),
         tuning=tuning_section(catalog, evidence, summaries),
         builds=build_rows(evidence, summary.binaries),
@@ -130,7 +129,7 @@ def _commit(commit: str | None, clean: bool | None) -> str:
     return f"commit {commit[:12]}{state}"
 
 
-def headline(evidence: Evidence, pipeline: PipelineRecord) -> Headline:
+def headline(evidence: Evidence, pipeline: PipelineRecord, summary: RunSummary) -> Headline:
     """Return which GPU measured what, when, by which commit; or plainly that none measured here."""
     plans = evidence.plan.targets
     here = [plan for plan in plans if plan.provision.kind == "device"]
@@ -152,6 +151,7 @@ def headline(evidence: Evidence, pipeline: PipelineRecord) -> Headline:
     return Headline(
         measured_here=bool(here),
         lead=lead,
+        counts=told_counts(summary.counts),
         targets=tuple(Fact(plan.target, _provided(evidence, plan)) for plan in plans),
     )
 
@@ -173,24 +173,6 @@ def _provided(evidence: Evidence, plan: TargetPlan) -> str:
     return f"not measured: {plan.provision.detail}"
 
 
-def count_table(sources: tuple[str, ...], summary: RunSummary) -> CountTable:
-    """Return statuses that occur as columns, sources as rows; a zero is a dash."""
-    counts = summary.by_source
-    seen = [status for status in Status if summary.by_status.get(status)]
-    return CountTable(
-        statuses=tuple((status.value, status.word) for status in seen),
-        rows=tuple(
-            (source, tuple(_count(counts.get(source, {}).get(status, 0)) for status in seen))
-            for source in sources
-        ),
-        total=tuple(_count(summary.by_status[status]) for status in seen),
-    )
-
-
-def _count(count: int) -> str:
-    return str(count) if count else fmt.NOTHING
-
-
 def remarks(summary: RunSummary) -> Iterator[str]:
     """Yield what the counts alone do not say."""
     if summary.measured_here or summary.figures_recorded:
@@ -199,6 +181,10 @@ def remarks(summary: RunSummary) -> Iterator[str]:
             f"{agreeing(summary.figures_here, 'was', 'were')} measured in this run and "
             f"{summary.figures_recorded} {agreeing(summary.figures_recorded, 'comes', 'come')} "
             "from an earlier, signed report."
+        )
+        yield (
+            "Counted are measurements, not verdicts: one that answers several claims counts once, "
+            "by the worst of its verdicts, and once in each source that it answers."
         )
     else:
         yield f"{counted(summary.total, 'verdict')}, none of which rests on a measurement."
