@@ -1,38 +1,42 @@
-"""The README's result table, generated from a published report's verdicts.
+"""The README's results, generated from a published report: findings, and one line a source.
 
-``python -m tools.readme_table`` prints it for the newest published report; ``--write`` puts it into
-README.md between its markers. A test compares the two.
+``python -m tools.readme_table`` prints them for the newest published report; ``--write`` puts them
+into README.md between their markers. A test compares the two.
 """
 
 import sys
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.judging.counts import VerdictCounts, count_verdicts
 from assay.records.manifest import VERDICTS
-from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report.formatting import interval, quantity
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report.counts import elsewhere_lines, told
+from assay.report.formatting import markdown
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
+from tools.readme_findings import findings
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
+ROWS = 10
+"""Lines of the table, at most: more sources than that share the last one."""
 
 
 def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
-    """Markdown: where it was measured, counts by source, and every verdict with a measured figure
-    of a benchmark or a program."""
+    """Return Markdown: where it was measured, the findings, and the counts of every source."""
     entries = verdicts.verdicts
-    parts = (_measured_on(entries, report), _counts(catalog, entries), _rows(catalog, entries))
-    return "\n\n".join("\n".join(lines) for lines in parts)
+    found = [f"- {sentence}" for sentence in findings(catalog, entries)]
+    parts = (_measured_on(catalog, entries, report), found, _table(catalog, entries))
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
-def _measured_on(entries: Iterable[Verdict], report: str) -> list[str]:
+def _measured_on(catalog: Catalog, entries: Sequence[Verdict], report: str) -> list[str]:
     places = sorted(
         {
             (v.measured_on.product, v.measured_on.driver, v.measured_on.recorded_at[:10])
@@ -40,44 +44,46 @@ def _measured_on(entries: Iterable[Verdict], report: str) -> list[str]:
             if v.measured_on is not None
         }
     )
-    told = "; ".join(f"{product}, driver {driver}, {day}" for product, driver, day in places)
-    return [f"From [`{report}`]({report}/report.md), measured on {told}."]
+    told_places = "; ".join(f"{product}, driver {driver}, {day}" for product, driver, day in places)
+    first = f"From [`{report}`]({report}/report.md), measured on {told_places}."
+    return [first, *(str(markdown(line)) for line in elsewhere_lines(catalog, entries))]
 
 
-def _counts(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
-    counts = Counter((v.source, v.status) for v in entries)
-    statuses = [s for s in Status if any(counts[source, s] for source in catalog.sources)]
+def _table(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
+    """Return one line a source; columns that no source has anything in are left out."""
+    by_source: dict[str, list[Verdict]] = {source: [] for source in catalog.sources}
+    for verdict in entries:
+        by_source[verdict.source].append(verdict)
+    shown = {source: rows for source, rows in by_source.items() if rows}
+    names = [*shown] if len(shown) <= ROWS else [*shown][: ROWS - 1]
     lines = [
-        "| source | " + " | ".join(s.value for s in statuses) + " |",
-        "|---|" + "---:|" * len(statuses),
-    ]
-    for source in catalog.sources:
-        cells = [str(counts[source, s] or "") for s in statuses]
-        lines.append(f"| {source} | " + " | ".join(cells) + " |")
-    return lines
-
-
-def _rows(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
-    lines = [
-        "| claim | stands at | claimed | measured, 90 % interval | verdict |",
-        "|---|---|---:|---:|---|",
-    ]
-    for v in entries:
-        claim = catalog.claims.get(v.claim)
-        if claim is None or v.ci90 is None or not isinstance(v.measured, float):
-            continue
-        sign = {"at_least": "≥ ", "at_most": "≤ "}.get(claim.relation.value, "")
-        status = v.status.value + (f" ({v.reason})" if v.reason else "")
-        lines.append(
-            f"| {claim.statement} | {v.source}:{claim.place.line} "
-            f"| {sign}{quantity(claim.value, v.unit)} "
-            f"| {quantity(v.measured, v.unit)} {interval(v.ci90) or ''} | {status} |"
+        (
+            f"{name}: {markdown(catalog.sources[name].source.title)}",
+            count_verdicts(catalog, shown[name]),
         )
-    return lines
+        for name in names
+    ]
+    if rest := [verdict for name in shown if name not in names for verdict in shown[name]]:
+        lines.append((f"{len(shown) - len(names)} more", count_verdicts(catalog, rest)))
+    columns = {
+        "figures": [told(counts.published or counts.own) for _, counts in lines],
+        "measured elsewhere only, as they would be there": _column(lines, "elsewhere"),
+        "compile probes and files": _column(lines, "probes"),
+        "arithmetic and statements": _column(lines, "arithmetic"),
+    }
+    kept = {heading: cells for heading, cells in columns.items() if any(cells)}
+    table = [f"| source | {' | '.join(kept)} |", f"|---|{'---|' * len(kept)}"]
+    for row, (label, _) in enumerate(lines):
+        table.append(f"| {label} | {' | '.join(cells[row] for cells in kept.values())} |")
+    return table
+
+
+def _column(lines: Iterable[tuple[str, VerdictCounts]], kind: str) -> list[str]:
+    return [told(counts.by_kind()[kind]) for _, counts in lines]
 
 
 def newest_tables(root: Path) -> str:
-    """The tables of the newest published report. Raises BadInput where there is none."""
+    """Return the results of the newest published report. Raises BadInput where there is none."""
     reports = published_reports(root)
     if not reports:
         raise BadInput("reports/published holds no report")
@@ -90,7 +96,7 @@ def newest_tables(root: Path) -> str:
 
 
 def replaced(text: str, tables: str) -> str:
-    """``text`` with the part between the markers replaced. Raises BadInput without markers."""
+    """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
     if BEGIN not in text or END not in text:
         raise BadInput("README.md has no markers for the result table")
     head, rest = text.split(BEGIN, 1)
@@ -98,7 +104,7 @@ def replaced(text: str, tables: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the tables, or write them into README.md."""
+    """Print the results, or write them into README.md."""
     root = Path(__file__).resolve().parents[1]
     tables = newest_tables(root)
     if "--write" in arguments:

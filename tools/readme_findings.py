@@ -1,0 +1,149 @@
+"""The README's findings: up to five sentences, made from a report's verdicts alone."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from assay.catalog.model import Catalog
+from assay.judging.counts import Tally, VerdictCounts, count_verdicts
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict
+from assay.report.counts import told
+from assay.report.formatting import markdown, quantity, rough
+from assay.shared.counting import agreeing, counted
+
+SHOWN_OWN = 2
+"""Figures of this project's own kernels that are named."""
+SIGNS = {"at_least": "≥ ", "at_most": "≤ "}
+
+
+def findings(catalog: Catalog, entries: Sequence[Verdict]) -> list[str]:
+    """Return what the verdicts come to, each finding a sentence; none for what nobody has."""
+    counts = count_verdicts(catalog, entries)
+    published = [v for v in entries if _has_figure(v) and not _own(catalog, v)]
+    own = [v for v in entries if _has_figure(v) and _own(catalog, v)]
+    return [
+        *_misstated(catalog, counts, published),
+        *_not_reproduced(catalog, counts, published),
+        *_exceeded(catalog, counts, published),
+        *_own_kernels(catalog, counts, own),
+        *_arithmetic(counts.arithmetic),
+    ]
+
+
+def outcome(verdict: Verdict) -> Status:
+    """Return what a verdict is or, of a figure measured elsewhere, would be there."""
+    return verdict.as_if or verdict.status
+
+
+def claimed_text(verdict: Verdict) -> str:
+    """Return the claimed figure with its relation and unit."""
+    claimed = verdict.claimed
+    return SIGNS.get(verdict.relation, "") + quantity(claimed, verdict.unit)
+
+
+def factor_apart(verdict: Verdict) -> float:
+    """Return by which factor claimed and measured figure differ, whichever is larger; 1 or more."""
+    claimed, measured = _ratio(verdict.claimed, verdict), _ratio(verdict.measured, verdict)
+    if claimed <= 0 or measured <= 0:
+        return 1.0
+    return math.exp(abs(math.log(measured / claimed)))
+
+
+def _ratio(value: float | str | None, verdict: Verdict) -> float:
+    if not isinstance(value, float):
+        return 0.0
+    return 1 + value / 100 if verdict.unit == Unit.PERCENT.value else value
+
+
+def _has_figure(verdict: Verdict) -> bool:
+    return verdict.ci90 is not None and isinstance(verdict.measured, float)
+
+
+def _own(catalog: Catalog, verdict: Verdict) -> bool:
+    return catalog.sources[verdict.source].source.file is None
+
+
+def _furthest(rows: Iterable[Verdict], status: Status) -> Verdict | None:
+    fitting = [row for row in rows if outcome(row) is status]
+    return max(fitting, key=factor_apart, default=None)
+
+
+def _named(catalog: Catalog, verdict: Verdict) -> str:
+    claim = catalog.claims[verdict.claim]
+    return f"*{markdown(claim.statement)}* ({verdict.source}:{claim.place.line})"
+
+
+def _apart(verdict: Verdict) -> str:
+    rebuilt = " as rebuilt here" if verdict.artifact == "reimplemented" else ""
+    return (
+        f"claimed {claimed_text(verdict)}, measured "
+        f"{quantity(verdict.measured, verdict.unit)}{rebuilt}, "
+        f"a factor of {rough(factor_apart(verdict))}"
+    )
+
+
+def _of(counts: VerdictCounts, status: Status) -> int:
+    return counts.published.get(status, 0) + counts.elsewhere.get(status, 0)
+
+
+def _misstated(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]) -> Iterator[str]:
+    most = _furthest(rows, Status.MISSTATED)
+    if most is None:
+        return
+    number_of = _of(counts, Status.MISSTATED)
+    held = next((f" ({markdown(r.says)})" for r in most.readings if r.holds and not r.primary), "")
+    yield (
+        f"{counted(number_of, 'published figure')} {agreeing(number_of, 'is', 'are')} misstated: "
+        f"had, but of other work than the source states{held}. Furthest: {_named(catalog, most)}, "
+        f"{_apart(most)}."
+    )
+
+
+def _not_reproduced(
+    catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]
+) -> Iterator[str]:
+    most = _furthest(rows, Status.NOT_REPRODUCED)
+    if most is None:
+        return
+    every = {**counts.published, **counts.elsewhere}
+    measured = sum(_of(counts, status) for status in every if status is not Status.NOT_RUN)
+    away = sum(counts.elsewhere.values())
+    where = f" ({away} of them measured elsewhere than on the hardware named)" if away else ""
+    number_of = _of(counts, Status.NOT_REPRODUCED)
+    yield (
+        f"{number_of} of {counted(measured, 'published speed figure')}{where} "
+        f"{agreeing(number_of, 'is', 'are')} not reproduced. Furthest: {_named(catalog, most)}, "
+        f"{_apart(most)}."
+    )
+
+
+def _exceeded(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]) -> Iterator[str]:
+    most = _furthest(rows, Status.EXCEEDED)
+    if most is None:
+        return
+    number_of = _of(counts, Status.EXCEEDED)
+    yield (
+        f"{number_of} {agreeing(number_of, 'is', 'are')} exceeded, by most "
+        f"{_named(catalog, most)}: {_apart(most)}."
+    )
+
+
+def _own_kernels(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]) -> Iterator[str]:
+    ratios = [row for row in rows if row.unit == Unit.RATIO.value]
+    best = sorted(ratios, key=lambda row: -_ratio(row.measured, row))[:SHOWN_OWN]
+    if not best:
+        return
+    named = "; ".join(
+        f"{_named(catalog, row)} {quantity(row.measured, row.unit)} "
+        f"(promised {claimed_text(row)}: {outcome(row).word})"
+        for row in best
+    )
+    yield f"Of this project's own claims {told(counts.own)}. Its kernels furthest ahead: {named}."
+
+
+def _arithmetic(tally: Tally) -> Iterator[str]:
+    if wrong := tally.get(Status.INCONSISTENT, 0):
+        yield (
+            f"{wrong} of {counted(sum(tally.values()), 'relation')} between printed figures "
+            f"{agreeing(wrong, 'does', 'do')} not hold by the sources' own digits."
+        )
