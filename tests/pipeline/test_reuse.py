@@ -115,6 +115,7 @@ class TestVariants:
             ({}, True),
             ({"title": "In other words", "built_from": "the same"}, True),
             ({"defines": {"BM": 128, "PAD": 0}}, True),
+            ({"archs": ("sm_80", "sm_89", "sm_90a")}, True),
             ({"defines": {"BM": 256}}, False),
             ({"defines": {}}, False),
             ({"source": "another.cu"}, False),
