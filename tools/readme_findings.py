@@ -108,10 +108,10 @@ def _not_reproduced(
     every = {**counts.published, **counts.elsewhere}
     measured = sum(_of(counts, status) for status in every if status is not Status.NOT_RUN)
     away = sum(counts.elsewhere.values())
-    where = f" ({away} of them measured elsewhere than on the hardware named)" if away else ""
+    where = f" ({away} of them elsewhere than on the hardware named)" if away else ""
     number_of = _of(counts, Status.NOT_REPRODUCED)
     yield (
-        f"{number_of} of {counted(measured, 'published speed figure')}{where} "
+        f"Of {counted(measured, 'measurement')} of published speed figures{where}, {number_of} "
         f"{agreeing(number_of, 'is', 'are')} not reproduced. Furthest: {_named(catalog, most)}, "
         f"{_apart(most)}."
     )
@@ -138,7 +138,10 @@ def _own_kernels(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict
         f"(promised {claimed_text(row)}: {outcome(row).word})"
         for row in best
     )
-    yield f"Of this project's own claims {told(counts.own)}. Its kernels furthest ahead: {named}."
+    yield (
+        f"Of this project's own claims {told(counts.own)}. Its kernels over their rivals, best "
+        f"first: {named}."
+    )
 
 
 def _arithmetic(tally: Tally) -> Iterator[str]:

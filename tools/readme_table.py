@@ -68,7 +68,7 @@ def _table(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
     columns = {
         "figures": [told(counts.published or counts.own) for _, counts in lines],
         "measured elsewhere only, as they would be there": _column(lines, "elsewhere"),
-        "compile probes and files": _column(lines, "probes"),
+        "compile probes and others": _column(lines, "probes"),
         "arithmetic and statements": _column(lines, "arithmetic"),
     }
     kept = {heading: cells for heading, cells in columns.items() if any(cells)}

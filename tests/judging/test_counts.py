@@ -3,10 +3,11 @@
 from typing import Any
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import count_verdicts
+from assay.judging.counts import count_verdicts, failing_strict
 from assay.records.arithmetic import Formula, Operand
-from assay.records.claims import Claim
+from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Metric, Term
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from tests import builders as b
 
@@ -76,15 +77,21 @@ def test_arithmetic_is_counted_apart() -> None:
     assert found.arithmetic == {Status.CONSISTENT: 2}
 
 
-def test_statuses_that_nothing_has_are_absent_and_words_are_plain() -> None:
+def test_statuses_that_nothing_has_are_absent() -> None:
     counts = count_verdicts(catalog("a"), [row("a", Status.MISSTATED)])
-    assert counts.plain() == {
-        "published": {"misstated": 1},
+    assert counts.by_kind() == {
+        "published": {Status.MISSTATED: 1},
         "elsewhere": {},
         "own": {},
         "probes": {},
         "arithmetic": {},
     }
+
+
+def test_what_is_no_speed_is_no_speed_figure() -> None:
+    warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
+    counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])
+    assert (counts.published, counts.probes) == ({}, {Status.NOT_RUN: 1})
 
 
 def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> None:
@@ -95,6 +102,7 @@ def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> 
         row("x", Status.INCONSISTENT),
         row("d", Status.REPRODUCED),
     ]
-    counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
-    assert counts.failing_strict() == 2
+    claims = catalog("a", "b", "c", "d")
+    assert failing_strict(claims, rows) == 2
+    counts = count_verdicts(claims, rows)
     assert counts.statuses() == (Status.REPRODUCED, Status.NOT_REPRODUCED, Status.INCONSISTENT)

@@ -50,8 +50,9 @@ class TestFindings:
     ) -> None:
         (line,) = [one for one in findings(told[0], told[1].verdicts) if "not reproduced" in one]
         assert line.startswith(
-            "1 of 4 published speed figures (1 of them measured elsewhere than on the hardware "
-            "named) is not reproduced. Furthest: *The same kernel on another GPU* (demo:8)"
+            "Of 4 measurements of published speed figures (1 of them elsewhere than on the "
+            "hardware named), 1 is not reproduced. Furthest: *The same kernel on "
+            "another GPU* (demo:8)"
         )
 
     def test_arithmetic_that_does_not_hold_comes_last(
@@ -77,7 +78,10 @@ class TestFindings:
         catalog = replace(told[0], sources={"demo": own})
         lines = findings(catalog, file.verdicts)
         assert len(lines) == 2
-        assert "Its kernels furthest ahead: *Deeper tile over shallower one* (demo:4)" in lines[0]
+        assert (
+            "Its kernels over their rivals, best first: *Deeper tile over shallower one* (demo:4)"
+            in lines[0]
+        )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ class TestTable:
         table = [line for line in text.splitlines() if line.startswith("|")]
         assert table[0] == (
             "| source | figures | measured elsewhere only, as they would be there "
-            "| compile probes and files | arithmetic and statements |"
+            "| compile probes and others | arithmetic and statements |"
         )
         assert table[2:] == [
             "| demo: A demo &lt;source&gt; & more | 2 reproduced, 1 misstated, 1 not run "

@@ -191,7 +191,7 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     where = f"; verdicts of {report}" if report else ""
     columns = (
         TableColumn("claim"),
-        TableColumn("verdict", 1),
+        TableColumn("verdict", 1, prose=True),
         TableColumn("claimed", 2),
         TableColumn("source:line", 3),
         TableColumn("target", 4),
@@ -201,10 +201,10 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     cells = [
         (
             row["claim"],
-            ", ".join(verdict["status"] for verdict in row["verdicts"]) or "none",
+            ", ".join(map(_standing, row["verdicts"])) or "none",
             "" if row["value"] is None else fmt.with_unit(f"{row['value']:g}", row["unit"]),
             f"{row['source']}:{row['line']}",
-            row["target"] or ("any" if row["kind"] == "claim" else "none"),
+            ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
             row["statement"],
             row["answered_by"] if row["kind"] == "claim" else "audit",
         )
@@ -212,6 +212,12 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     ]
     more = "a wider terminal, --json or a pipe shows all"
     show_table(out, err, f"{title} of their arithmetic{where}", columns, cells, more=more)
+
+
+def _standing(verdict: Mapping[str, Any]) -> str:
+    """Return a listed verdict in short: its status, what it would be elsewhere, or its cause."""
+    beside = f"there: {verdict['as_if']}" if verdict["as_if"] else verdict["why"]
+    return f"{verdict['status']} ({beside})" if beside else str(verdict["status"])
 
 
 def show_tuning(outcomes: Sequence[SweepOutcome]) -> None:
@@ -248,6 +254,13 @@ def show_side_by_side(names: Sequence[str], files: Sequence[VerdictsFile]) -> No
 def _cell(verdict: Verdict | None) -> str:
     if verdict is None:
         return "absent"
+    status = verdict.status.value
+    if verdict.as_if is not None:
+        status += f" (there: {verdict.as_if.value})"
     if verdict.measured is None:
-        return f"{verdict.status.value} ({verdict.reason or 'no figure'})"
-    return f"{verdict.status.value}: {verdict.measured} {verdict.unit or ''}"
+        return f"{status} ({verdict.reason or 'no figure'})"
+    cell = f"{status}: {verdict.measured} {verdict.unit or ''}"
+    if verdict.readings:
+        holding = sum(reading.holds is True for reading in verdict.readings)
+        cell += f", holds under {holding} of {counted(len(verdict.readings), 'reading')}"
+    return cell if verdict.why is None else f"{cell} ({verdict.why.value})"

@@ -37,7 +37,16 @@ def claim_rows(
     told: dict[str, list[Row]] = {}
     for verdict in verdicts:
         told.setdefault(verdict.claim, []).append(
-            {"target": verdict.target, "status": verdict.status.value, "reason": verdict.reason}
+            {
+                "target": verdict.target,
+                "status": verdict.status.value,
+                "reason": verdict.reason,
+                "why": verdict.why and verdict.why.value,
+                "as_if": verdict.as_if and verdict.as_if.value,
+                "readings": [
+                    {"id": reading.id, "holds": reading.holds} for reading in verdict.readings
+                ],
+            }
         )
     return [{**row, "verdicts": told.get(row["claim"], [])} for row in rows]
 
@@ -81,6 +90,7 @@ def _claim(claim: Claim, source: str) -> Row:
         "unit": claim.unit.value if claim.unit else None,
         "relation": claim.relation.value,
         "target": claim.hardware.target,
+        "targets": list(claim.hardware.targets),
         "answered_by": answered,
     }
 
@@ -100,5 +110,6 @@ def _audit(catalog: Catalog, audit: Audit, source: str) -> Row:
         "unit": named.unit.value if named and named.unit else None,
         "relation": "equals" if audit.formula.claims_a_figure else audit.formula.value,
         "target": None,
+        "targets": [],
         "answered_by": "arithmetic",
     }

@@ -3,7 +3,7 @@
 What is counted is measurements, not rows: one measurement that answers seven claims counts once,
 by the worst of its verdicts. A claim counts once: by its verdict on the hardware that it names;
 where it has none, by what it would be on the GPU that it was measured on. Speed figures of the
-sources, this project's own claims, compile probes and arithmetic are counted apart.
+sources, this project's own claims, statements without a speed and arithmetic are counted apart.
 """
 
 from collections import Counter
@@ -11,16 +11,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
-from assay.records.evaluations import Arithmetic, DeviceCode, Execution, Inspection, Support
+from assay.records.claims import METRIC_UNITS
+from assay.records.evaluations import Arithmetic
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
 
+SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
+"""Units of rates, times, bandwidths and their ratios."""
 KINDS = {
     "published": "published speed figures",
     "elsewhere": "measured elsewhere only, as they would be there",
     "own": "this project's own claims",
-    "probes": "compile probes and files",
+    "probes": "compile probes and other statements",
     "arithmetic": "arithmetic and statements of the sources",
 }
 """What is counted apart, in words, in the order of ``VerdictCounts``."""
@@ -37,7 +40,7 @@ class VerdictCounts:
     own: Tally = field(default_factory=dict)
     """What this project says of its own kernels."""
     probes: Tally = field(default_factory=dict)
-    """Does it compile for an architecture, how long is a file."""
+    """No speed: does it compile or run somewhere, how long is a file, how many warps."""
     arithmetic: Tally = field(default_factory=dict)
     """Figures and statements held against others of the same sources."""
 
@@ -49,18 +52,6 @@ class VerdictCounts:
         """Return the statuses that anything has, in the order of their table."""
         return tuple(s for s in Status if any(s in tally for tally in vars(self).values()))
 
-    def failing_strict(self) -> int:
-        """Return how many of those that were judged have a status that ``--strict`` refuses."""
-        judged = (tally for name, tally in vars(self).items() if name != "elsewhere")
-        return sum(n for tally in judged for status, n in tally.items() if status.facts.strict)
-
-    def plain(self) -> dict[str, dict[str, int]]:
-        """Return the counts as JSON has them, in the order of the fields and of the statuses."""
-        return {
-            name: {status.value: count for status, count in tally.items()}
-            for name, tally in vars(self).items()
-        }
-
 
 def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCounts:
     """Return the counts of a run's verdicts, or of any part of them."""
@@ -68,6 +59,13 @@ def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCoun
     for verdict in _one_a_claim(verdicts):
         kinds[_kind(catalog, verdict)].append(verdict)
     return VerdictCounts(**{name: _tally(found) for name, found in kinds.items()})
+
+
+def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
+    """Return how many of those that were judged have a status that ``--strict`` refuses."""
+    judged = (verdict for verdict in verdicts if verdict.status is not Status.ELSEWHERE)
+    tallies = count_verdicts(catalog, judged).by_kind().values()
+    return sum(n for tally in tallies for status, n in tally.items() if status.facts.strict)
 
 
 def _one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -92,7 +90,7 @@ def _kind(catalog: Catalog, verdict: Verdict) -> str:
     claim = catalog.claims.get(verdict.claim)
     if claim is None or isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
-    if isinstance(claim.evaluation, Support | Execution | DeviceCode | Inspection):
+    if claim.unit not in SPEED_UNITS:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"

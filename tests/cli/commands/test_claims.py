@@ -8,8 +8,11 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.cli import console
+from assay.cli.listing import claim_rows
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.trust import published_reports
+from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[3]
 NEWEST = published_reports(ROOT)[0]
@@ -53,7 +56,8 @@ class TestClaims:
             told = {"target": verdict.target, "status": verdict.status.value,
                     "reason": verdict.reason}  # fmt: skip
             if verdict.claim in rows:
-                assert told in rows[verdict.claim]["verdicts"]
+                listed = rows[verdict.claim]["verdicts"]
+                assert told in [{name: entry[name] for name in told} for entry in listed]
         assert sum(bool(row["verdicts"]) for row in rows.values()) > len(rows) / 2
 
     @pytest.mark.parametrize("status", ["not_run", "exceeded", "incorrect"])
@@ -101,3 +105,35 @@ class TestClaims:
         answer = assay("claims", "--search", "no such words")
         assert answer.code == 0
         assert len(answer.out.splitlines()) == 1
+
+
+class TestVerdictsOfToday:
+    """Causes, readings and figures of other hardware are listed with the claim."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+        report = told_report(tmp_path_factory.mktemp("listed") / "repo")
+        verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+        listed = claim_rows(load_catalog(report / "evidence"), verdicts)
+        return {row["claim"]: row for row in listed}
+
+    def test_a_row_has_cause_and_readings(self, rows: dict[str, Any]) -> None:
+        (verdict,) = rows["demo_rate"]["verdicts"]
+        assert (verdict["status"], verdict["why"]) == ("misstated", "other_work")
+        assert verdict["readings"] == [
+            {"id": "primary", "holds": False},
+            {"id": "whole", "holds": True},
+            {"id": "wide", "holds": False},
+        ]
+
+    def test_the_table_says_what_it_would_be_there_and_the_targets(
+        self, rows: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        console.show_claims([*rows.values()], None)
+        lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+        cells = {line[0]: line for line in lines}
+        assert cells["demo_there"][1] == "elsewhere (there: not_reproduced)"
+        assert cells["demo_there"][4] == "l4"
+        assert cells["demo_rate"][1] == "misstated (other_work)"
+        assert cells["demo_ratio"][1] == "reproduced"

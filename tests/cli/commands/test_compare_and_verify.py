@@ -1,11 +1,13 @@
 """``./assay compare`` and ``./assay verify``: what reads report directories."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.cli.commands import verify
+from tests.report.told import told_report
 from tests.report_fixtures import (
     signed_report,
     write_repository,
@@ -25,6 +27,34 @@ class TestCompareAndVerify:
         assert answer.code == 0
         assert answer.out.count(report.name) == 2
         assert "demo_rate" in answer.out
+
+    def test_a_cell_says_why_what_holds_and_what_it_would_be_there(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        """A report of the first schema, which has none of it, stands beside."""
+        old = tmp_path / "old"
+        old.mkdir()
+        file = json.loads((report / "verdicts.json").read_text())
+        file["schema"] = "assay/verdicts/1"
+        del file["rules"]
+        for verdict in file["verdicts"]:
+            del verdict["why"], verdict["as_if"], verdict["readings"]
+        (old / "verdicts.json").write_text(json.dumps(file))
+        told = told_report(tmp_path / "repo")
+        answer = assay("compare", old, told)
+        assert answer.code == 0
+        rows = {
+            (claim, target): (before, after)
+            for claim, target, before, after in (
+                line.split("\t") for line in answer.out.splitlines()[1:]
+            )
+        }
+        before, after = rows["demo_rate", "h100"]
+        assert before.startswith("reproduced: ")
+        assert after.startswith("misstated: ")
+        assert after.endswith(", holds under 1 of 3 readings (other_work)")
+        assert rows["demo_there", "h100"][0] == "absent"
+        assert rows["demo_there", "h100"][1].startswith("elsewhere (there: not_reproduced): ")
 
     def test_a_report_verifies_check_by_check(self, assay: Any, report: Path) -> None:
         answer = assay("verify", report, "--key", report / "signer.pub")

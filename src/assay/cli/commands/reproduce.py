@@ -18,7 +18,7 @@ from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
 from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
-from assay.judging.counts import count_verdicts
+from assay.judging.counts import count_verdicts, failing_strict
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
 from assay.pipeline.request import Options, default_signing_key, make_request
@@ -166,8 +166,8 @@ def tell_outcome(request: Request, strict: bool) -> None:
     """Say where the report is and what it says."""
     report = checkout.ROOT / "reports" / request.run
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
-    counts = count_verdicts(load_catalog(report / "evidence"), verdicts)
-    console.show_counts(counts, len(verdicts))
+    catalog = load_catalog(report / "evidence")
+    console.show_counts(count_verdicts(catalog, verdicts), len(verdicts))
     for provision in request.targets:
         say(f"{provision.target}: {console.provided(provision)}")
     plan = read_record(Plan, checkout.ROOT / "results" / request.run / plan_path())
@@ -175,7 +175,7 @@ def tell_outcome(request: Request, strict: bool) -> None:
         say(left)
     say(f"report: {report / PAGE}")
     say(f"verify: {shlex.join(_verify_command(request))}")
-    failed = counts.failing_strict()
+    failed = failing_strict(catalog, verdicts)
     if strict and failed:
         raise CheckFailed(
             f"--strict: {failed} of what is counted above {agreeing(failed, 'is', 'are')} {STRICT}"
