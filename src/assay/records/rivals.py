@@ -59,10 +59,13 @@ class Rival(Record):
         )
 
     def how_to_get(self) -> str:
-        """Return a sentence on how a run finds it; PYTHON stands for the device's."""
+        """Return a sentence on how a run finds it; PYTHON stands for the device's.
+
+        In a new run: what one has measured without it stays as it is.
+        """
         return (
-            f"To have it: {self.install_line()}, then ./assay reproduce --runtime host "
-            "--device-python PYTHON."
+            f"To have it: {self.install_line()}, then a new run: ./assay reproduce --run NAME "
+            "--runtime host --device-python PYTHON."
         )
 
 
