@@ -7,6 +7,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
 from assay.pipeline.plan import make_plan
@@ -14,6 +15,7 @@ from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.verdicts import Status, VerdictsFile
+from tests import builders as b
 from tests.report_fixtures import provision, signed_report, write_repository, write_run
 
 NO_DRIVER = Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
@@ -95,3 +97,44 @@ class TestADriverThatIsTooOld:
             text = (report / name).read_text()
             assert f"driver too old ({len(refused)})" in text
             assert "install 580.65.06" in text
+
+
+class TestTheGpuThatIsHere:
+    """Without --target its target joins those of config/config.yaml, by the product's name."""
+
+    @staticmethod
+    def asked(
+        root: Path, monkeypatch: pytest.MonkeyPatch, product: str, *, takes: bool = True
+    ) -> tuple[str, ...]:
+        """Targets of a run that was asked for l4, on a machine with ``product``."""
+        driver = HostDriver("580.65.06", 13000, (HostGpu(product, "GPU-1"),))
+        monkeypatch.setattr(requests, "find_host_driver", lambda: driver)
+        monkeypatch.setattr(requests, "find_gpu", lambda *_: NO_DRIVER)
+        described = b.target("l4").model_dump_json(by_alias=True)
+        (root / "config" / "targets" / "l4.yaml").write_text(described)
+        catalog = load_catalog(root)
+        options = Options(
+            run="new", sources=tuple(catalog.sources), targets=("l4",), runtime="host",
+            executor="local", device_python=None, prebuilt=None, recorded=(), keys=(),
+            signing_key=root.parent / "key", host_image=False, takes_gpu_here=takes,
+        )  # fmt: skip
+        return tuple(given.target for given in make_request(root, catalog, options).targets)
+
+    def test_it_is_measured_too_and_named_in_a_line(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        product = "NVIDIA H100 80GB HBM3"
+        assert self.asked(root, monkeypatch, product) == ("l4", "h100")
+        assert f"this machine has {product}: target h100 is measured too" in capsys.readouterr().err
+
+    def test_once_where_it_was_listed(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.asked(root, monkeypatch, b.target("l4").product) == ("l4",)
+        assert "measured too" not in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("product", "takes"), [("Some GPU", True), ("NVIDIA H100", False)])
+    def test_no_product_that_is_unknown_and_none_where_targets_were_named(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, product: str, takes: bool
+    ) -> None:
+        assert self.asked(root, monkeypatch, product, takes=takes) == ("l4",)

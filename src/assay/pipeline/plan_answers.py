@@ -9,6 +9,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
+    Derived,
     DeviceCode,
     Execution,
     Inspection,
@@ -18,7 +19,6 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.plan import Answer, Provision, Request
-from assay.records.targets import Target
 
 
 def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
@@ -40,51 +40,64 @@ def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) ->
 
 
 def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Iterator[Answer]:
-    """Answers of a claim that needs a GPU: on its own target, or on every one if it names none."""
+    """Yield the answers of a claim that needs a GPU: on the hardware it is for, then elsewhere.
+
+    It is for every target where it names none. Elsewhere means other targets of the run whose GPU
+    can run it; there, what has no figure needs no answer.
+    """
     provisions = {provision.target: provision for provision in request.targets}
-    wanted = claim.hardware.target
-    if wanted is not None and wanted not in provisions:
-        yield _answer(
-            claim.id, wanted, "not_run", NotRun.NOT_SELECTED, f"Target {wanted} was not asked for."
-        )
-        return
-    for name in [wanted] if wanted is not None else list(provisions):
-        provision, target = provisions[name], catalog.targets[name]
-        if provision.kind == "none":
-            reason = provision.reason or NotRun.NO_DEVICE
-            yield _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
-        elif not _arch_supported(catalog, claim, target):
-            detail = f"What the claim needs is not built for {target.arch}."
-            yield _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
-        elif provision.kind == "recorded" and (lacking := _not_recorded(claim, provision)):
-            detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration."
-            yield _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
-        else:
-            way = "measure" if provision.kind == "device" else "recorded"
-            yield _answer(claim.id, name, way, None, provision.detail)
+    own = [name for name in claim.hardware.targets or provisions if name in provisions]
+    if not own:
+        wanted = claim.hardware.targets[0]
+        detail = f"Target {wanted} was not asked for."
+        yield _answer(claim.id, wanted, "not_run", NotRun.NOT_SELECTED, detail)
+    for name in own:
+        yield _answer_on(catalog, claim, provisions[name])
+    elsewhere = (provision for name, provision in provisions.items() if name not in own)
+    for answer in (_answer_on(catalog, claim, provision) for provision in elsewhere):
+        if answer.way != "not_run":
+            yield answer
 
 
-def _arch_supported(catalog: Catalog, claim: Claim, target: Target) -> bool:
+def _answer_on(catalog: Catalog, claim: Claim, provision: Provision) -> Answer:
+    name, arch = provision.target, catalog.targets[provision.target].arch
+    if provision.kind == "none":
+        reason = provision.reason or NotRun.NO_DEVICE
+        return _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
+    if not _arch_supported(catalog, claim, arch):
+        detail = f"What the claim needs is not built for {arch}."
+        return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
+    if provision.kind == "recorded" and (lacking := _not_recorded(catalog, claim, provision)):
+        detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration."
+        return _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
+    way = "measure" if provision.kind == "device" else "recorded"
+    return _answer(claim.id, name, way, None, provision.detail)
+
+
+def _parts(catalog: Catalog, evaluation: Derived) -> tuple[Claim, Claim]:
+    return catalog.claims[evaluation.numerator], catalog.claims[evaluation.denominator]
+
+
+def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
     match claim.evaluation:
         case Program(program=program):
-            return target.arch in catalog.programs[program].archs
+            return arch in catalog.programs[program].archs
         case Benchmark(terms=terms):
-            for term in terms:
-                for arm in catalog.comparisons[term.comparison].arms:
-                    variant = catalog.variants[arm.variant]
-                    if (
-                        arm.id in (term.arm, term.over)
-                        and variant.kind == "kernel"
-                        and target.arch not in variant.archs
-                    ):
-                        return False
-            return True
+            kernels = (
+                catalog.variants[arm.variant]
+                for term in terms
+                for arm in catalog.comparisons[term.comparison].arms
+                if arm.id in (term.arm, term.over)
+            )
+            return all(kernel.kind != "kernel" or arch in kernel.archs for kernel in kernels)
+        case Derived() as evaluation:
+            return all(_arch_supported(catalog, p, arch) for p in _parts(catalog, evaluation))
         case _:
             return True
 
 
-def _not_recorded(claim: Claim, provision: Provision) -> str | None:
-    """Return the first evidence path the claim needs and the recorded report lacks."""
+def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str | None:
+    """Return the first evidence path that the claim needs and the recorded report lacks."""
     held = set(provision.recorded_paths)
     match claim.evaluation:
         case Execution(terms=terms):
@@ -93,6 +106,9 @@ def _not_recorded(claim: Claim, provision: Provision) -> str | None:
             needed = [benchmark_path(provision.target, term.comparison) for term in terms]
         case Program(program=program, stated=stated):
             needed = [program_path(provision.target, job_id(program, stated.arguments))]
+        case Derived() as evaluation:
+            lacking = (_not_recorded(catalog, p, provision) for p in _parts(catalog, evaluation))
+            return next((path for path in lacking if path), None)
         case _:
             needed = []
     return next((path for path in needed if path not in held), None)

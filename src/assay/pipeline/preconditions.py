@@ -8,7 +8,7 @@ from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
-from assay.pipeline.plan import compiled_builds
+from assay.pipeline.planned_builds import compiled_builds
 from assay.verification.sign import require_key_place
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -53,6 +53,7 @@ class Options:
     run: str
     sources: tuple[str, ...]
     targets: tuple[str, ...]
+    """Those that were asked for, or else those of config/config.yaml."""
     runtime: str
     executor: str
     device_python: str | None
@@ -68,6 +69,8 @@ class Options:
     """Whether anything may be written: a dry run makes not even a first signing key."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
+    takes_gpu_here: bool = False
+    """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
 
     @property
     def python(self) -> str:
@@ -86,6 +89,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     key = options.signing_key if options.signs else None
     require_places(root, options.run, key, writes=options.writes)
     driver = find_host_driver() if options.executor == "local" else None
+    if options.takes_gpu_here and driver is not None:
+        options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root)]
@@ -139,6 +144,19 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "clean_tree": clean,
         }
     )
+
+
+def _with_gpus_here(
+    catalog: Catalog, targets: tuple[str, ...], driver: HostDriver
+) -> tuple[str, ...]:
+    """Return ``targets`` and those that this machine's GPUs are of; says which were added."""
+    added: list[str] = []
+    for name, target in catalog.targets.items():
+        gpu = driver.gpu_of(target)
+        if gpu is not None and name not in targets:
+            say(f"this machine has {gpu.product}: target {name} is measured too")
+            added.append(name)
+    return (*targets, *added)
 
 
 def _chosen_runtime(

@@ -42,7 +42,11 @@ def reproduce(
         list[str] | None, typer.Option(help="Source id, as ./assay claims lists it; repeatable.")
     ] = None,
     target: Annotated[
-        list[str] | None, typer.Option(help="Target from config/targets; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Target from config/targets; repeatable. Without it: those of config/config.yaml, "
+            "and the GPU that is here."
+        ),
     ] = None,
     runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
     executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
@@ -130,6 +134,7 @@ def reproduce(
         host_image=host_image,
         rebuild=rebuild,
         writes=not dry_run,
+        takes_gpu_here=not target,
     )
     request = make_request(checkout.ROOT, catalog, options)
     plan = make_plan(catalog, request)

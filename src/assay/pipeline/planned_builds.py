@@ -1,0 +1,117 @@
+"""What a run compiles: every build that its sources call for, and those of them made here. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from assay.catalog.model import Catalog
+from assay.pipeline.needs import closure, comparisons_of, primary_terms, programs_of
+from assay.records.claims import Claim
+from assay.records.evaluations import Support
+from assay.records.plan import BuildJob, ProgramJob
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that sources and targets call for, wherever it is done."""
+
+    claims: Sequence[Claim]
+    """With those that their answers rest on."""
+    swept: Mapping[str, Set[str]]
+    """Comparisons that each target's choices rest on, where they are measured."""
+    builds: Sequence[BuildJob]
+
+    def compiled_here(self, catalog: Catalog, *, everything: bool) -> tuple[BuildJob, ...]:
+        """Return what a run compiles of its builds: all where it measures, or was told to.
+
+        Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
+        machine: the original programs, which take longest, are left to machines that run them, and
+        so are variants that no claim rests on: those of sweeps, and of readings beside the primary
+        one.
+        """
+        if everything:
+            return tuple(self.builds)
+        claimed = {
+            arm.variant
+            for term in primary_terms(self.claims)
+            for arm in catalog.comparisons[term.comparison].arms
+            if arm.id in (term.arm, term.over)
+        }
+        return tuple(job for job in self.builds if job.kind == "probe" or job.id in claimed)
+
+
+def find_work(
+    catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, tuning: bool
+) -> Work:
+    """Return what ``sources`` call for on ``targets``.
+
+    ``tuning``: whether the sweeps are measured whatever the sources. They belong to what this
+    project says of itself: a run for other sources does not pay for them.
+    """
+    claims = closure(catalog, catalog.claims_of(sources))
+    sweeps = tuning or is_of_this_project(catalog, sources)
+    swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
+    everywhere = {*comparisons_of(catalog, claims), *(n for names in swept.values() for n in names)}
+    archs = {catalog.targets[target].arch for target in targets}
+    builds = tuple(_builds(catalog, claims, everywhere, programs_of(claims), archs))
+    return Work(claims, swept, builds)
+
+
+def compiled_builds(
+    catalog: Catalog,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    everything: bool,
+    tuning: bool = False,
+) -> tuple[BuildJob, ...]:
+    """Return what a run compiles here: known before it is known where its figures come from.
+
+    ``everything``: whether it measures here, or was told to compile all; ``tuning``: whether it
+    measures the sweeps behind the choices, whatever its sources.
+    """
+    work = find_work(catalog, sources, targets, tuning=tuning)
+    return work.compiled_here(catalog, everything=everything)
+
+
+def is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
+    """Return whether a run is about what this project says of itself, among others."""
+    return any(catalog.sources[source].source.file is None for source in sources)
+
+
+def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
+    """Return the variants of the comparisons' arms."""
+    return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+
+
+def _sweeps(catalog: Catalog, target: str) -> set[str]:
+    """Return the comparisons that the choices made for ``target`` rest on."""
+    return {choice.evidence.comparison for choice in catalog.tuning.of(target)}
+
+
+def _builds(
+    catalog: Catalog,
+    claims: Iterable[Claim],
+    comparisons: Iterable[str],
+    programs: Iterable[ProgramJob],
+    archs: Set[str],
+) -> Iterator[BuildJob]:
+    """Yield every compilation of what is needed, once each: for ``archs``, those of the targets.
+
+    A statement on what compiles brings the architecture that it names.
+    """
+    jobs: dict[BuildJob, None] = {}
+    for program in sorted({job.program for job in programs}, reverse=True):
+        for arch in catalog.programs[program].archs:
+            if arch in archs:
+                jobs[BuildJob(kind="program", id=program, arch=arch)] = None
+    variants = variants_of(catalog, comparisons)
+    for name, variant in catalog.variants.items():
+        for arch in variant.archs if name in variants else ():
+            if arch in archs:
+                jobs[BuildJob(kind="variant", id=name, arch=arch)] = None
+    for claim in claims:
+        if isinstance(claim.evaluation, Support):
+            probe, wanted = claim.evaluation.probe, claim.evaluation.arch
+            kind = "probe" if probe in catalog.probes else "program"
+            jobs[BuildJob.model_validate({"kind": kind, "id": probe, "arch": wanted})] = None
+    yield from jobs
