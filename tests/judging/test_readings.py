@@ -194,6 +194,14 @@ class TestRatiosOfClaims:
         assert "By itself the ratio would be reproduced" in gap.explanation
         assert "top is not reproduced and bottom is not reproduced" in gap.explanation
 
+    def test_an_order_is_a_statement_of_its_own(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
+        ]
+        faster = quotient(1.0).model_copy(update={"relation": Relation.AT_LEAST})
+        assert judged(faster, *parts)[0].status is Status.REPRODUCED
+
     def test_a_worse_verdict_of_its_own_stays(self) -> None:
         parts = [
             b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),

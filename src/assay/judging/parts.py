@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from assay.records.claims import Relation
 from assay.records.verdicts import Status, Verdict
 
 GOOD = (Status.REPRODUCED, Status.EXCEEDED)
@@ -13,7 +14,10 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Status]) -> Verdi
 
     ``parts`` are the statuses of the two claims it is formed from; of one that was measured
     elsewhere, what it would be. Two figures that are both too low may well have the claimed ratio.
+    An order ("at least as fast as") is a statement of its own, whatever the two figures are.
     """
+    if verdict.relation != Relation.EQUALS.value:
+        return verdict
     lacking = {name: status for name, status in parts.items() if status not in GOOD}
     if verdict.ci90 is None or not lacking:
         return verdict
