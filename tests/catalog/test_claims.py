@@ -207,7 +207,16 @@ class TestAcrossSources:
                 isinstance(evaluation, Unanswerable)
                 and evaluation.reason is NotRun.ORIGINAL_UNAVAILABLE
             ):
-                assert f"--original {catalog.source_of[claim.id]}=DIR" in evaluation.detail
+                source = catalog.source_of[claim.id]
+                original = catalog.sources[source].original
+                assert original is not None
+                if original.figure_of(claim.id) is None:
+                    assert "give a checkout" not in evaluation.detail
+                    continue
+                assert f"give a checkout with --original {source}=DIR" in " ".join(
+                    evaluation.detail.split()
+                )
+                assert ("--original-run" in evaluation.detail) == (original.run is None)
 
 
 class TestArithmetic:

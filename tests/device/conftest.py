@@ -53,13 +53,23 @@ def validated():
             cheats,
             measurements,
             operators,
+            originals,
             platform,
             profile,
             sanitizer,
             stopwatch,
         )
 
-        modules = (cheats, measurements, operators, platform, profile, sanitizer, stopwatch)
+        modules = (
+            cheats,
+            measurements,
+            operators,
+            originals,
+            platform,
+            profile,
+            sanitizer,
+            stopwatch,
+        )
         model = next(m for m in (getattr(x, model_name, None) for x in modules) if m is not None)
         return model.model_validate_json(json.dumps(value, allow_nan=False))
 

@@ -162,7 +162,7 @@ class TestConfiguration:
         changed = stages_changed_by(
             root, "config/judging.yaml", "program_runs: ", "program_runs: 1"
         )
-        assert changed == {"program"}
+        assert changed == {"program", "original"}
 
     def test_another_protocol_times_again_and_checks_nothing_again(self, root: Path) -> None:
         changed = stages_changed_by(root, "config/protocols.yaml", "blocks: ", "blocks: 1")

@@ -71,6 +71,20 @@ use rule platform as program with:
         "program: every original program on {wildcards.target}"
 
 
+use rule platform as original with:
+    input:
+        platform=ASSAY.output("platform"),
+    output:
+        directory(ASSAY.output("original")),
+    log:
+        ASSAY.log("original"),
+    threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
+    params:
+        definition=lambda wildcards: ASSAY.definition("original", wildcards.target),
+    message:
+        "original: the sources' own programs on {wildcards.target}"
+
+
 use rule platform as profile with:
     input:
         platform=ASSAY.output("platform"),

@@ -22,6 +22,7 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.kernels import OperatorKernel, Variant
+from assay.records.originals import FigurePattern
 from assay.records.readings import Reading
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm, Workload
@@ -65,10 +66,42 @@ def check_references(catalog: Catalog) -> None:
         _check_operands(catalog, where, audit.operands)
         if audit.claimed is not None:
             _check_operands(catalog, where, (audit.claimed,))
+    _check_originals(catalog)
     for entry in catalog.operators:
         _check_operator(catalog, entry)
     for choice in catalog.tuning.choices:
         _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+
+
+def _check_originals(catalog: Catalog) -> None:
+    """A source's own program has an id of its own, and answers what that source claims."""
+    owners: dict[str, str] = {}
+    for source, claims_file in catalog.sources.items():
+        original = claims_file.original
+        if original is None:
+            continue
+        where = f"{source}.yaml: original '{original.id}'"
+        if (other := owners.setdefault(original.id, source)) != source:
+            raise BadInput(f"{where}: source {other} has one of that id")
+        for figure in original.figures:
+            _known(where, "claim", figure.claim, catalog.claims)
+            claim = catalog.claims[figure.claim]
+            if catalog.source_of[claim.id] != source:
+                raise BadInput(f"{where}: claim '{claim.id}' is another source's")
+            _check_figure(where, claim, figure)
+
+
+def _check_figure(where: str, claim: Claim, figure: FigurePattern) -> None:
+    """What a program prints answers a measured claim, in a unit of the claim's kind."""
+    if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
+        raise BadInput(f"{where}: claim '{claim.id}' is not answered by a measurement")
+    if claim.unit is None or claim.unit.facts.base is None:
+        raise BadInput(f"{where}: claim '{claim.id}' has no rate, time or ratio")
+    if claim.unit.base is not figure.unit.base:
+        raise BadInput(
+            f"{where}: claim '{claim.id}' is in {claim.unit.value}, its figure in "
+            f"{figure.unit.value}"
+        )
 
 
 def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:

@@ -39,6 +39,13 @@ def show_json(value: object) -> None:
 def show_plan(plan: Plan) -> None:
     """What a run is about to do."""
     for target in plan.targets:
+        for own in target.originals:
+            err.print(
+                f"source {own.source}'s own program runs on {target.target}: a stranger's code, "
+                f"as you, in a copy of the checkout: {own.run.line}",
+                markup=False,
+                soft_wrap=True,
+            )
         err.print(
             f"[bold]{target.target}[/bold]: {escape(provided(target.provision))}; "
             f"{counted(len(target.comparisons), 'comparison')}, "

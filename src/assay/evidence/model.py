@@ -9,6 +9,7 @@ from assay.records.images import ImageRecord
 from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
+from assay.records.originals import OriginalRunRecord
 from assay.records.plan import Plan
 from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
@@ -47,6 +48,8 @@ class Evidence:
     """By target; empty where the host compiled."""
     runner_images: dict[str, ImageRecord] = field(default_factory=dict)
     """By target; empty where the host measured."""
+    originals: dict[tuple[str, str], OriginalRunRecord] = field(default_factory=dict)
+    """By target and program: the authors' own, from checkouts that the user had."""
     operators: dict[str, OperatorsRecord] = field(default_factory=dict)
     """By target. Told, never judged."""
     stopwatches: dict[tuple[str, str], StopwatchRecord] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from assay.records.images import ImageRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
+from assay.records.originals import OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
@@ -116,6 +117,11 @@ def program_path(target: str, job: str) -> str:
     return f"{target}/program/{job}.json.gz"
 
 
+def original_path(target: str, original: str) -> str:
+    """<target>/original/<original>.json.gz."""
+    return f"{target}/original/{original}.json.gz"
+
+
 def profile_path(target: str, comparison: str, arm: str) -> str:
     """<target>/profile/<comparison>.<arm>.json.gz."""
     return f"{target}/profile/{comparison}.{arm}.json.gz"
@@ -176,6 +182,10 @@ PROGRAMS: TargetStage[tuple[str, str], ProgramRecord] = TargetStage(
     Stage.PROGRAM, ProgramRecord, program_path, "programs", Purpose.FIGURES,
     field="programs", each=lambda job: (job.id,),
 )  # fmt: skip
+ORIGINALS: TargetStage[tuple[str, str], OriginalRunRecord] = TargetStage(
+    Stage.ORIGINAL, OriginalRunRecord, original_path, "originals", Purpose.FIGURES,
+    field="originals", each=lambda job: (job.original,),
+)  # fmt: skip
 PROFILES: TargetStage[tuple[str, str, str], ProfileRecord] = TargetStage(
     Stage.PROFILE, ProfileRecord, profile_path, "profiles", Purpose.BESIDE,
     field="profiles", each=lambda pair: pair, of_comparison=True, failed=failed_profile,
@@ -200,8 +210,8 @@ OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
 RUN_STAGES: tuple[RunStage[Any, Any], ...] = (TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS)
 """Stages that leave evidence of the run as a whole."""
 TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
-    RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, PROFILES, STOPWATCHES, CHEATS,
-    SANITIZERS, OPERATORS,
+    RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, ORIGINALS, PROFILES, STOPWATCHES,
+    CHEATS, SANITIZERS, OPERATORS,
 )  # fmt: skip
 """Stages that leave evidence of each target."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)

@@ -8,17 +8,18 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging.case import Case, Failure, not_run, verdict
+from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import cause_of
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.measured import nearest
 from assay.judging.optional import judge_device_code, judge_execution
+from assay.judging.own_program import own_program, say_how_to_get_it, with_failure
 from assay.judging.parts import no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
 from assay.judging.terms import judge_benchmark
-from assay.judging.verdicts import fail, judge_derived, judge_program, stated_value
+from assay.judging.verdicts import decided, fail, judge_derived, judge_program, stated_value
 from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -71,6 +72,18 @@ def _judge_answer(case: Case, answer: Answer) -> Verdict:
 
 
 def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
+    """The source's own program decides where it was run and gave a figure."""
+    own = own_program(case, claim, answer.target)
+    if isinstance(own, Measured) and answer.target is not None:
+        result = decided(case, answer, claim, own)
+        return weigh_readings(case, claim, answer.target, result)
+    result = _judge_without(case, answer, claim)
+    if isinstance(own, Failure):
+        return with_failure(result, own)
+    return say_how_to_get_it(case, result)
+
+
+def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:
     if isinstance(claim.evaluation, Unanswerable):
         return _unanswerable(case, answer, claim, claim.evaluation)
     if answer.way == "not_run":

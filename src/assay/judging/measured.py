@@ -15,6 +15,7 @@ from assay.judging.case import (
     significant,
     with_unit,
 )
+from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.without_gpu import support_build
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
@@ -38,6 +39,12 @@ from assay.statistics.summaries import Summary
 
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
     """Return what was measured on ``target`` for a claim; of several terms, the worst."""
+    own = own_program(case, claim, target)
+    return own if isinstance(own, Measured) else _measured_here(case, claim, target)
+
+
+def _measured_here(case: Case, claim: Claim, target: str) -> Measured | Failure:
+    """Return what this repository measured for it, whatever its source's own program printed."""
     evaluation = claim.evaluation
     match evaluation:
         case Benchmark():
@@ -122,7 +129,8 @@ def measure_derived(
         return not_run(NotRun.RUN_FAILED, text, (*top.evidence, *bottom.evidence))
     controls = [side.control for side in sides if side.controlled]
     known = [control for control in controls if control is not None]
-    paired = _paired(case, parts, target, top, bottom)
+    same_means = all(side.controlled for side in sides)  # no figure that a program printed
+    paired = _paired(case, parts, target, top, bottom) if same_means else None
     rebuilt = [side for side in sides if side.artifact == "reimplemented"]
     return Measured(
         summary=paired or top.summary.over(bottom.summary),

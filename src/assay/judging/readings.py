@@ -15,6 +15,7 @@ from assay.judging.case import (
 )
 from assay.judging.decision import decide
 from assay.judging.measured import measure_claim
+from assay.judging.own_program import SAYS, own_program, rebuilt_reading
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
 from assay.records.evaluations import Derived
@@ -64,14 +65,14 @@ def readings_of(case: Case, claim: Claim) -> tuple[Reading, ...]:
 
 def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
-    others = readings_of(case, claim)
+    others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim))
     if not others:
         return verdict
     primary = measure_claim(case, claim, target)
     tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
     first = VerdictReading(
         id=PRIMARY,
-        says=claim.reading or "the problem and the count as the source states them",
+        says=_primary(case, claim, target),
         primary=True,
         measured=verdict.measured if isinstance(verdict.measured, float) else None,
         ci90=verdict.ci90,
@@ -93,6 +94,12 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
             "evidence": tuple(dict.fromkeys((*verdict.evidence, *paths))),
         }
     )
+
+
+def _primary(case: Case, claim: Claim, target: str) -> str:
+    if isinstance(own_program(case, claim, target), Measured):
+        return SAYS
+    return claim.reading or "the problem and the count as the source states them"
 
 
 def _tried(

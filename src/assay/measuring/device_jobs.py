@@ -15,6 +15,7 @@ from assay.measuring.device_process import run_device_job
 from assay.measuring.told import arm_spec, comparison_spec, protocol_spec, target_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
+from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device
 from assay.records.targets import Target
@@ -23,6 +24,7 @@ from assay.shared.job import (
     BenchmarkJob,
     CheatsJob,
     CorrectnessJob,
+    OriginalRunsJob,
     PlatformJob,
     ProfileJob,
     ProgramRunsJob,
@@ -32,6 +34,11 @@ from assay.shared.job import (
 
 PROGRAM_TIMEOUT_S = 300.0
 """An example that has not ended by then hangs: the longest takes under 30 s on an H100."""
+
+ORIGINAL_BUILD_S = 1800.0
+"""A stranger's build that has not ended by then hangs, or is none of one program."""
+ORIGINAL_RUN_S = 600.0
+"""Of one run of a program that nobody here knows."""
 
 
 def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
@@ -101,6 +108,28 @@ def program_job(
         runs=catalog.judging.program_runs,
         timeout_s=PROGRAM_TIMEOUT_S,
         verify=catalog.programs[job.program].verify,
+    )
+
+
+def original_job(
+    catalog: Catalog, target: str, job: OriginalJob, described: OriginalSource, copy: Path
+) -> OriginalRunsJob:
+    """Return the job that builds and runs a source's own program in ``copy``, of a checkout."""
+    return OriginalRunsJob(
+        target_spec(catalog.targets[target]),
+        source=job.source,
+        original=job.original,
+        directory=str(copy.resolve()),
+        working=described.directory,
+        file=described.file,
+        checkout=job.checkout.model_dump(mode="json"),
+        build=job.build.line if job.build else None,
+        build_by=job.build.by if job.build else None,
+        run=job.run.line,
+        run_by=job.run.by,
+        runs=catalog.judging.program_runs,
+        build_timeout_s=ORIGINAL_BUILD_S,
+        run_timeout_s=ORIGINAL_RUN_S,
     )
 
 

@@ -25,6 +25,7 @@ STAGE_TASKS = {
     "correctness": "correctness",
     "benchmark": "benchmark",
     "program": "program",
+    "original": "original_run",
     "profile": "profile",
     "stopwatch": "stopwatch",
     "cheats": "cheats",
@@ -54,7 +55,7 @@ class Definitions:
         parts = [_content(self.plan.provision), target, runtime]
         if stage in STAGE_TASKS:
             parts.append(code_digest([START, TASKS[STAGE_TASKS[stage]].full_module]))
-        if stage == "program":
+        if stage in ("program", "original"):
             parts.append(self.catalog.judging.program_runs)
         if stage == "correctness":
             parts.append(self.catalog.judging.correctness_seeds)
@@ -87,6 +88,8 @@ class Definitions:
             jobs = self.plan.programs
             told = [list(self.catalog.programs[job.program].verify) for job in jobs]
             return [[_content(job), verify] for job, verify in zip(jobs, told, strict=True)]
+        if stage == "original":
+            return [_content(job) for job in self.plan.originals]
         if stage == "operators":
             kernels = offered(self.catalog, self.plan.target)
             return [*self.plan.operators, *(_content(kernel) for kernel in kernels)]

@@ -4,15 +4,19 @@ Most are batches: one job of the workflow measures a stage of all comparisons of
 start of the device side, and writes a folder. To add one, see ``evidence.stages``.
 """
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.base.errors import CheckFailed
 from assay.base.io import write_record
+from assay.building.checkout_copy import copy_checkout
 from assay.evidence.stages import (
     BENCHMARKS,
     CHEATS,
     CORRECTNESS,
     OPERATORS,
+    ORIGINALS,
     PLATFORMS,
     PROFILES,
     PROGRAMS,
@@ -79,6 +83,25 @@ class MeasuringSteps(MeasuringParts):
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
             items.append(self._item(PROGRAMS, (target, planned.id), job))
         self._batch(PROGRAMS, target, items)
+
+    def original(self, target: str) -> None:
+        """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
+        if self._took_over(ORIGINALS, target):
+            return
+        directories = {given.job: given.directory for given in self.dag.request.originals}
+        items = []
+        for planned in self.dag.target_plan(target).originals:
+            copy = self.run_dir / "originals" / target / planned.original
+            shutil.rmtree(copy, ignore_errors=True)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            checkout = Path(directories[planned])
+            if copy_checkout(checkout, copy) != planned.checkout:
+                raise CheckFailed(f"{checkout}: was changed since this run was asked for")
+            described = self.dag.catalog.sources[planned.source].original
+            assert described is not None
+            job = measure.original_job(self.dag.catalog, target, planned, described, copy)
+            items.append(self._item(ORIGINALS, (target, planned.original), job))
+        self._batch(ORIGINALS, target, items)
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""

@@ -15,6 +15,7 @@ from assay.pipeline.plan_answers import make_answers
 from assay.pipeline.planned_builds import Work, find_work, is_of_this_project, variants_of
 from assay.records.claims import Claim
 from assay.records.evaluations import Unanswerable
+from assay.records.originals import OriginalJob
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
 
 
@@ -119,9 +120,16 @@ def _target_plan(
         "cheats": bool(figures.comparisons),
         "sanitized": tuple(_kernels(catalog, figures.comparisons, arch)),
         "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
+        "originals": _originals(request, provision),
         "runner": provision.kind == "recorded" or request.runtime != "host",
     }
     return _obtainable(figures.model_copy(update=beside))
+
+
+def _originals(request: Request, provision: Provision) -> tuple[OriginalJob, ...]:
+    """Return what runs from checkouts: only where it is measured in this run."""
+    given = request.originals if provision.kind == "device" else ()
+    return tuple(original.job for original in given)
 
 
 def _obtainable(plan: TargetPlan) -> TargetPlan:

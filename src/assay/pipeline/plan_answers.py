@@ -3,7 +3,12 @@
 from collections.abc import Iterable, Iterator
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import benchmark_path, correctness_path, program_path
+from assay.evidence.stages import (
+    benchmark_path,
+    correctness_path,
+    original_path,
+    program_path,
+)
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -30,7 +35,7 @@ def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) ->
         match claim.evaluation:
             case Arithmetic() | Inspection() | DeviceCode() | Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
-            case Unanswerable(reason=reason, detail=detail):
+            case Unanswerable(reason=reason, detail=detail) if not _given(catalog, request, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
                 yield from _measured_answers(catalog, request, claim)
@@ -52,18 +57,28 @@ def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Itera
         detail = f"Target {wanted} was not asked for."
         yield _answer(claim.id, wanted, "not_run", NotRun.NOT_SELECTED, detail)
     for name in own:
-        yield _answer_on(catalog, claim, provisions[name])
+        yield _answer_on(catalog, request, claim, provisions[name])
     elsewhere = (provision for name, provision in provisions.items() if name not in own)
-    for answer in (_answer_on(catalog, claim, provision) for provision in elsewhere):
+    for answer in (_answer_on(catalog, request, claim, provision) for provision in elsewhere):
         if answer.way != "not_run":
             yield answer
 
 
-def _answer_on(catalog: Catalog, claim: Claim, provision: Provision) -> Answer:
+def _given(catalog: Catalog, request: Request, claim: Claim) -> bool:
+    """Return whether the user has a checkout of the program that prints a claim's figure."""
+    source = catalog.source_of[claim.id]
+    original = catalog.sources[source].original
+    given = any(each.job.source == source for each in request.originals)
+    return given and original is not None and original.figure_of(claim.id) is not None
+
+
+def _answer_on(catalog: Catalog, request: Request, claim: Claim, provision: Provision) -> Answer:
     name, arch = provision.target, catalog.targets[provision.target].arch
     if provision.kind == "none":
         reason = provision.reason or NotRun.NO_DEVICE
         return _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
+    if provision.kind == "device" and _given(catalog, request, claim):
+        return _answer(claim.id, name, "measure", None, provision.detail)
     if not _arch_supported(catalog, claim, arch):
         detail = f"What the claim needs is not built for {arch}."
         return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
@@ -109,6 +124,9 @@ def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str |
         case Derived() as evaluation:
             lacking = (_not_recorded(catalog, p, provision) for p in _parts(catalog, evaluation))
             return next((path for path in lacking if path), None)
+        case Unanswerable():
+            original = catalog.sources[catalog.source_of[claim.id]].original
+            needed = [original_path(provision.target, original.id)] if original else []
         case _:
             needed = []
     return next((path for path in needed if path not in held), None)

@@ -15,6 +15,12 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
+from assay.pipeline.original_requests import (
+    NO_ORIGINALS,
+    OriginalWishes,
+    find_originals,
+    require_originals,
+)
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.records.evaluations import NotRun
@@ -63,6 +69,8 @@ class Options:
     keys: tuple[Path, ...]
     signing_key: Path
     host_image: bool
+    originals: OriginalWishes = NO_ORIGINALS
+    """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
     writes: bool = True
@@ -92,6 +100,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
+    originals = find_originals(catalog, options.sources, options.originals, runtime.name)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root)]
     recorded_dirs: dict[str, str] = {}
@@ -122,6 +131,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
+    require_originals(originals, provisions.values(), local=options.executor == "local")
     if key is not None and options.writes:
         load_or_create_signer(key)
     return Request.model_validate(
@@ -136,6 +146,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "device_python": options.python,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
             "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
+            "originals": originals,
             "rebuild": options.rebuild,
             "signing_key": str(options.signing_key.resolve()),
             "recorded_dirs": recorded_dirs,

@@ -20,6 +20,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     OPERATORS,
+    ORIGINALS,
     PROGRAMS,
     TARGET_STAGES,
     build_path,
@@ -190,6 +191,8 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     """Whether a record still means what the configuration says."""
     if stage.of_comparison:
         return _changed(now, then, key[1]) is None
+    if stage is ORIGINALS:
+        return False  # its checkout is not here: it is given, and run, again or not at all
     return stage is not OPERATORS or _same_operators(now, then)
 
 

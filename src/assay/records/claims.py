@@ -24,6 +24,7 @@ from assay.records.evaluations import (
     Program,
     Support,
 )
+from assay.records.originals import OriginalSource
 from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
 from assay.records.units import Unit
 from assay.shared.expressions import Expression, parse
@@ -259,3 +260,6 @@ class ClaimsFile(Record):
     source: Source
     claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
     audits: tuple[Audit, ...] = ()
+    original: OriginalSource | None = None
+    """The source's own program, where it is in no package pinned here; it runs from a checkout that
+    the user gives, and only then."""

@@ -7,6 +7,7 @@ from pydantic import Field
 from assay.records.base import Identifier, Record
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, RuntimeWish
+from assay.records.originals import OriginalJob, OriginalRequest
 
 Executor = Literal["local", "slurm"]
 """Who places the jobs."""
@@ -62,6 +63,8 @@ class Request(Record):
     """Targets whose toolchain image, in which ``prebuilt`` was compiled, has its record there."""
     tuning: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever sources are asked for."""
+    originals: tuple[OriginalRequest, ...] = ()
+    """Checkouts of sources' own programs that the user has, with the lines to be run there."""
     rebuild: bool = False
     """Whether everything is compiled here, also what runs nowhere in this run."""
     signing_key: str
@@ -99,6 +102,8 @@ class TargetPlan(Record):
     """Compiled variants that compute-sanitizer watches."""
     operators: tuple[Identifier, ...] = ()
     """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
+    originals: tuple[OriginalJob, ...] = ()
+    """Sources' own programs, from checkouts that the user has."""
     runner: bool = False
     """Whether the target is measured in a container, whose image has a record."""
 

@@ -21,6 +21,7 @@ class Stage(StrEnum):
     CORRECTNESS = "correctness"
     BENCHMARK = "benchmark"
     PROGRAM = "program"
+    ORIGINAL = "original"
     PROFILE = "profile"
     STOPWATCH = "stopwatch"
     CHEATS = "cheats"

@@ -26,6 +26,7 @@ from assay.report.machine import BuildRow, PlatformSection, build_rows, platform
 from assay.report.measurements import ComparisonSection, comparison_sections
 from assay.report.operators import OperatorsSection, operator_sections
 from assay.report.originals import OriginalRow, original_rows
+from assay.report.own_programs import own_program_rows
 from assay.report.profiles import COLUMNS, ProfileRow, profile_rows
 from assay.report.rate_pictures import Picture, bk_sweeps, rooflines
 from assay.report.rules import protocols, rules
@@ -103,7 +104,7 @@ def build_view(
         sources=source_sections(catalog, evidence, verdicts.verdicts),
         rooflines=rooflines(catalog, evidence, summaries),
         sweeps=bk_sweeps(catalog, evidence, summaries),
-        commands=command_rows(catalog, evidence),
+        commands=(*command_rows(catalog, evidence), *own_program_rows(catalog, evidence)),
         originals=original_rows(catalog, evidence),
         comparisons=comparison_sections(catalog, evidence, summaries, clocks),
         tuning=tuning_section(catalog, evidence, summaries),

@@ -279,6 +279,41 @@ class ProgramRunsJob(DeviceJob):
 
 
 @dataclass(frozen=True)
+class OriginalRunsJob(DeviceJob):
+    """Build and run an author's own program by the lines that were given, in a copy of a checkout.
+
+    A line is given to a shell as it stands: it is a stranger's, or the user's own.
+    """
+
+    task = "original_run"
+    source: str
+    original: str
+    directory: str
+    """The copy, absolute; nothing outside it is written on purpose."""
+    working: str
+    """Where lines are typed, below it."""
+    file: str | None
+    """Below it: the one that the record has the digest of; None where the source names none."""
+    checkout: Json
+    """What was copied, as the record has it."""
+    build: str | None
+    build_by: Literal["source", "user"] | None
+    run: str
+    run_by: Literal["source", "user"]
+    runs: int
+    build_timeout_s: float
+    run_timeout_s: float
+    """Of one run."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a line without an owner, no runs, or no time for them."""
+        if (self.build is None) != (self.build_by is None):
+            raise ValueError("a build line has an owner, and no other line")
+        require_at_least(1, self, "runs")
+        require_positive(self, "build_timeout_s", "run_timeout_s")
+
+
+@dataclass(frozen=True)
 class ProfileJob(ComparisonJob):
     """Launch one arm once between cudaProfilerStart and Stop."""
 

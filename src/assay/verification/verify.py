@@ -167,7 +167,7 @@ def _check_evidence(
     with log.check("evidence") as says:
         catalog = load_catalog(report_dir / "evidence")
         evidence = load_evidence(report_dir / "evidence")
-        count = len(evidence.benchmarks) + len(evidence.programs)
+        count = len(evidence.benchmarks) + len(evidence.programs) + len(evidence.originals)
         says(
             f"{counted(len(catalog.claims), 'claim')} and {counted(count, 'measurement record')} "
             "can be read"

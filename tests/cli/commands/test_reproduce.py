@@ -11,6 +11,8 @@ from assay.cli.commands import reproduce
 from assay.evidence.timings import write_timing
 from assay.pipeline import preview
 from assay.pipeline.durations import START_S, STEP_S
+from assay.pipeline.original_requests import OriginalWishes
+from assay.pipeline.request import Options
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from tests.report_fixtures import (
@@ -66,6 +68,22 @@ class TestReproduce:
         assert answer.code == 0
         assert "where the time went" not in answer.out
         assert "6 verdicts" in answer.err
+
+    def test_a_checkout_and_its_lines_reach_the_request(
+        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[Options] = []
+        request = make_request("demo_run", [provision()], ["demo"])
+        monkeypatch.setattr(
+            reproduce, "make_request", lambda *given: asked.append(given[2]) or request
+        )
+        lines = ("--original-build", "demo=nvcc a.cu -o a", "--original-run", "demo=./a 1")
+        answer = assay("reproduce", "--run", "demo_run", "--original", "demo=there", *lines)
+        assert answer.code == 0, answer.err
+        (given,) = asked
+        assert given.originals == OriginalWishes(
+            ("demo=there",), ("demo=nvcc a.cu -o a",), ("demo=./a 1",)
+        )
 
     def test_a_dry_run_tells_what_is_left_and_no_time_that_passed(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ from assay.evidence.timings import collect_timings
 from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import count_verdicts, failing_strict
+from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
 from assay.pipeline.request import Options, default_signing_key, make_request
@@ -104,6 +105,29 @@ def reproduce(
             "PyTorch and an engine, and no way to get wheels.",
         ),
     ] = False,
+    original: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE=DIR",
+            help="Checkout of a source's own program: the lines that the source types are run in a "
+            "copy of it. That is a stranger's code, run as you, and no sandbox holds it. Needs "
+            "--runtime host; repeatable.",
+        ),
+    ] = None,
+    original_build: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE=LINE",
+            help="Build line, where the source's is incomplete or missing; recorded as yours.",
+        ),
+    ] = None,
+    original_run: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE=LINE",
+            help="Run line, where the source's is incomplete or missing; recorded as yours.",
+        ),
+    ] = None,
     verbose: Annotated[
         bool,
         typer.Option(
@@ -132,6 +156,9 @@ def reproduce(
         keys=tuple(key or ()),
         signing_key=signing_key or default_signing_key(),
         host_image=host_image,
+        originals=OriginalWishes(
+            tuple(original or ()), tuple(original_build or ()), tuple(original_run or ())
+        ),
         rebuild=rebuild,
         writes=not dry_run,
         takes_gpu_here=not target,

@@ -1,0 +1,143 @@
+"""An author's own program from a checkout: built and run by the lines that were given.
+
+It runs a stranger's code. What keeps it in bounds is that the user asked for it by name, that it
+works in a copy, in an environment without the user's settings, for a time that is limited, and that
+of its output a limited part is kept. It is no sandbox.
+"""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.messages import progress, utc_now
+from assay.shared.errors import BadJob
+from assay.shared.files import sha256_file
+from assay.shared.job import Json, OriginalRunsJob
+
+MOST_OUTPUT = 4 * 2**20
+"""Bytes of each stream that are kept; the first ones."""
+POLL_S = 0.01
+VERSION_TIMEOUT_S = 60.0
+KEPT_VARIABLES = (
+    "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CUDA_HOME", "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES", "LANG", "LC_ALL", "TZ",
+)  # fmt: skip
+"""Where compilers and libraries lie; tokens, proxies and the user's own settings stay out."""
+
+
+def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
+    """Return the OriginalRunRecord of a job; a build that fails is a record without runs.
+
+    Raises BadJob where the file that the source names is not in the copy.
+    """
+    top = Path(job.directory).resolve()
+    working = _inside(top, job.working, "directory")
+    file = None if job.file is None else _inside(top, job.file, "file")
+    digest = None if file is None else sha256_file(file)
+    with tempfile.TemporaryDirectory() as home:
+        variables = _environment(home)
+        compiler = build = None
+        if job.build is not None:
+            compiler = run_line(_version_line(job.build), working, variables, VERSION_TIMEOUT_S)
+            build = run_line(job.build, working, variables, job.build_timeout_s)
+            progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
+        runs: list[Json] = []
+        while (build is None or build["exit_code"] == 0) and len(runs) < job.runs:
+            runs.append(run_line(job.run, working, variables, job.run_timeout_s))
+            text = f"{job.original}: exit code {runs[-1]['exit_code']}"
+            progress(len(runs), job.runs, f"{text}, {runs[-1]['seconds']:.1f} s")
+    return {
+        "schema": "assay/original_run/1",
+        "source": job.source,
+        "original": job.original,
+        "target": job.target.id,
+        "gpu_uuid": gpu.choice.uuid,
+        "recorded_at": utc_now(),
+        "file": job.file,
+        "file_sha256": digest,
+        "checkout": job.checkout,
+        "compiler": compiler,
+        "build_line": None if job.build is None else {"line": job.build, "by": job.build_by},
+        "build": build,
+        "run_line": {"line": job.run, "by": job.run_by},
+        "runs": runs,
+    }
+
+
+def _inside(top: Path, name: str, what: str) -> Path:
+    path = top / name
+    if not path.resolve().is_relative_to(top) or not path.exists():
+        raise BadJob(f"the checkout has no {what} {name}")
+    return path
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Return the variables that the lines see; ~ is an empty folder."""
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    return {**kept, "HOME": home, "TMPDIR": home}
+
+
+def _version_line(build: str) -> str:
+    """Return what asks a build line's compiler, its first word, for its version."""
+    try:
+        first = shlex.split(build)[0]
+    except (ValueError, IndexError):
+        first = build.split(maxsplit=1)[0] if build.split() else "false"
+    return f"{shlex.quote(first)} --version"
+
+
+def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: float) -> Json:
+    """Give a line to a shell and wait; the LineRun record.
+
+    What outlives ``timeout_s`` is killed with its children, and so is what it left running.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", line],
+            cwd=working,
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+        remark = ""
+        try:
+            while process.poll() is None:
+                spent = time.monotonic() - began
+                if spent > timeout_s:
+                    remark = f"[stopped after {timeout_s:g} s]\n"
+                    break
+                time.sleep(POLL_S)
+        finally:
+            _end_group(process)
+        texts = [_kept(stream) for stream in (output, errors)]
+        return {
+            "exit_code": process.returncode,
+            "seconds": round(time.monotonic() - began, 4),
+            "stdout": texts[0][0],
+            "stderr": texts[1][0] + remark,
+            "cut": any(cut for _, cut in texts),
+        }
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):  # where nobody of it is left
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _kept(stream: IO[bytes]) -> tuple[str, bool]:
+    """Return the first part of what was printed, and whether there was more."""
+    stream.seek(0)
+    data = stream.read(MOST_OUTPUT + 1)
+    return data[:MOST_OUTPUT].decode(errors="replace"), len(data) > MOST_OUTPUT

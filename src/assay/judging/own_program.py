@@ -1,0 +1,147 @@
+"""A source's own program, built and run from a checkout that the user had: it decides.
+
+It is what the source speaks of, so its figure is the primary one, counted as the program counts.
+What this repository rebuilt, or runs besides, becomes a reading beside it. Where it gives no
+figure, the verdict is what it would have been, and says why.
+"""
+
+from assay.evidence.stages import original_path
+from assay.judging.case import Case, Failure, Measured, not_run, reported, to_base, with_platform
+from assay.judging.gates import last_words
+from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark, NotRun, Program
+from assay.records.originals import FigurePattern, GivenLine, OriginalRunRecord
+from assay.records.readings import Reading
+from assay.records.verdicts import Status, Verdict
+from assay.shared.output_patterns import parse_pattern
+
+REBUILT = "rebuilt"
+"""Id of the reading that the claim's own evaluation becomes."""
+SAYS = "the source's own program, by the count that it prints"
+
+
+def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
+    """Return what the source's own program printed for a claim; None where none was run for it.
+
+    A claim under one of its readings is another matter: only the one of the catalog is answered.
+    """
+    source = case.catalog.sources.get(case.catalog.source_of.get(claim.id, ""))
+    original = source.original if source else None
+    if target is None or original is None or claim is not case.catalog.claims.get(claim.id):
+        return None
+    figure = original.figure_of(claim.id)
+    record = case.evidence.originals.get((target, original.id))
+    if figure is None or record is None:
+        return None
+    paths = with_platform(case, target, (original_path(target, original.id),))
+    values = _values(case, target, record, figure)
+    if isinstance(values, str):
+        built = record.build is None or record.build.exit_code == 0
+        reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
+        return not_run(reason, f"The source's own program gave no figure: {values}", paths)
+    summary = case.summaries.repeated_runs(values, case.catalog.judging)
+    if summary is None:
+        text = "The source's own program ran only once: no interval can be formed."
+        return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
+    factor, base = to_base(1.0, figure.unit)
+    return Measured(
+        summary=summary.scaled(factor),
+        unit=base,
+        artifact="original",
+        controlled=False,
+        control=None,
+        roofline_fraction=None,
+        broken=None,
+        limit=None,
+        binary_sha256=None,
+        gpu_uuid=record.gpu_uuid,
+        ran=f"{record.original}: {record.run_line.line}",
+        built_from=None,
+        notes=(_told(record, figure), _UNCHECKED),
+        evidence=paths,
+    )
+
+
+def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
+    """Return the claim's own evaluation as a reading, where its source's own program decides."""
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Benchmark | Program):
+        return ()
+    if not isinstance(own_program(case, claim, target), Measured):
+        return ()
+    says = claim.reading or "the problem and the count as the source states them"
+    return (
+        Reading(
+            id=REBUILT,
+            says=f"without the checkout: {says}",
+            differs="build",
+            evaluation=evaluation,
+            flops=claim.flops,
+        ),
+    )
+
+
+def say_how_to_get_it(case: Case, verdict: Verdict) -> Verdict:
+    """Return the verdict on what was rebuilt, saying how the source's own program would run."""
+    original = case.catalog.sources[verdict.source].original
+    if verdict.artifact != "reimplemented" or original is None:
+        return verdict
+    if original.figure_of(verdict.claim) is None:
+        return verdict
+    text = ", ".join(original.options_of(verdict.source))
+    words = f"{verdict.explanation} With a checkout of it, it decides: {text}, on a machine's own "
+    return verdict.model_copy(update={"explanation": f"{words}compiler (--runtime host)."})
+
+
+def with_failure(verdict: Verdict, failure: Failure) -> Verdict:
+    """Return a verdict that the source's own program had no part in, which says why."""
+    return verdict.model_copy(
+        update={
+            "explanation": f"{verdict.explanation} {failure.explanation}",
+            "evidence": tuple(dict.fromkeys((*verdict.evidence, *reported(failure.evidence)))),
+        }
+    )
+
+
+def _values(
+    case: Case, target: str, record: OriginalRunRecord, figure: FigurePattern
+) -> tuple[float, ...] | str:
+    """Return the figure of each run, or why there is none."""
+    platform = case.evidence.platforms.get(target)
+    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
+        return (
+            f"it ran on GPU {record.gpu_uuid}, the platform record is of "
+            f"{platform.device.gpu.uuid}."
+        )
+    if record.build is not None and record.build.exit_code != 0:
+        return f"it does not build: {last_words(record.build.stderr)}"
+    values: list[float] = []
+    for number, run in enumerate(record.runs, start=1):
+        if run.exit_code != 0:
+            said = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.strip()]
+            words = f": {said[-1].strip()}" if said else ""
+            return f"run {number} ended with exit code {run.exit_code}{words}"
+        found = parse_pattern(figure.pattern).values(run.stdout, figure.take)
+        if not found or found[0] <= 0:
+            return f"run {number} printed nothing that '{figure.pattern}' finds a figure in."
+        values += found
+    return tuple(values)
+
+
+def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
+    """Return what ran, by whose lines, and where the figure was read."""
+    file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
+    built = f"built by {_line(record.build_line)}, " if record.build_line else ""
+    return (
+        f"What ran is the source's own program: {file}a checkout (SHA-256 "
+        f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
+        f"prints at '{figure.pattern}' ({figure.take.value} of a run), counted as it counts."
+    )
+
+
+def _line(line: GivenLine) -> str:
+    whose = "as the source types it" if line.by == "source" else "as the user gave it"
+    return f"`{line.line}` ({whose})"
+
+
+_UNCHECKED = "Nothing here checked its output, and a program that times itself has no A/A control."

@@ -1,0 +1,171 @@
+"""From ``--original`` and the lines beside it to what runs: whose lines, in which checkout.
+
+A line that the source types whole is run as typed, and no other. What the source leaves out the
+user completes, and that is recorded as the user's.
+"""
+
+import shlex
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.building.checkout_copy import describe_checkout
+from assay.catalog.model import Catalog
+from assay.records.originals import (
+    GivenLine,
+    OriginalJob,
+    OriginalRequest,
+    OriginalSource,
+    TypedLine,
+)
+from assay.records.plan import Provision
+
+SHELL_WORDS = frozenset(("cd", "export", "set", ".", "source", ":", "[", "{", "(", "!"))
+"""First words of a line that name no program."""
+
+
+@dataclass(frozen=True)
+class OriginalWishes:
+    """The options as they were typed, each SOURCE=REST."""
+
+    checkouts: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+NO_ORIGINALS = OriginalWishes()
+
+
+def find_originals(
+    catalog: Catalog, sources: Sequence[str], wishes: OriginalWishes, runtime: str
+) -> tuple[OriginalRequest, ...]:
+    """Return what is to be built and run in which checkout.
+
+    Raises BadInput for what does not fit together or is no checkout of the source's program, and
+    for a runtime whose images hold no compiler.
+    """
+    checkouts = _parsed("--original", "DIR", wishes.checkouts)
+    builds = _parsed("--original-build", "LINE", wishes.builds)
+    runs = _parsed("--original-run", "LINE", wishes.runs)
+    for option, given in (("--original-build", builds), ("--original-run", runs)):
+        for source in given.keys() - checkouts.keys():
+            raise BadInput(f"{option} {source}=...: there is no --original {source}=DIR beside it")
+    if checkouts and runtime != "host":
+        raise BadInput(
+            f"--original needs --runtime host: the images of {runtime} hold no compiler for what "
+            "the source builds"
+        )
+    return tuple(
+        _request(catalog, sources, source, Path(folder), builds.get(source), runs.get(source))
+        for source, folder in checkouts.items()
+    )
+
+
+def require_originals(
+    originals: Iterable[OriginalRequest], provisions: Iterable[Provision], *, local: bool
+) -> None:
+    """Raise MissingEnvironment where no GPU of this run could run what was given, or nothing
+    compiles it.
+    """
+    for original in originals:
+        source = original.job.source
+        if not any(provision.kind == "device" for provision in provisions):
+            raise MissingEnvironment(
+                f"--original {source}: it runs on a GPU, and no target of this run is measured here"
+            )
+        line = original.job.build
+        if local and line is not None and (missing := _missing(line.line)) is not None:
+            raise MissingEnvironment(
+                f"--original {source}: its build line starts {missing}, which is not on PATH"
+            )
+
+
+def _parsed(option: str, noun: str, given: Iterable[str]) -> dict[str, str]:
+    """Return what was given for each source. Raises BadInput for another form, or two of one."""
+    found: dict[str, str] = {}
+    for text in given:
+        source, equals, rest = text.partition("=")
+        if not (source and equals and rest.strip()):
+            raise BadInput(f"{option} '{text}': give it as SOURCE={noun}")
+        if source in found:
+            raise BadInput(f"{option} {source}=...: is given twice")
+        found[source] = rest
+    return found
+
+
+def _request(
+    catalog: Catalog,
+    sources: Sequence[str],
+    source: str,
+    checkout: Path,
+    build: str | None,
+    run: str | None,
+) -> OriginalRequest:
+    original = _described(catalog, source)
+    if source not in sources:
+        raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
+    lines = {
+        "build": _line(source, "build", original.build, build, needed=False),
+        "run": _line(source, "run", original.run, run, needed=True),
+    }
+    copy = describe_checkout(checkout)
+    for name, what in ((original.file, "file"), (original.directory, "directory")):
+        if name is not None and not (checkout / name).exists():
+            raise BadInput(f"--original {source}={checkout}: holds no {what} {name}, which the "
+                           "source names")  # fmt: skip
+    job = OriginalJob.model_validate(
+        {"source": source, "original": original.id, "checkout": copy, **lines}
+    )
+    return OriginalRequest(job=job, directory=str(checkout.resolve()))
+
+
+def _described(catalog: Catalog, source: str) -> OriginalSource:
+    known: Mapping[str, OriginalSource] = {
+        name: entry.original for name, entry in catalog.sources.items() if entry.original
+    }
+    if source not in known:
+        raise BadInput(
+            f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
+            f"known: {', '.join(known) or 'none'}"
+        )
+    return known[source]
+
+
+def _line(
+    source: str, what: str, typed: TypedLine | None, given: str | None, *, needed: bool
+) -> GivenLine | None:
+    """Return the line that runs: the source's own where that is whole, else the user's."""
+    option = f"--original-{what}"
+    if typed is not None and typed.lacks is None:
+        if given is not None:
+            raise BadInput(
+                f"{option} {source}=...: the source types its {what} line whole (line "
+                f"{typed.place.line}), and that one runs"
+            )
+        return GivenLine(line=typed.line, by="source")
+    if given is not None:
+        return GivenLine(line=given, by="user")
+    if typed is not None:
+        raise BadInput(
+            f"--original {source}: the {what} line that the source types (line {typed.place.line}) "
+            f"lacks {typed.lacks}: complete it with {option} '{source}=LINE'"
+        )
+    if needed:
+        raise BadInput(
+            f"--original {source}: the source types no {what} line: give one with "
+            f"{option} '{source}=LINE'"
+        )
+    return None
+
+
+def _missing(line: str) -> str | None:
+    """Return the program that a line starts, where it is a plain name that is not on PATH."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    if not words or "=" in words[0] or "/" in words[0] or words[0] in SHELL_WORDS:
+        return None
+    return None if shutil.which(words[0]) else words[0]

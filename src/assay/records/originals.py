@@ -1,0 +1,159 @@
+"""Programs that a source publishes elsewhere: the lines that it types, and what came of them."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from assay.records.arithmetic import SourcePlace
+from assay.records.base import GpuRecord, Identifier, Record, Sha256
+from assay.records.units import Unit
+from assay.shared.output_patterns import Take, parse_pattern
+
+
+def _pattern(text: str) -> str:
+    return parse_pattern(text).text
+
+
+def _inside(text: str) -> str:
+    if text.startswith("/") or ".." in text.split("/"):
+        raise ValueError(f"'{text}' is no path inside a checkout")
+    return text
+
+
+Patterned = Annotated[str, AfterValidator(_pattern)]
+"""A pattern by the grammar of ``assay.shared.output_patterns``."""
+PathInside = Annotated[str, AfterValidator(_inside)]
+"""A path of a checkout, below its top."""
+
+
+class FigurePattern(Record):
+    """A figure that a program prints, as the source writes it, and the claim that it answers."""
+
+    claim: Identifier
+    pattern: Patterned
+    unit: Unit
+    take: Take = Take.LAST
+    """Which number of a run counts where it prints several."""
+
+    @model_validator(mode="after")
+    def _one_figure_a_run(self) -> "FigurePattern":
+        if self.take is Take.ALL:
+            raise ValueError("a run gives one figure: take is first, last, min or max")
+        return self
+
+
+class TypedLine(Record):
+    """A command line as the source types it."""
+
+    line: str
+    """Its continuation lines joined."""
+    place: SourcePlace
+    lacks: str | None = None
+    """What one would have to add before it can be given to a shell, in words; None for nothing."""
+
+
+class OriginalSource(Record):
+    """A program whose file the source names, and that is in no package pinned here."""
+
+    id: Identifier
+    file: PathInside | None
+    """As the source names it; the one that the record has the digest of. None where it names
+    none."""
+    place: SourcePlace
+    """Where it is named."""
+    directory: PathInside = "."
+    """Of a checkout, where its lines are typed."""
+    build: TypedLine | None
+    """None where the source types none."""
+    run: TypedLine | None
+    figures: Annotated[tuple[FigurePattern, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _figures_are_named_once(self) -> "OriginalSource":
+        names = [figure.claim for figure in self.figures]
+        if len(set(names)) < len(names):
+            raise ValueError(f"original '{self.id}' answers a claim twice")
+        return self
+
+    def options_of(self, source: str) -> tuple[str, ...]:
+        """Return what a user gives to have it run: the checkout, and the lines that it lacks."""
+        options = [f"--original {source}=DIR"]
+        if self.build is not None and self.build.lacks:
+            options.append(
+                f"--original-build '{source}=LINE' (the source's lacks {self.build.lacks})"
+            )
+        if self.run is None:
+            options.append(f"--original-run '{source}=LINE' (the source types none)")
+        elif self.run.lacks:
+            options.append(f"--original-run '{source}=LINE' (the source's lacks {self.run.lacks})")
+        return tuple(options)
+
+    def figure_of(self, claim: str) -> FigurePattern | None:
+        """Return the figure that answers a claim; None where none of it does."""
+        return next((figure for figure in self.figures if figure.claim == claim), None)
+
+
+class GivenLine(Record):
+    """A command line that is run, and whose it is."""
+
+    line: str
+    by: Literal["source", "user"]
+
+
+class LineRun(Record):
+    """One run of a command line."""
+
+    exit_code: int
+    seconds: float
+    stdout: str
+    stderr: str
+    cut: bool
+    """Whether more was printed than is kept."""
+
+
+class CheckoutCopy(Record):
+    """The copy of a user's checkout that a run works in."""
+
+    files: int
+    bytes: int
+    sha256: Sha256
+    """Of a list of its files, each with its own."""
+
+
+class OriginalJob(Record):
+    """A program from a checkout, to be built and run by lines that are whole."""
+
+    source: Identifier
+    original: Identifier
+    checkout: CheckoutCopy
+    build: GivenLine | None
+    """None where nothing is built."""
+    run: GivenLine
+
+
+class OriginalRequest(Record):
+    """A job with the place of the checkout, which is never part of the evidence."""
+
+    job: OriginalJob
+    directory: str
+
+
+class OriginalRunRecord(GpuRecord):
+    """An author's own program, from a checkout that the user has, by the source's own lines."""
+
+    schema_: Literal["assay/original_run/1"] = Field(alias="schema")
+    source: Identifier
+    original: Identifier
+    target: Identifier
+    recorded_at: str
+    file: str | None
+    file_sha256: Sha256 | None
+    """None where the source names no file; the checkout's own digest covers all of them."""
+    checkout: CheckoutCopy
+    compiler: LineRun | None
+    """What the build line's first word says to --version; None where nothing is built."""
+    build_line: GivenLine | None
+    build: LineRun | None
+    run_line: GivenLine
+    runs: tuple[LineRun, ...]
+    """Empty where the build failed."""

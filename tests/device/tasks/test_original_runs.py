@@ -1,0 +1,115 @@
+"""original_runs: a stranger's program, built and run by given lines in a copy of a checkout."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.device.tasks import original_runs
+from assay.device.tasks.original_runs import run_line, run_original
+from assay.shared.errors import BadJob
+from assay.shared.files import sha256_file
+from assay.shared.job import OriginalRunsJob
+from assay.shared.output_patterns import parse_pattern
+from tests.device.helpers import SteadyGpu
+from tests.jobs import TARGET
+
+PROGRAM = """\
+#include <cstdio>
+#include <cstdlib>
+int main(int count, char** given) {
+    std::printf("N=%s: %.1f TFLOPS\\n", count > 1 ? given[1] : "none", 607.0 + BK);
+}
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> OriginalRunsJob:
+    """A made-up checkout, whose build line a host compiler understands."""
+    copy = tmp_path / "copy"
+    (copy / "src").mkdir(parents=True)
+    (copy / "src" / "winner.cpp").write_text(PROGRAM)
+    return OriginalRunsJob(
+        target=TARGET,
+        source="paper",
+        original="winner",
+        directory=str(copy),
+        working=".",
+        file="src/winner.cpp",
+        checkout={"files": 1, "bytes": len(PROGRAM), "sha256": "a" * 64},
+        build="g++ -O1 -DBK=1 src/winner.cpp \\\n  -o winner",
+        build_by="source",
+        run="./winner 8192",
+        run_by="user",
+        runs=2,
+        build_timeout_s=60.0,
+        run_timeout_s=10.0,
+    )
+
+
+def test_its_figures_are_in_the_record(job, validated):
+    record = validated("OriginalRunRecord", run_original(job, SteadyGpu()))
+    figures = [parse_pattern("{value} TFLOPS").values(run.stdout) for run in record.runs]
+    assert figures == [(608.0,), (608.0,)]
+    assert record.runs[0].stdout == "N=8192: 608.0 TFLOPS\n"
+    assert record.file_sha256 == sha256_file(Path(job.directory) / job.file)
+    assert "g++" in record.compiler.stdout
+    assert (record.build.exit_code, record.build_line.by, record.run_line.by) == (
+        0, "source", "user",
+    )  # fmt: skip
+
+
+def test_a_build_that_fails_is_a_record_with_the_compilers_words(job, validated):
+    broken = replace(job, build="g++ src/winner.cpp -o winner")  # without -DBK
+    record = validated("OriginalRunRecord", run_original(broken, SteadyGpu()))
+    assert record.build.exit_code != 0
+    assert "BK" in record.build.stderr
+    assert record.runs == ()
+
+
+def test_without_a_build_line_it_is_run_as_it_lies(job, validated):
+    record = validated(
+        "OriginalRunRecord",
+        run_original(replace(job, build=None, build_by=None, run="cat src/*"), SteadyGpu()),
+    )
+    assert record.build is None and record.compiler is None
+    assert record.runs[0].stdout == PROGRAM
+
+
+@pytest.mark.parametrize("file", ["src/none.cpp", "../copy/../secret"])
+def test_a_file_that_is_not_in_the_checkout_is_refused(job, file):
+    (Path(job.directory).parent / "secret").write_text("outside")
+    with pytest.raises(BadJob, match="the checkout has no file"):
+        run_original(replace(job, file=file), SteadyGpu())
+
+
+class TestLines:
+    def run(self, tmp_path, line, timeout_s=10.0):
+        return run_line(line, tmp_path, original_runs._environment(str(tmp_path)), timeout_s)
+
+    def test_what_hangs_is_stopped_with_its_children(self, tmp_path):
+        began = time.monotonic()
+        run = self.run(tmp_path, "(sleep 2; touch late) & sleep 60", 0.3)
+        assert run["exit_code"] != 0 and "stopped after 0.3 s" in run["stderr"]
+        time.sleep(2.2)
+        assert time.monotonic() - began < 10
+        assert not (tmp_path / "late").exists()
+
+    def test_what_it_leaves_running_is_ended_too(self, tmp_path):
+        assert self.run(tmp_path, "(sleep 1; touch late) & true")["exit_code"] == 0
+        time.sleep(1.3)
+        assert not (tmp_path / "late").exists()
+
+    def test_the_users_settings_stay_out(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("SECRET_TOKEN", "sesame")
+        run = self.run(tmp_path, 'echo "$SECRET_TOKEN" "$HOME"')
+        assert run["stdout"] == f" {tmp_path}\n"
+
+    def test_of_endless_output_the_first_part_is_kept(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(original_runs, "MOST_OUTPUT", 1000)
+        run = self.run(tmp_path, "head -c 5000 /dev/zero | tr '\\0' x")
+        assert (run["stdout"], run["cut"]) == ("x" * 1000, True)
+
+    def test_it_is_asked_nothing(self, tmp_path):
+        assert self.run(tmp_path, "cat; echo done")["stdout"] == "done\n"

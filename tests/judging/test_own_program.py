@@ -1,0 +1,226 @@
+"""A source's own program from a checkout: it decides, and what is rebuilt stands beside it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.catalog.references import check_references
+from assay.judging.judge import judge
+from assay.records.arithmetic import SourcePlace
+from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark, Derived, Metric, Term
+from assay.records.originals import (
+    CheckoutCopy,
+    FigurePattern,
+    GivenLine,
+    LineRun,
+    OriginalRunRecord,
+    OriginalSource,
+    TypedLine,
+)
+from assay.records.readings import PRIMARY, Reading
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict, Why
+from assay.shared.output_patterns import Take
+from tests import builders as b
+
+OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
+PLACE = SourcePlace(section="Files", line=9)
+
+
+def figure(claim: str, **changes: Any) -> FigurePattern:
+    values: dict[str, Any] = {"claim": claim, "pattern": "{value} TFLOPS", "unit": Unit.TFLOP_PER_S}
+    return FigurePattern(**{**values, **changes})
+
+
+def own(*figures: FigurePattern) -> OriginalSource:
+    build = TypedLine(line="nvcc winner.cu", place=PLACE, lacks="the name of the binary")
+    return OriginalSource(
+        id="winner", file="winner.cu", place=PLACE, build=build, run=None, figures=figures
+    )
+
+
+def catalog(claims: Sequence[Claim], original: OriginalSource) -> Catalog:
+    made = b.catalog(claims)
+    paper = made.sources["paper"].model_copy(update={"original": original})
+    return replace(made, sources={"paper": paper})
+
+
+def line(stdout: str, code: int = 0, stderr: str = "") -> LineRun:
+    return LineRun(exit_code=code, seconds=1.0, stdout=stdout, stderr=stderr, cut=False)
+
+
+def record(*runs: LineRun, build: LineRun | None = None, gpu: str = b.GPU) -> OriginalRunRecord:
+    return OriginalRunRecord(
+        schema="assay/original_run/1",
+        source="paper",
+        original="winner",
+        target="h100",
+        gpu_uuid=gpu,
+        recorded_at="2026-11-22T06:00:00Z",
+        file="winner.cu",
+        file_sha256="b" * 64,
+        checkout=CheckoutCopy(files=1, bytes=1, sha256="c" * 64),
+        compiler=line("V13.0"),
+        build_line=GivenLine(line="nvcc winner.cu -o winner", by="user"),
+        build=build or line(""),
+        run_line=GivenLine(line="./winner", by="user"),
+        runs=runs,
+    )
+
+
+def printing(*rates: float) -> OriginalRunRecord:
+    return record(*(line(f"warm-up\n{rate:.1f} TFLOPS\n") for rate in rates))
+
+
+RATES = (606.0, 607.0, 608.0, 607.0, 606.5, 607.5, 607.0)
+
+
+def rate(arm: str = "ours") -> Benchmark:
+    term = Term(comparison="duel", arm=arm)
+    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+
+
+def judged(
+    claims: Sequence[Claim], found: OriginalRunRecord | None, *figures: FigurePattern
+) -> dict[str, Verdict]:
+    given = b.evidence(
+        [b.measure(claim.id) for claim in claims],
+        benchmarks=[b.benchmark()],
+        checks=[b.correctness()],
+    )
+    if found is not None:
+        given = replace(given, originals={("h100", "winner"): found})
+    described = own(*(figures or (figure("rate"),)))
+    return {v.claim: v for v in judge(catalog(claims, described), given).verdicts}
+
+
+class TestItDecides:
+    """Its figure is the primary one, and the rebuilt one is a reading beside it."""
+
+    def test_what_it_prints_is_judged(self) -> None:
+        found = printing(*(value + 200 for value in RATES))
+        verdict = judged([b.claim("rate", rate(), value=807.0)], found)["rate"]
+        assert (verdict.status, verdict.artifact) == (Status.REPRODUCED, "original")
+        assert verdict.measured == pytest.approx(807.0, rel=0.01)
+        assert verdict.evidence[0] == "evidence/h100/original/winner.json.gz"
+        primary, rebuilt = verdict.readings
+        assert (primary.id, primary.measured) == (PRIMARY, verdict.measured)
+        assert (rebuilt.id, rebuilt.holds) == ("rebuilt", False)
+        assert rebuilt.measured == pytest.approx(OURS_RATE, rel=0.02)
+
+    def test_it_says_what_ran_and_by_whose_lines(self) -> None:
+        words = judged([b.claim("rate", rate())], printing(*RATES))["rate"].explanation
+        assert "winner.cu (SHA-256 bbbb" in words
+        assert "`nvcc winner.cu -o winner` (as the user gave it)" in words
+        assert "prints at '{value} TFLOPS' (last of a run)" in words
+        assert "What ran was rebuilt here" not in words
+
+    def test_where_it_falls_short_the_original_itself_does(self) -> None:
+        verdict = judged([b.claim("rate", rate(), value=900.0)], printing(*RATES))["rate"]
+        assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
+
+    def test_other_readings_are_of_what_is_rebuilt(self) -> None:
+        whole = Reading(
+            id="whole", says="all of it", differs="work", evaluation=rate(), flops="2 * m * n * k"
+        )
+        claim = b.claim("rate", rate(), value=607.0, reading="stored", readings=(whole,))
+        readings = judged([claim], printing(*RATES))["rate"].readings
+        assert [reading.id for reading in readings] == [PRIMARY, "rebuilt", "whole"]
+        assert readings[1].measured is not None and readings[2].measured is not None
+        assert readings[1].measured < readings[2].measured != readings[0].measured
+
+    def test_a_claim_that_nothing_else_answers(self) -> None:
+        claim = b.claim("rate", b.unanswerable(), value=607.0)
+        verdict = judged([claim], printing(*RATES))["rate"]
+        assert (verdict.status, verdict.readings) == (Status.REPRODUCED, ())
+
+    def test_a_figure_derived_from_it_rests_on_it(self) -> None:
+        derived = Derived(kind="derived", formula="quotient", numerator="rate", denominator="rival")
+        claims = [
+            b.claim("rate", rate()),
+            b.claim("rival", rate("rival")),
+            b.claim("gain", derived, value=2.0, unit=Unit.RATIO),
+        ]
+        found = judged(claims, printing(*RATES))
+        rival = found["rival"].measured
+        assert isinstance(rival, float)
+        assert found["gain"].measured == pytest.approx(607.0 / rival, rel=0.01)
+        assert "measured apart" in found["gain"].explanation
+
+    def test_which_number_of_a_run_counts_is_the_claims_choice(self) -> None:
+        runs = record(*[line("607.0 TFLOPS\n4.4 TFLOPS\n")] * 5)
+        claim = b.claim("rate", b.unanswerable(), value=607.0)
+        assert judged([claim], runs, figure("rate", take=Take.MAX))["rate"].measured == 607.0
+        assert judged([claim], runs)["rate"].measured == 4.4
+
+
+class TestItGivesNoFigure:
+    """The verdict is what it would have been, and says why."""
+
+    @pytest.mark.parametrize(
+        ("found", "words"),
+        [
+            (record(build=line("", 2, "winner.cu(3): error: no such thing")), "error: no such"),
+            (record(*[line("", 7, "no GPU")] * 3), "run 1 ended with exit code 7: no GPU"),
+            (record(*[line("fast\n")] * 3), "printed nothing that '{value} TFLOPS' finds"),
+            (record(*[line("607 TFLOPS\n")] * 3, gpu=b.OTHER_GPU), "it ran on GPU"),
+            (printing(607.0), "ran only once"),
+        ],
+    )
+    def test_what_is_rebuilt_decides_then(self, found: OriginalRunRecord, words: str) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE)
+        verdict = judged([claim], found)["rate"]
+        assert (verdict.status, verdict.artifact) == (Status.REPRODUCED, "reimplemented")
+        assert words in verdict.explanation
+        assert "evidence/h100/original/winner.json.gz" in verdict.evidence
+
+    def test_without_anything_rebuilt_the_claim_stays_without_an_answer(self) -> None:
+        verdict = judged([b.claim("rate", b.unanswerable())], record(*[line("")] * 3))["rate"]
+        assert verdict.status is Status.NOT_RUN
+        assert "printed nothing" in verdict.explanation
+
+
+class TestWithoutACheckout:
+    """Nothing is judged otherwise; what was rebuilt says how the program itself would run."""
+
+    def test_every_option_that_it_takes_is_named(self) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE)
+        verdict = judged([claim], None)["rate"]
+        assert (verdict.status, verdict.readings) == (Status.REPRODUCED, ())
+        assert "--original paper=DIR" in verdict.explanation
+        lacks = "--original-build 'paper=LINE' (the source's lacks the name of the binary)"
+        assert lacks in verdict.explanation
+        assert "--original-run 'paper=LINE' (the source types none)" in verdict.explanation
+
+    def test_not_beside_a_claim_that_it_does_not_answer(self) -> None:
+        claims = [b.claim("rate", rate()), b.claim("other", rate("rival"))]
+        assert "--original" not in judged(claims, None)["other"].explanation
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ((figure("none"),), "there is no claim 'none'"),
+        ((figure("rate", unit=Unit.MS),), "is in tflop_per_s, its figure in ms"),
+        ((figure("gain"),), "is not answered by a measurement"),
+    ],
+)
+def test_the_catalog_refuses_figures_that_answer_nothing(
+    figures: tuple[FigurePattern, ...], words: str
+) -> None:
+    derived = Derived(kind="derived", formula="quotient", numerator="rate", denominator="rate")
+    claims = [b.claim("rate", rate()), b.claim("gain", derived, unit=Unit.RATIO)]
+    with pytest.raises(BadInput, match=words):
+        check_references(catalog(claims, own(*figures)))
+
+
+def test_a_claim_is_answered_by_one_figure_and_a_run_gives_one() -> None:
+    with pytest.raises(ValueError, match="answers a claim twice"):
+        own(figure("rate"), figure("rate"))
+    with pytest.raises(ValueError, match="take is first, last, min or max"):
+        figure("rate", take=Take.ALL)

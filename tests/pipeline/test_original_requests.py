@@ -1,0 +1,224 @@
+"""``--original``: whose lines run in which checkout, and what is refused in one sentence."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.pipeline.original_requests import OriginalWishes, find_originals, require_originals
+from assay.pipeline.plan import make_plan
+from assay.records.originals import OriginalRunRecord
+from assay.records.verdicts import Status
+from assay.report.commands import CommandRow
+from assay.report.own_programs import own_program_rows
+from tests.library_checkout import REPOSITORY
+from tests.pipeline.test_batched_workflow import RUN, Checkout
+from tests.report_fixtures import provision
+
+SOURCES = ("000", "002", "003", "004")
+PROGRAM = """\
+#include <cstdio>
+int main() { std::printf("FIRST: %.1f TFLOPS\\n", 600.0 + BK); }
+"""
+OWN_CLAIM = """
+  - id: fixture_own
+    kind: measurement
+    statement: The source's own program
+    place: {section: Results, line: 3}
+    value: 607
+    unit: tflop_per_s
+    resolution: 1
+    hardware: {target: h100, as_stated: H100}
+    flop_formula: unstated
+    evaluation: {kind: unanswerable, reason: original_unavailable, detail: Give a checkout.}
+original:
+  id: winner
+  file: src/winner.cpp
+  place: {section: Files, line: 4}
+  build:
+    line: g++ -O1 -DBK=7
+    place: {section: Files, line: 5}
+    lacks: the file and the binary
+  run: {line: ./winner, place: {section: Files, line: 6}}
+  figures:
+    - {claim: fixture_own, pattern: '{value} TFLOPS', unit: tflop_per_s}
+"""
+RUN_IT = """    if job["task"] == "original_run":
+        from types import SimpleNamespace
+        from assay.device.tasks.original_runs import run_original
+        from assay.shared.job_file import read_job
+        uuid = json.loads((folder / "device.json").read_text())["gpu"]["uuid"]
+        queued = next(q for q in map(read_job, map(Path, sys.argv[3:])) if q.output == output)
+        record = run_original(queued.job, SimpleNamespace(choice=SimpleNamespace(uuid=uuid)))
+        output.write_bytes(gzip.compress(json.dumps(record).encode()))
+    elif job["task"] == "device":
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    """This repository's own."""
+    return load_catalog(REPOSITORY)
+
+
+@pytest.fixture
+def sparse(tmp_path: Path) -> Path:
+    """A made-up checkout that holds the file that source 003 names, and that of source 002."""
+    folder = tmp_path / "sparse"
+    (folder / "src").mkdir(parents=True)
+    (folder / "sparse_attention_e2e.cu").write_text("int main() {}\n")
+    (folder / "src" / "sparse_h100_winner.cu").write_text("int main() {}\n")
+    return folder
+
+
+def find(catalog, *checkouts: str, builds=(), runs=(), runtime="host", sources=SOURCES):
+    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs))
+    return find_originals(catalog, sources, wishes, runtime)
+
+
+class TestWhoseLinesRun:
+    """What a source types whole is run as typed; what it leaves out the user completes."""
+
+    def test_the_sources_own(self, catalog, sparse: Path) -> None:
+        (found,) = find(catalog, f"003={sparse}")
+        assert found.job.build is not None
+        assert (found.job.build.by, found.job.run.by) == ("source", "source")
+        assert found.job.run.line == "./sparse_e2e 800"
+        assert found.directory == str(sparse)
+        assert found.job.checkout.files == 2
+
+    def test_the_users_where_it_lacks_something(self, catalog, sparse: Path) -> None:
+        (found,) = find(
+            catalog, f"002={sparse}", builds=["002=nvcc -DX=1 a.cu -o a"], runs=["002=./a"]
+        )
+        assert found.job.build is not None
+        assert (found.job.build.line, found.job.build.by) == ("nvcc -DX=1 a.cu -o a", "user")
+        assert (found.job.run.line, found.job.run.by) == ("./a", "user")
+
+    def test_a_build_line_that_nobody_types_is_the_users_choice(
+        self, catalog, sparse: Path
+    ) -> None:
+        (found,) = find(catalog, f"004={sparse}", runs=["004=python3 bench.py"])
+        assert found.job.build is None
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"checkouts": ["002={}"]}, "lacks the file to compile and the name of the binary: "
+             "complete it with --original-build '002=LINE'"),
+            ({"checkouts": ["002={}"], "builds": ["002=nvcc a.cu"]},
+             "types no run line: give one with --original-run '002=LINE'"),
+            ({"checkouts": ["003={}"], "runs": ["003=./mine"]}, "types its run line whole"),
+            ({"checkouts": ["003"]}, "give it as SOURCE=DIR"),
+            ({"checkouts": ["003={}", "003={}"]}, "is given twice"),
+            ({"checkouts": ["001={}"]}, "known: 002, 003, 004"),
+            ({"runs": ["002=./a"]}, "there is no --original 002=DIR beside it"),
+            ({"checkouts": ["003={}"], "sources": ["002"]}, "is not asked for in this run"),
+            ({"checkouts": ["003={}"], "runtime": "docker"}, "--original needs --runtime host"),
+            ({"checkouts": ["003={}/src"]}, "holds no file sparse_attention_e2e.cu"),
+            ({"checkouts": ["003={}/none"]}, "no such directory"),
+        ],
+    )  # fmt: skip
+    def test_what_does_not_fit_is_one_sentence(
+        self, catalog, sparse: Path, given: dict, words: str
+    ) -> None:
+        given = dict(given)
+        checkouts = [text.format(sparse) for text in given.pop("checkouts", ())]
+        with pytest.raises(BadInput) as caught:
+            find(catalog, *checkouts, **given)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_it_needs_a_gpu_and_its_compiler(
+        self, catalog, sparse: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = find(catalog, f"003={sparse}")
+        with pytest.raises(MissingEnvironment, match="no target of this run is measured here"):
+            require_originals(found, [provision(kind="none")], local=True)
+        monkeypatch.setenv("PATH", str(sparse))
+        with pytest.raises(MissingEnvironment, match="starts nvcc, which is not on PATH"):
+            require_originals(found, [provision()], local=True)
+        require_originals(found, [provision()], local=False)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """A run whose source has a program of its own, which a host compiler understands."""
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    made = Checkout(tmp_path)
+    claims = made.root / "config" / "claims" / "fixture.yaml"
+    claims.write_text(claims.read_text() + OWN_CLAIM)
+    python = tmp_path / "python"
+    stand_in = python.read_text().replace('    if job["task"] == "device":\n', RUN_IT)
+    python.write_text(stand_in)
+    (tmp_path / "theirs" / "src").mkdir(parents=True)
+    (tmp_path / "theirs" / "src" / "winner.cpp").write_text(PROGRAM)
+    ask(made)
+    return made
+
+
+def ask(made: Checkout) -> None:
+    """Ask for the program, completing its build line."""
+    wishes = OriginalWishes(
+        (f"fixture={made.folder / 'theirs'}",),
+        ("fixture=g++ -O1 -DBK=7 src/winner.cpp -o winner",),
+    )
+    found = find_originals(load_catalog(made.root), ["fixture"], wishes, "host")
+    made.request = made.request.model_copy(update={"originals": found})
+
+
+class TestItRuns:
+    """From the option to the verdict, through the workflow; only the GPU is made up."""
+
+    def test_a_verdict_rests_on_what_it_printed(self, checkout: Checkout) -> None:
+        checkout.measure("original")
+        run_dir = checkout.root / "results" / RUN
+        path = run_dir / "h100" / "original" / "winner.json.gz"
+        found = read_record(OriginalRunRecord, path)
+        runs = load_catalog(checkout.root).judging.program_runs
+        assert [run.stdout for run in found.runs] == ["FIRST: 607.0 TFLOPS\n"] * runs
+        assert found.build_line is not None
+        assert (found.build_line.by, found.run_line.by) == ("user", "source")
+        assert not (checkout.folder / "theirs" / "winner").exists()
+
+        catalog, evidence = load_catalog(checkout.root), load_evidence(run_dir)
+        verdict = next(v for v in judge(catalog, evidence).verdicts if v.claim == "fixture_own")
+        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
+        (row,) = own_program_rows(catalog, evidence)
+        assert isinstance(row, CommandRow)
+        assert row.command == "./winner"
+        assert "run line as the source types it" in row.roles
+        assert any("-o winner (as the user gave it)" in role for role in row.roles)
+        assert row.figures[0].value.startswith("607")
+        assert str(checkout.folder) not in gzip.decompress(path.read_bytes()).decode()
+        assert str(checkout.folder) not in (run_dir / "plan.json").read_text()
+
+        # The same wish again measures nothing; another file in the checkout does.
+        assert "original_run" in checkout.starts()
+        checkout.measure("original")
+        assert checkout.starts() == []
+        (checkout.folder / "theirs" / "src" / "winner.cpp").write_text(
+            PROGRAM.replace("600", "500")
+        )
+        ask(checkout)
+        checkout.measure("original")
+        assert checkout.starts() == ["original_run"]
+        assert read_record(OriginalRunRecord, path).runs[0].stdout == "FIRST: 507.0 TFLOPS\n"
+
+    def test_a_checkout_that_changes_under_the_run_is_refused(self, checkout: Checkout) -> None:
+        (checkout.folder / "theirs" / "more").write_text("new\n")
+        with pytest.raises(CheckFailed, match="was changed since this run was asked for"):
+            checkout.measure("original")
+
+    def test_without_the_option_nothing_of_it_is_planned(self, checkout: Checkout) -> None:
+        request = checkout.request.model_copy(update={"originals": ()})
+        plan = make_plan(load_catalog(checkout.root), request)
+        assert plan.targets[0].originals == ()
+        answer = next(a for a in plan.answers if a.claim == "fixture_own")
+        assert (answer.way, answer.detail) == ("not_run", "Give a checkout.")

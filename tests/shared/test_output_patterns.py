@@ -1,0 +1,90 @@
+"""Patterns that read figures off a program's output."""
+
+import time
+
+import pytest
+
+from assay.shared.output_patterns import BadPattern, Take, parse_pattern
+
+OUTPUT = """\
+Kernel   A:  5 runs, 610.25 TFLOPS (best)
+Kernel B: 5 runs, 1.5e2 TFLOPS
+Runtime: 0.0245 ms, GFLOPs: 27631.6, Passed
+speedup 2.1x
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "values"),
+    [
+        ("GFLOPs: {value}", (27631.6,)),
+        ("Runtime: {value} ms", (0.0245,)),
+        ("Kernel*runs, {value} TFLOPS", (610.25, 150.0)),
+        ("Kernel A: * runs, {value} TFLOPS", (610.25,)),
+        ("{value} TFLOPS*best", (610.25,)),
+        ("speedup {value}x", (2.1,)),
+        ("speedup {value}", ()),
+        ("gflops: {value}", ()),
+        ("GFLOPs: {value} Passed", ()),
+        ("GFLOPs: {value}, Passed", (27631.6,)),
+    ],
+)
+def test_what_a_pattern_finds(pattern: str, values: tuple[float, ...]) -> None:
+    assert parse_pattern(pattern).values(OUTPUT) == values
+
+
+@pytest.mark.parametrize(
+    ("take", "values"),
+    [
+        (Take.FIRST, (610.25,)),
+        (Take.LAST, (150.0,)),
+        (Take.MIN, (150.0,)),
+        (Take.MAX, (610.25,)),
+        (Take.ALL, (610.25, 150.0)),
+    ],
+)
+def test_which_of_several_counts(take: Take, values: tuple[float, ...]) -> None:
+    assert parse_pattern("{value} TFLOPS").values(OUTPUT, take) == values
+    assert parse_pattern("nothing {value}").values(OUTPUT, take) == ()
+
+
+def test_a_number_is_a_whole_one() -> None:
+    """12 of "fp12 TFLOPS", or 5 of "1.5 TFLOPS", is nobody's figure."""
+    printed = "fp12 TFLOPS\n1.5 TFLOPS\nv-3 TFLOPS\nat -3 TFLOPS"
+    assert parse_pattern("{value} TFLOPS").values(printed) == (1.5, -3.0)
+
+
+def test_a_number_that_is_too_large_is_none() -> None:
+    assert parse_pattern("t {value}").values("t 1e999\nt 2") == (2.0,)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("no number", "once"),
+        ("{value} and {value}", "once"),
+        ("{value}", "names nothing"),
+        ("* {value} *", "names nothing"),
+        ("rate*{value}", "between"),
+        ("{value}*rate", "between"),
+        ("rate\n{value}", "one line"),
+        ("a" * 200 + "{value}", "at most 200"),
+        ("*".join("abcdefghij") + " {value}", "more than 8 stars"),
+    ],
+)
+def test_what_is_no_pattern(pattern: str, why: str) -> None:
+    with pytest.raises(BadPattern, match=why):
+        parse_pattern(pattern)
+
+
+def test_hostile_output_takes_no_time() -> None:
+    """Every place could begin a match, and none does."""
+    pattern = parse_pattern("a*a*a*a*a*a*a*a {value}ab")
+    output = "\n".join(["a " * 2000 + "1 " * 40] * 500 + ["9" * 4000] * 500 + ["a" * 10**6])
+    began = time.monotonic()
+    assert pattern.values(output) == ()
+    assert time.monotonic() - began < 10
+
+
+def test_a_line_longer_than_any_is_not_looked_at() -> None:
+    assert parse_pattern("rate {value}").values("rate 1 " + "x" * 5000 + "\nrate 2") == (2.0,)
