@@ -8,6 +8,7 @@ from assay.report import formatting as fmt
 from assay.report.claims import Fact
 from assay.report.commands import CommandRow
 from assay.report.links import link
+from assay.shared.counting import counted
 from assay.shared.output_patterns import parse_pattern
 
 
@@ -46,7 +47,8 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> tuple[str, .
         parts.append(f"compiler: {record.compiler.stdout.strip().splitlines()[-1].strip()}")
     if record.file is not None:
         parts.append(f"{record.file}: SHA-256 {record.file_sha256}")
-    parts.append(f"checkout: {record.checkout.files} files, SHA-256 {record.checkout.sha256}")
+    files = counted(record.checkout.files, "file")
+    parts.append(f"checkout: {files}, SHA-256 {record.checkout.sha256}")
     return (*parts, f"answers: {', '.join(figure.claim for figure in described.figures)}")
 
 
