@@ -145,7 +145,7 @@ def test_a_kernel_variant_is_planned_and_built(house: Path):
 
 def test_a_target_is_known(house: Path):
     follow(house, "Add a target")
-    assert load_catalog(house).targets["h100_pcie"].multiprocessors == 114
+    assert load_catalog(house).targets["h200_nvl"].multiprocessors == 132
 
 
 def test_a_source_is_planned_and_its_arithmetic_judged(house: Path):

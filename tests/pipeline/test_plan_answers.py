@@ -88,6 +88,15 @@ class TestElsewhere:
         planned = plan([b.claim("rate", rate()), b.claim("program", program())], *given)
         assert ways(planned) == ways(planned, "program") == {"h100": "measure"}
 
+    def test_a_library_of_one_architecture_answers_on_no_other(self) -> None:
+        variants = b.variants()
+        variants["cublas"] = variants["cublas"].model_copy(update={"archs": ("sm_90a",)})
+        known = catalog([b.claim("rate", rate("rival"))], variants=variants)
+        asked = make_request("run", [provision("h100"), provision("l4")], ["paper"])
+        planned = make_plan(known, asked)
+        assert ways(planned) == {"h100": "measure"}
+        assert {job.id for job in planned.builds} == {"our_kernel"}
+
     def test_a_ratio_needs_both_of_its_parts(self) -> None:
         gap = Derived(kind="derived", formula="quotient", numerator="rate", denominator="program")
         claims = [

@@ -97,14 +97,14 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
     match claim.evaluation:
         case Program(program=program):
             return arch in catalog.programs[program].archs
-        case Benchmark(terms=terms):
-            kernels = (
-                catalog.variants[arm.variant]
+        case Benchmark(terms=terms) | Execution(terms=terms):
+            archs = (
+                catalog.variants[arm.variant].archs
                 for term in terms
                 for arm in catalog.comparisons[term.comparison].arms
                 if arm.id in (term.arm, term.over)
             )
-            return all(kernel.kind != "kernel" or arch in kernel.archs for kernel in kernels)
+            return all(not named or arch in named for named in archs)
         case Derived() as evaluation:
             return all(_arch_supported(catalog, p, arch) for p in _parts(catalog, evaluation))
         case _:

@@ -106,7 +106,8 @@ def _builds(
                 jobs[BuildJob(kind="program", id=program, arch=arch)] = None
     variants = variants_of(catalog, comparisons)
     for name, variant in catalog.variants.items():
-        for arch in variant.archs if name in variants else ():
+        compiled = name in variants and variant.kind == "kernel"
+        for arch in variant.archs if compiled else ():
             if arch in archs:
                 jobs[BuildJob(kind="variant", id=name, arch=arch)] = None
     for claim in claims:

@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from assay.records.base import Identifier, Record
 from assay.records.workloads import Operation
 
-Arch = Literal["sm_89", "sm_90a"]
+Arch = Literal["sm_80", "sm_89", "sm_90a"]
+"""A build for sm_80 is made only where a target of the run has that architecture, as any is."""
 
 
 Abi = Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load"]
@@ -30,6 +31,7 @@ class Variant(Record):
     abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it."""
     archs: tuple[Arch, ...] = ()
+    """Those that a kernel is built for; those that a library runs on, all where none is named."""
     defines: dict[str, int] = {}
     flags: tuple[str, ...] = ()
     """Further nvcc flags, for example the source's --use_fast_math."""

@@ -11,7 +11,8 @@ class Peaks(Record):
     """Datasheet limits, dense, without sparsity acceleration."""
 
     fp16_tensor_tflop_per_s: Annotated[float, Field(gt=0)]
-    fp8_tensor_tflop_per_s: Annotated[float, Field(gt=0)]
+    fp8_tensor_tflop_per_s: Annotated[float, Field(gt=0)] | None = None
+    """None for a GPU without FP8 tensor cores, which multiplies FP8 operands as fp16 at best."""
     fp32_tflop_per_s: Annotated[float, Field(gt=0)]
     memory_gb_per_s: Annotated[float, Field(gt=0)]
     source: str
@@ -27,7 +28,7 @@ class Target(Record):
     product_pattern: str
     """Regular expression that NVML's product name must match in full."""
     arch: Identifier
-    """Architecture key of the builds this target runs: sm_89 or sm_90a."""
+    """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a."""
     compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
     gpu_model: str
     """Slurm's typed-GPU name (``gres=gpu:<gpu_model>``) and Snakemake's gpu_model resource."""

@@ -17,9 +17,9 @@ Dtype = Literal["float16", "bfloat16", "float8_e4m3", "float8"]
 
 
 def peak_tflop_per_s(peaks: Peaks, dtype: Dtype) -> float:
-    """Dense tensor-core peak; bfloat16 runs at the fp16 rate."""
-    fp8 = dtype.startswith("float8")
-    return peaks.fp8_tensor_tflop_per_s if fp8 else peaks.fp16_tensor_tflop_per_s
+    """Return the dense tensor-core peak; bfloat16 has that of fp16, as FP8 has without cores."""
+    fp8 = peaks.fp8_tensor_tflop_per_s if dtype.startswith("float8") else None
+    return fp8 or peaks.fp16_tensor_tflop_per_s
 
 
 def compute_ms(flop: float, peaks: Peaks, dtype: Dtype) -> float:

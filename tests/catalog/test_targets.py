@@ -1,0 +1,105 @@
+"""The targets: which product is which, and that one that nobody asks for costs nothing."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.stages import planned_steps
+from assay.pipeline.plan import make_plan
+from assay.records.evaluations import Support
+from assay.records.kernels import Arch
+from assay.records.plan import Plan
+from assay.statistics.roofline import peak_tflop_per_s
+from tests.report_fixtures import make_request, provision
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTS = {
+    "NVIDIA L4": "l4",
+    "NVIDIA H100 80GB HBM3": "h100",
+    "NVIDIA H100 PCIe": "h100_pcie",
+    "NVIDIA H100 NVL": "h100_nvl",
+    "NVIDIA H200": "h200",
+    "NVIDIA GH200 480GB": "gh200",
+    "NVIDIA GeForce RTX 4090": "rtx4090",
+    "NVIDIA A100-SXM4-80GB": "a100",
+    # Others, with other peaks than the products that their names begin as.
+    "NVIDIA H100 80GB HBM3 MIG 1g.10gb": None,
+    "NVIDIA H100 SXM5 64GB": None,
+    "NVIDIA H200 NVL": None,
+    "NVIDIA GH200 144G HBM3e": None,
+    "NVIDIA A100-SXM4-40GB": None,
+    "NVIDIA A100 80GB PCIe": None,
+    "NVIDIA GeForce RTX 4090 D": None,
+    "NVIDIA GeForce RTX 4090 Laptop GPU": None,
+    "NVIDIA L40": None,
+}
+"""What NVML calls products, and the target that each is of."""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_product_is_of_one_target_at_most(catalog: Catalog, product: str) -> None:
+    found = [t.id for t in catalog.targets.values() if re.fullmatch(t.product_pattern, product)]
+    assert found == [name for name in (PRODUCTS[product],) if name]
+
+
+def test_every_target_has_a_product_of_its_own(catalog: Catalog) -> None:
+    assert catalog.targets.keys() == {name for name in PRODUCTS.values() if name}
+    models = [target.gpu_model for target in catalog.targets.values()]
+    assert len(set(models)) == len(models)
+
+
+def test_something_is_built_for_the_architecture_of_each(catalog: Catalog) -> None:
+    built = {arch for variant in catalog.variants.values() for arch in variant.archs}
+    assert {target.arch for target in catalog.targets.values()} == built == set(get_args(Arch))
+
+
+def test_without_fp8_cores_its_rate_is_that_of_fp16(catalog: Catalog) -> None:
+    peaks = catalog.targets["a100"].peaks
+    assert peaks.fp8_tensor_tflop_per_s is None
+    assert peak_tflop_per_s(peaks, "float8_e4m3") == peaks.fp16_tensor_tflop_per_s
+
+
+def planned(catalog: Catalog, *targets: str) -> Plan:
+    """As a run on machines with these GPUs, or a bundle for one, is planned."""
+    asked = make_request("run", [provision(name) for name in targets], tuple(catalog.sources))
+    return make_plan(catalog, asked.model_copy(update={"rebuild": True, "runtime": "docker"}))
+
+
+def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
+    """No build, no image, no step on a GPU or node, no row; but what a statement itself names."""
+    targets = ("l4", "h100")
+    plan = planned(catalog, *targets)
+    support = {
+        (claim.evaluation.probe, claim.evaluation.arch)
+        for claim in catalog.claims.values()
+        if isinstance(claim.evaluation, Support)
+    }
+    archs = {job.arch for job in plan.builds if (job.id, job.arch) not in support}
+    assert archs == {"sm_89", "sm_90a"}
+    assert plan.toolchains == targets
+    steps = {arguments["target"] for _, arguments in planned_steps(plan) if "target" in arguments}
+    assert steps == set(targets)
+    own = {*catalog.claims["bsr_gemm_vs_cublas"].hardware.targets, *targets, None}
+    assert {answer.target for answer in plan.answers} <= own
+
+
+def test_an_a100_runs_what_is_compiled_for_it_and_nothing_else(catalog: Catalog) -> None:
+    plan = planned(catalog, "a100")
+    (target,) = plan.targets
+    builds = {job.id for job in plan.builds if job.arch == "sm_80"}
+    assert builds >= {"bsr_gemm_mma", "bsr_bsr_stage3", "cutlass_example_41"}
+    assert "sm_90a" not in {job.arch for job in plan.builds if job.kind == "variant"}
+    assert plan.toolchains == ("a100",)
+    assert {job.program for job in target.programs} <= builds
+    measured = {answer.claim for answer in plan.answers if answer.way == "measure"}
+    assert {"s002_final", "bsr_gemm_mma_vs_cublas"} <= measured
+    assert "bsr_gemm_vs_cublas" not in measured
