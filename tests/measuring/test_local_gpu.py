@@ -63,6 +63,16 @@ class TestOnTheHost:
         absence = find_gpu(target, OTHER, "host", python_with(tmp_path))
         assert str(absence) == f"no {target.product} here (this machine has NVIDIA A10)"
 
+    def test_nobody_is_asked_for_a_gpu_that_the_driver_does_not_list(
+        self, target: Target, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        def probe(*_: object, **__: object) -> Any:
+            raise AssertionError("a Python was started")
+
+        monkeypatch.setattr(local_gpu, "probe_device", probe)
+        absence = find_gpu(target, OTHER, "host", python_with(tmp_path))
+        assert isinstance(absence, Absence) and absence.reason is NotRun.NO_DEVICE
+
     def test_an_old_driver_is_a_reason_of_its_own(self, target: Target, tmp_path: Path) -> None:
         absence = find_gpu(target, OLD, "host", python_with(tmp_path))
         assert isinstance(absence, Absence)

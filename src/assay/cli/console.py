@@ -208,7 +208,7 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     cells = [
         (
             row["claim"],
-            ", ".join(map(_standing, row["verdicts"])) or "none",
+            _standings(row["verdicts"]) or "none",
             "" if row["value"] is None else fmt.with_unit(f"{row['value']:g}", row["unit"]),
             f"{row['source']}:{row['line']}",
             ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
@@ -221,10 +221,19 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     show_table(out, err, f"{title} of their arithmetic{where}", columns, cells, more=more)
 
 
-def _standing(verdict: Mapping[str, Any]) -> str:
-    """Return a listed verdict in short: its status, what it would be elsewhere, or its cause."""
+def _standings(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """Return a claim's listed verdicts in short, each with its target where there are several."""
+    return ", ".join(_standing(verdict, named=len(verdicts) > 1) for verdict in verdicts)
+
+
+def _standing(verdict: Mapping[str, Any], *, named: bool) -> str:
+    """Return a listed verdict in short: its status, what it would be elsewhere, or its cause.
+
+    Of a figure from elsewhere the target is told in any case: it is not the claim's.
+    """
     beside = f"there: {verdict['as_if']}" if verdict["as_if"] else verdict["why"]
-    return f"{verdict['status']} ({beside})" if beside else str(verdict["status"])
+    said = f"{verdict['status']} ({beside})" if beside else str(verdict["status"])
+    return f"{verdict['target']}: {said}" if named or verdict["as_if"] else said
 
 
 def show_tuning(outcomes: Sequence[SweepOutcome]) -> None:

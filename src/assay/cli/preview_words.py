@@ -35,24 +35,33 @@ def preview_lines(catalog: Catalog, found: Preview, cores: int, *, every: bool) 
 
 
 def _claims(catalog: Catalog, found: Preview, *, every: bool) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+    groups: dict[tuple[str, str, bool], list[Answer]] = defaultdict(list)
     measuring = {target_of(step) for step in found.steps if step[0] in FIGURES}
     for answer in found.plan.answers:
-        groups[_way(answer, measuring), answer.target or ""].append(answer)
+        elsewhere = _is_elsewhere(catalog, answer)
+        groups[_way(answer, measuring), answer.target or "", elsewhere].append(answer)
     order = [*WAYS.values()]
-    for (words, target), answers in sorted(
+    for (words, target, elsewhere), answers in sorted(
         groups.items(),
         key=lambda group: (order.index(group[0][0]) if group[0][0] in order else 9, group[0]),
     ):
         audits = sum(answer.claim not in catalog.claims for answer in answers)
         count = counted(len(answers) - audits, "claim")
         count += f" and {counted(audits, 'audit')}" if audits else ""
-        head = f"{words}{f' on {target}' if target else ''}: {count}"
+        place = f" on {target}" if target else ""
+        head = f"{words}{place}{', elsewhere than they are for' if elsewhere else ''}: {count}"
         if every:
             yield head
             yield from (f"  {answer.claim} {target}".rstrip() for answer in answers)
         else:
             yield f"{head}: {_named([answer.claim for answer in answers])}"
+
+
+def _is_elsewhere(catalog: Catalog, answer: Answer) -> bool:
+    """Return whether a claim is answered on other hardware than it is for."""
+    claim = catalog.claims.get(answer.claim)
+    own = claim.hardware.targets if claim else ()
+    return bool(own) and answer.target is not None and answer.target not in own
 
 
 def _way(answer: Answer, measuring: set[str]) -> str:

@@ -51,6 +51,8 @@ def find_gpu(
         if driver is None or gpu is None or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
         return f"{gpu.product} ({gpu.uuid})"
+    if driver is not None and driver.gpus and driver.gpu_of(target) is None:
+        return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python)
     try:
         device = probe_device(place, target)
@@ -97,11 +99,15 @@ def _absence(target: Target, driver: HostDriver | None) -> Absence | None:
         return Absence(NotRun.NO_DEVICE, NO_DRIVER)
     gpu = driver.gpu_of(target)
     if driver.gpus and gpu is None:
-        others = ", ".join(dict.fromkeys(gpu.product for gpu in driver.gpus))
-        return _no_gpu(target, f"this machine has {others}")
+        return _other_gpus(target, driver)
     if driver.too_old:
         return _too_old(gpu.product if gpu else target.product, str(driver))
     return None
+
+
+def _other_gpus(target: Target, driver: HostDriver) -> Absence:
+    others = ", ".join(dict.fromkeys(gpu.product for gpu in driver.gpus))
+    return _no_gpu(target, f"this machine has {others}")
 
 
 def _no_gpu(target: Target, why: str) -> Absence:

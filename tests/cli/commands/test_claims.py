@@ -127,13 +127,22 @@ class TestVerdictsOfToday:
             {"id": "wide", "holds": False},
         ]
 
+    def test_several_verdicts_are_told_with_their_targets(
+        self, rows: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (verdict,) = rows["demo_ratio"]["verdicts"]
+        absent = {**verdict, "target": "l4", "status": "not_run", "why": "no_device"}
+        console.show_claims([{**rows["demo_ratio"], "verdicts": [absent, verdict]}], None)
+        (line,) = capsys.readouterr().out.splitlines()[1:]
+        assert line.split("\t")[1] == f"l4: not_run (no_device), {verdict['target']}: reproduced"
+
     def test_the_table_says_what_it_would_be_there_and_the_targets(
         self, rows: dict[str, Any], capsys: pytest.CaptureFixture[str]
     ) -> None:
         console.show_claims([*rows.values()], None)
         lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
         cells = {line[0]: line for line in lines}
-        assert cells["demo_there"][1] == "elsewhere (there: not_reproduced)"
+        assert cells["demo_there"][1] == "h100: elsewhere (there: not_reproduced)"
         assert cells["demo_there"][4] == "l4"
         assert cells["demo_rate"][1] == "misstated (other_work)"
         assert cells["demo_ratio"][1] == "reproduced"
