@@ -1,17 +1,19 @@
 """The origin of a request's figures, by what this machine has."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
 from assay.pipeline.plan import make_plan
-from assay.pipeline.request import Options, make_request
+from assay.pipeline.request import Options, git_state, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.verdicts import Status, VerdictsFile
@@ -35,6 +37,55 @@ def root(tmp_path: Path) -> Path:
     (root / "reports" / "published").mkdir()
     shutil.move(report, root / "reports" / "published" / "demo")
     return root
+
+
+class TestTheCommitOfATree:
+    """git tells it; who brings a tree without git, or with the git of an older one, names it."""
+
+    @pytest.fixture
+    def tree(self, tmp_path: Path) -> Path:
+        def git(*arguments: str) -> None:
+            identity = ("-c", "user.name=n", "-c", "user.email=e@example.org")
+            subprocess.run(["git", "-C", tmp_path, *identity, *arguments], check=True)
+
+        git("init", "-q")
+        (tmp_path / "file").write_text("one\n")
+        git("add", "file")
+        git("commit", "-q", "-m", "one")
+        return tmp_path
+
+    def test_git_tells_it(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
+        commit, clean = git_state(tree)
+        assert commit is not None and len(commit) == 40
+        assert clean is True
+
+    def test_a_changed_tree_is_of_the_commit_that_is_named(
+        self, tree: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tree / "file").write_text("two\n")
+        monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
+        assert git_state(tree) == ("b" * 40, None)
+
+    def test_a_clean_tree_is_of_no_other_commit(
+        self, tree: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
+        with pytest.raises(BadInput, match="but this tree is that of commit"):
+            git_state(tree)
+
+    def test_without_git_it_is_the_one_that_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
+        assert git_state(tmp_path) == ("b" * 40, None)
+
+    def test_what_is_no_commit_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASSAY_COMMIT", "main")
+        with pytest.raises(BadInput, match="'main', which is no commit"):
+            git_state(tmp_path)
 
 
 def ask(root: Path, monkeypatch: pytest.MonkeyPatch, found: Absence) -> Request:

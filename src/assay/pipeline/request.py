@@ -30,6 +30,7 @@ from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import published_reports, trusted_keys
 
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
 
@@ -275,7 +276,15 @@ def slurm_gpu_models() -> set[str]:
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """Commit and whether the tree is clean; from ASSAY_COMMIT where the tree came without git."""
+    """Commit and whether the tree is clean.
+
+    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
+    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
+    this very tree as another commit.
+    """
+    named = os.environ.get("ASSAY_COMMIT") or None
+    if named is not None and not COMMIT.fullmatch(named):
+        raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
 
     def git(*arguments: str) -> str:
         return subprocess.run(
@@ -283,6 +292,11 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
         ).stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
+        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("ASSAY_COMMIT"), None
+        return named, None
+    if named is None or named == commit:
+        return commit, clean
+    if clean:
+        raise BadInput(f"ASSAY_COMMIT is {named}, but this tree is that of commit {commit}")
+    return named, None
