@@ -30,5 +30,5 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Status]) -> Verdi
         f"better than the figures that it is formed from: {named}."
     )
     return verdict.model_copy(
-        update={"status": worst, "reason": f"part_{worst.value}", "why": None, "explanation": text}
+        update={"status": worst, "reason": f"part_{worst.value}", "explanation": text}
     )
