@@ -72,8 +72,10 @@ class TestClaims:
         rows = json.loads(
             assay("claims", "--json", "--status", "exceeded", "--status", "not_run").out
         )
-        found = {verdict["status"] for row in rows for verdict in row["verdicts"]}
-        assert found == {"exceeded", "not_run"}
+        asked = {"exceeded", "not_run"}
+        found = [{verdict["status"] for verdict in row["verdicts"]} for row in rows]
+        assert set().union(*found) >= asked
+        assert all(statuses & asked for statuses in found)
 
     def test_a_status_that_there_is_none_of(self, assay: Any) -> None:
         answer = assay("claims", "--status", "wrong")
