@@ -12,6 +12,7 @@ from assay.building.recipe import program_command
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.records.kernels import NO_ASSERTS, UNSAID, KernelManifest, OriginalProgram
+from assay.verification.report_archive import opened_report
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).parents[2]
@@ -119,6 +120,8 @@ class TestTypedBuilds:
 
 def test_manifests_from_before_list_words_alone() -> None:
     """Published evidence carries its own kernel.yaml, which stays readable."""
-    then = load_catalog(published_reports(ROOT)[0] / "evidence").programs["cutlass_example_41"]
+    (older,) = (r for r in published_reports(ROOT) if r.name.startswith("h100_20261121_whole"))
+    with opened_report(older) as folder:
+        then = load_catalog(folder / "evidence").programs["cutlass_example_41"]
     assert then.words == PROGRAMS["cutlass_example_41"].words
     assert (then.build, {flag.from_ for flag in then.flags}) == (None, {UNSAID})
