@@ -21,8 +21,9 @@ class RebuildStatus(StrEnum):
     CUBINS_IDENTICAL = "cubins_identical"
     """All device code is the same; host code, by another compiler, is not."""
     LINE_TABLES_DIFFER = "line_tables_differ"
-    """The same but for line tables in the device code, which name headers of the host compiler.
-    With the recorded line tables in it, each cubin is the recorded one, byte for byte."""
+    """The same but for line tables in the device code, which name headers of the host compiler
+    with their dates. With the recorded line tables in it, each cubin is the recorded one, byte for
+    byte."""
     DIFFERS = "differs"
     SOURCE_MISSING = "source_missing"
     TOOLCHAIN_DIFFERS = "toolchain_differs"
@@ -48,7 +49,7 @@ def compare(
     if record.artifact is None:
         return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
     if reason := _device_reason(record, outcome, ours):
-        if _only_line_tables(record, outcome, ours, root):
+        if _only_line_tables(record, outcome, root):
             return RebuildStatus.LINE_TABLES_DIFFER, _by_whom(record, ours)
         return RebuildStatus.DIFFERS, reason
     sha256 = sha256_file(outcome.artifact)
@@ -73,18 +74,19 @@ def _other_host_code(
 
 
 def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
-    return f"by {record.toolchain.host_compiler} then, by {ours.host_compiler} here"
+    then, here = record.toolchain.host_compiler, ours.host_compiler
+    if then == here:
+        return f"by {here} then and here, whose files have other dates"
+    return f"by {then} then, by {here} here"
 
 
-def _only_line_tables(
-    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, root: Path
-) -> bool:
-    """Return whether cubins differ in what another host compiler's headers leave in them, and no
-    more.
+def _only_line_tables(record: BuildRecord, outcome: Compiled, root: Path) -> bool:
+    """Return whether cubins differ in what headers of the host compiler leave in them, and no more.
 
-    By the same host compiler nothing would differ, nor would it excuse other host code.
+    Headers of the same version are enough: an image that is the same everywhere dates its files
+    otherwise than the package does.
     """
-    if record.toolchain.host_compiler == ours.host_compiler or outcome.artifact is None:
+    if outcome.artifact is None:
         return False
     then = {cubin.path: cubin.sha256 for cubin in record.cubins}
     now = {cubin.path: cubin.sha256 for cubin in outcome.cubins}
