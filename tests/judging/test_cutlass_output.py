@@ -19,6 +19,15 @@ from tests import builders as b
 FMHA = {"tma ws cooperative 128x64x64": 401.5, "tma ws ping-pong 128x64x64": 433.25}
 
 
+class TestParsing:
+    def test_reads_an_output_once_and_nobody_can_change_what_all_are_given(self) -> None:
+        parsed = parse("cutlass_88", b.output_88(FMHA))
+        assert parse("cutlass_88", b.output_88(FMHA)) is parsed
+        for mapping in (parsed.shape, parsed.figures):
+            with pytest.raises(TypeError):
+                mapping["b"] = 2  # type: ignore[index]
+
+
 class TestExample88:
     def test_reads_shape_and_figures(self) -> None:
         parsed = parse("cutlass_88", b.output_88(FMHA))
