@@ -19,6 +19,12 @@ NOT_RUN_CAUSES: dict[NotRun, Why] = {
 }
 """Every reason for which a claim has no measured answer."""
 
+_BY_REASON: dict[str, Why] = {
+    "other_shape": Why.OTHER_PROBLEM,
+    **{reason.value: why for reason, why in NOT_RUN_CAUSES.items()},
+}
+"""Causes of what was not run, by a verdict's reason; of any other it was not measured."""
+
 _BY_STATUS: dict[Status, Why | None] = {
     Status.REPRODUCED: None,
     Status.EXCEEDED: None,
@@ -38,7 +44,7 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
     if verdict.why is not None or verdict.status in _BY_STATUS:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
-        return _of_not_run(verdict.reason)
+        return _BY_REASON.get(verdict.reason or "", Why.NOT_MEASURED)
     if claim is not None and isinstance(claim.evaluation, Support | Execution | DeviceCode):
         return Why.OTHER_OUTCOME
     if own:
@@ -47,10 +53,3 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         "reimplemented": Why.REBUILT,
         "original": Why.ORIGINAL_SLOWER,
     }.get(verdict.artifact or "", Why.OTHER_OUTCOME)
-
-
-def _of_not_run(reason: str | None) -> Why:
-    if reason == "other_shape":
-        return Why.OTHER_PROBLEM
-    known = {code.value: why for code, why in NOT_RUN_CAUSES.items()}
-    return known.get(reason or "", Why.NOT_MEASURED)
