@@ -14,7 +14,6 @@ from tools.readme_table import newest_tables, replaced
 from assay.base.io import read_record
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import pipeline_path
-from assay.judging.rules import rules_of
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -59,7 +58,7 @@ class TestEveryPublishedReport:
         result = verify(report, trusted_keys(ROOT), repository=ROOT)
         assert result.passed
         assert len(result.checks) >= 7
-        rules = rules_of(read_record(VerdictsFile, report / VERDICTS))
+        rules = read_record(VerdictsFile, report / VERDICTS).rules
         (verdicts,) = [check.detail for check in result.checks if check.name == "verdicts"]
         assert f"by rules {rules}," in verdicts
         assert "byte for byte the same" in verdicts

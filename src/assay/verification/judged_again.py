@@ -11,7 +11,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
 from assay.judging.judge import judge
-from assay.judging.rules import RULES, rules_of
+from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import PAGE, TEXT, VERDICTS, Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -40,7 +40,7 @@ def other_rules(report_dir: Path) -> int | None:
     None as well where its verdicts cannot be read: the check of them will say so.
     """
     try:
-        rules = rules_of(read_record(VerdictsFile, report_dir / VERDICTS))
+        rules = read_record(VerdictsFile, report_dir / VERDICTS).rules
     except BadInput:
         return None
     return None if rules == RULES else rules
@@ -76,7 +76,7 @@ def check_by_own_rules(
     To be called once all else holds. Raises NotJudgedAgain where that code cannot be run here.
     """
     given = read_record(VerdictsFile, report_dir / VERDICTS)
-    rules = rules_of(given)
+    rules = given.rules
     pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
     passed: dict[str, str] = {}
     with log.check("verdicts") as says:

@@ -16,7 +16,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
 from assay.judging.counts import count_verdicts
-from assay.judging.rules import RULES, rules_of
+from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord, Predicate, Statement
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
 from assay.records.verdicts import VerdictsFile
@@ -200,7 +200,7 @@ def _check_counts(catalog: Catalog | None, verdicts: VerdictsFile, predicate: Pr
 
     How they are counted belongs to the rules: those of other rules are checked by their own code.
     """
-    if predicate.counts is None or catalog is None or rules_of(verdicts) != RULES:
+    if predicate.counts is None or catalog is None or verdicts.rules != RULES:
         return
     if count_verdicts(catalog, verdicts.verdicts).by_kind() != predicate.counts:
         raise CheckFailed("the statement counts other measurements than verdicts.json holds")
