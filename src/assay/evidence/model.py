@@ -73,6 +73,18 @@ def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
     return {build.artifact.sha256 for build in builds if build and build.artifact}
 
 
+def build_of(evidence: Evidence, artifact: str, arch: str) -> BuildRecord | None:
+    """Return the record of a build: this run's own, else the one taken over."""
+    recorded = evidence.recorded_builds.get((artifact, arch))
+    return evidence.builds.get((artifact, arch)) or (recorded.record if recorded else None)
+
+
+def builds_of(evidence: Evidence) -> dict[BuildKey, BuildRecord]:
+    """Return the record of every build: this run's own, else the one taken over."""
+    recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
+    return recorded | evidence.builds
+
+
 def build_record_path(evidence: Evidence, artifact: str, arch: str) -> str | None:
     """Return where the record of a build lies: this run's own, else the one taken over."""
     if (artifact, arch) in evidence.builds:

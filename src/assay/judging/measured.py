@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.base.errors import BadInput
+from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import (
     Case,
@@ -17,7 +18,6 @@ from assay.judging.case import (
 )
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
-from assay.judging.without_gpu import support_build
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -268,7 +268,7 @@ def _nearest_claim(case: Case, claim: Claim) -> list[Nearest]:
 
 def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
     """A probe's outcome, in words: it has no figure."""
-    build, _ = support_build(case, evaluation)
+    build = build_of(case.evidence, evaluation.probe, evaluation.arch)
     outcome = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}[
         build.status if build else None
     ]

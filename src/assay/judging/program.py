@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.errors import BadInput
-from assay.evidence.model import build_record_path
+from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
 from assay.judging.case import Case, Failure, Measured, not_run, to_base, with_platform
 from assay.judging.cutlass_output import (
@@ -233,9 +233,7 @@ def answering_figure(case: Case, target: str, evaluation: Program) -> str:
 
 def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
     """Return a sentence where the build is known to hold device asserts."""
-    key = (program.id, case.catalog.targets[target].arch)
-    recorded = case.evidence.recorded_builds.get(key)
-    build = case.evidence.builds.get(key) or (recorded.record if recorded else None)
+    build = build_of(case.evidence, program.id, case.catalog.targets[target].arch)
     if build is None or not build.asserts:
         return ""
     who = "the source types no -DNDEBUG" if program.build == "typed" else "no -DNDEBUG was given"

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from assay.base.errors import BadInput
-from assay.evidence.model import RecordedBuild
+from assay.evidence.model import build_of
 from assay.evidence.stages import build_path, inspections_path
 from assay.judging.audit import AuditResult, audit
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
 from assay.judging.printed_ranges import show
 from assay.records.arithmetic import Formula, Operand
-from assay.records.builds import BuildRecord
 from assay.records.claims import (
     Audit,
     Claim,
@@ -108,7 +107,8 @@ def judge_support(
     """Return whether a probe compiles for an architecture, with the compiler's words when it does
     not.
     """
-    build, recorded = support_build(case, evaluation)
+    key = (evaluation.probe, evaluation.arch)
+    build = build_of(case.evidence, *key)
     if build is None:
         return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
     outcome = "builds" if build.status == "built" else "fails"
@@ -119,6 +119,7 @@ def judge_support(
         f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
         f"{'as' if agrees else 'other than'} stated.{words}"
     )
+    recorded = None if key in case.evidence.builds else case.evidence.recorded_builds[key]
     if recorded is not None:
         text += (
             f" It was compiled for {recorded.recorded_in}, from this source by this command, and "
@@ -136,19 +137,8 @@ def judge_support(
         relation=claim.relation,
         binary_sha256=build.artifact.sha256 if build.artifact else None,
         ran=f"nvcc for {evaluation.arch}",
-        evidence=(recorded.path if recorded else build_path(evaluation.probe, evaluation.arch),),
+        evidence=(recorded.path if recorded else build_path(*key),),
     )
-
-
-def support_build(
-    case: Case, evaluation: Support
-) -> tuple[BuildRecord | None, RecordedBuild | None]:
-    """Return what the compiler made of a probe; beside it where that comes from, if not from this
-    run.
-    """
-    key = (evaluation.probe, evaluation.arch)
-    build, recorded = case.evidence.builds.get(key), case.evidence.recorded_builds.get(key)
-    return (recorded.record, recorded) if build is None and recorded else (build, None)
 
 
 def _not_compiled(case: Case, evaluation: Support) -> str:

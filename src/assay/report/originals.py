@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.evidence.model import Evidence
+from assay.evidence.model import Evidence, builds_of
 from assay.judging.cutlass_output import MalformedOutput, parse
 from assay.judging.program_verification import verification
 from assay.records.kernels import CitedFlag, OriginalProgram
@@ -81,11 +81,9 @@ def _flag(flag: CitedFlag) -> FlagRow:
 
 def _asserts(program: OriginalProgram, evidence: Evidence) -> dict[str, bool | None]:
     """Return whether each binary holds device asserts, by architecture."""
-    recorded = {key: build.record for key, build in evidence.recorded_builds.items()}
-    builds = {**recorded, **evidence.builds}
     return {
         arch: build.asserts
-        for (name, arch), build in builds.items()
+        for (name, arch), build in builds_of(evidence).items()
         if name == program.id and build.status == "built"
     }
 

@@ -26,7 +26,7 @@ from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.evidence.model import BuildKey, Evidence, binaries_of
+from assay.evidence.model import BuildKey, Evidence, binaries_of, builds_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
@@ -208,8 +208,7 @@ def check_selection(report_dir: Path, only: Sequence[str]) -> None:
 
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
     """Return what the run compiled, and what it left to the report that its figures come from."""
-    recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
-    records = (recorded | evidence.builds).values()
+    records = builds_of(evidence).values()
     _check_names([(record.arch, record.id) for record in records], only)
     wanted = set(only)
     return [
