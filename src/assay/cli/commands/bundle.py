@@ -9,6 +9,7 @@ import typer
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.make_bundle import BundlePlan, make_bundle
+from assay.cli.options import CoresOption
 from assay.records.images import RuntimeWish
 
 
@@ -33,7 +34,7 @@ def bundle(
     runner: Annotated[
         bool, typer.Option("--runner", help="Put the image that measures in, too: several GB.")
     ] = False,
-    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+    cores: CoresOption = None,
 ) -> None:
     """One archive that runs reproduce on a node without any network."""
     defaults = checkout.default_run()

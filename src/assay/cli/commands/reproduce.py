@@ -12,6 +12,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
+from assay.cli.options import CoresOption, DevicePythonOption, ExecutorOption, RuntimeOption
 from assay.cli.preview_words import preview_lines
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
@@ -26,9 +27,8 @@ from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
-from assay.records.images import RuntimeWish
 from assay.records.manifest import PAGE, VERDICTS
-from assay.records.plan import Executor, Plan, Request
+from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
@@ -49,8 +49,8 @@ def reproduce(
             "and the GPU that is here."
         ),
     ] = None,
-    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
-    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    runtime: RuntimeOption = None,
+    executor: ExecutorOption = None,
     rebuild: Annotated[
         bool,
         typer.Option(
@@ -69,13 +69,7 @@ def reproduce(
         bool,
         typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
     ] = False,
-    device_python: Annotated[
-        str | None,
-        typer.Option(
-            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
-            envvar="ASSAY_DEVICE_PYTHON",
-        ),
-    ] = None,
+    device_python: DevicePythonOption = None,
     prebuilt: Annotated[
         Path | None,
         typer.Option(help="results/<run> of a machine with a compiler, for a node without one."),
@@ -139,7 +133,7 @@ def reproduce(
     timings: Annotated[
         bool, typer.Option("--timings", help="Say at the end how long each stage took.")
     ] = False,
-    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+    cores: CoresOption = None,
 ) -> None:
     """Build, check, measure, judge, report, sign and verify."""
     catalog = load_catalog(checkout.ROOT)

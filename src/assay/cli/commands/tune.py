@@ -7,29 +7,22 @@ import typer
 
 from assay.cli import checkout, console
 from assay.cli.console import say
+from assay.cli.options import CoresOption, DevicePythonOption, ExecutorOption, RuntimeOption
 from assay.cli.tuning_choices import better_choices, measure_choices, write_choices
 from assay.pipeline.request import Options, default_signing_key
-from assay.records.images import RuntimeWish
-from assay.records.plan import Executor
 from assay.shared.counting import agreeing, counted
 
 
 def tune(
     target: Annotated[str, typer.Option(help="Target from config/targets.")],
-    runtime: Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")] = None,
-    executor: Annotated[Executor | None, typer.Option(help="Who places the jobs.")] = None,
+    runtime: RuntimeOption = None,
+    executor: ExecutorOption = None,
     run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
-    device_python: Annotated[
-        str | None,
-        typer.Option(
-            help="Python 3.11+ with PyTorch 2.11+ for the GPU side.",
-            envvar="ASSAY_DEVICE_PYTHON",
-        ),
-    ] = None,
+    device_python: DevicePythonOption = None,
     write: Annotated[
         bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
     ] = False,
-    cores: Annotated[int | None, typer.Option(min=1, help="Local cores to use.")] = None,
+    cores: CoresOption = None,
 ) -> None:
     """Measure a target's tuning sweeps; say which choices hold."""
     defaults = checkout.default_run()
