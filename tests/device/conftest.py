@@ -1,5 +1,6 @@
 """Tests of the device side on a CPU. Modules that need PyTorch are skipped, visibly, without it."""
 
+import importlib
 import importlib.util
 from pathlib import Path
 
@@ -16,6 +17,18 @@ WITHOUT_TORCH = {
     "test_locks",
     "test_phases",
 }
+
+RECORD_MODULES = (
+    "cheats",
+    "measurements",
+    "operators",
+    "originals",
+    "platform",
+    "profile",
+    "sanitizer",
+    "stopwatch",
+)
+"""Those of ``assay.records`` that hold what the device side writes."""
 
 
 class _NeedsTorch(pytest.Module):
@@ -49,27 +62,7 @@ def validated():
     import json
 
     def validate(model_name: str, value: dict):
-        from assay.records import (
-            cheats,
-            measurements,
-            operators,
-            originals,
-            platform,
-            profile,
-            sanitizer,
-            stopwatch,
-        )
-
-        modules = (
-            cheats,
-            measurements,
-            operators,
-            originals,
-            platform,
-            profile,
-            sanitizer,
-            stopwatch,
-        )
+        modules = (importlib.import_module(f"assay.records.{name}") for name in RECORD_MODULES)
         model = next(m for m in (getattr(x, model_name, None) for x in modules) if m is not None)
         return model.model_validate_json(json.dumps(value, allow_nan=False))
 
