@@ -343,12 +343,12 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     "a value that is not a number": (
         "002",
         lambda d: _first(d).update(value=float("nan")),
-        ("claims.0.value", "finite"),
+        ("line ", "no finite number"),
     ),
     "an infinite value": (
         "002",
         lambda d: _first(d).update(value=float("inf")),
-        ("claims.0.value", "finite"),
+        ("line ", "no finite number"),
     ),
     "a negative value": (
         "002",
@@ -485,10 +485,10 @@ DANGLING: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
                 "value": 1.0,
                 "resolution": 0.0,
                 "what": "one",
-                "place": {"section": "A", "line": 1, "source": "009"},
+                "place": {"section": "A", "line": 1, "source": "nowhere"},
             },
         ),
-        ("audit 's002_audit_margin'", "no source '009'"),
+        ("audit 's002_audit_margin'", "no source 'nowhere'"),
     ),
     "an unknown arm beside a build": (
         "004",

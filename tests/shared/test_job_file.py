@@ -106,7 +106,7 @@ def test_a_job_is_read_back_as_it_was_written(job: DeviceJob, tmp_path: Path) ->
         ("job.protocol.samples", True, "job: protocol.samples: must be an integer, is True"),
         ("job.protocol.samples", ..., "job: protocol: lacks 'samples'"),
         ("job.protocol.sampels", 10, "job: protocol: has no 'sampels'; its keys are id, "),
-        ("job.protocol.checked_turns", float("nan"), "job: protocol.checked_turns: must be a fini"),
+        ("job.protocol.checked_turns", float("nan"), "holds NaN, which is no number"),
         ("job.protocol.timer", "sundial", "job: protocol.timer: must be one of 'events', 'graph'"),
         ("job.comparison.arms.0.workload.pattern.kind", "dots", "workload.pattern.kind: must be"),
         ("job.comparison.arms.1.variant.entry", 5, r"job: comparison.arms\[1\].variant.entry: mus"),

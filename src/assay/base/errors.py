@@ -7,31 +7,45 @@ from assay.shared.exit_codes import ExitCode
 
 
 class AssayError(Exception):
-    """Base of every error Assay raises on purpose; its text is one sentence for the user."""
+    """Base of every error Assay raises on purpose; its text is one sentence for the user.
+
+    ``code`` says the same for programs, in kebab-case; where nobody gives one it is the class's.
+    """
 
     exit_code: int = ExitCode.CHECK_FAILED
+    code: str = "failed"
+
+    def __init__(self, sentence: str = "", *, code: str | None = None) -> None:
+        super().__init__(sentence)
+        if code is not None:
+            self.code = code
 
 
 class CheckFailed(AssayError):
     """A check ran and failed: a signature, a hash, a recomputed verdict."""
 
     exit_code = ExitCode.CHECK_FAILED
+    code = "check-failed"
 
 
 class BadInput(AssayError):
     """The command line, a config file or a record is wrong."""
 
     exit_code = ExitCode.BAD_INPUT
+    code = "bad-input"
 
 
 class MissingEnvironment(AssayError):
     """This machine lacks something; the sentence says what and how to get it."""
 
     exit_code = ExitCode.MACHINE_LACKS
+    code = "machine-lacks"
 
 
 class Interrupted(AssayError):
     """The caller, or the machine, asked for an end; the sentence says what was kept."""
+
+    code = "interrupted"
 
     def __init__(self, sentence: str, exit_code: int) -> None:
         super().__init__(sentence)

@@ -1,97 +1,98 @@
-"""Reading and writing: strict YAML, records as JSON, atomic writes, digests."""
+"""Reading and writing: bounded YAML, bounded records as JSON, atomic writes, digests."""
 
-import gzip
 import json
-from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from assay.base.errors import BadInput
+from assay.base.strict_yaml import parse_yaml
 from assay.records.base import Record
+from assay.shared.bounded_json import parse_bounded
 from assay.shared.files import canonical_json, write_json
+from assay.shared.read_limits import (
+    MOST_DOCUMENT,
+    MOST_YAML,
+    Unreadable,
+    gunzipped,
+    whole_file_bytes,
+)
 
 R = TypeVar("R", bound=Record)
 
-
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _StrictLoader(_SafeLoader):  # type: ignore[misc]
-    """YAML 1.1 without surprises: no dates, no duplicate keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise yaml.YAMLError(f"line {line}: key '{key}' is given twice")
-            seen.add(key)
-        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
-        return mapping
+LONGEST_PROBLEM = 400
+"""Characters of a sentence on a record that does not fit: it may quote what the record holds."""
 
 
-_StrictLoader.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
+    """Validate JSON ``text`` as ``model``. Raises BadInput with one sentence naming ``path``."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    try:
+        parse_bounded(data)
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
+    return _validated(model, data, path)
 
 
-def _sentence(path: Path, error: ValidationError) -> str:
+def read_bytes(path: Path, most: int = MOST_DOCUMENT) -> bytes:
+    """Return what a plain file of at most ``most`` bytes holds. Raises BadInput."""
+    try:
+        return whole_file_bytes(path, most)
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file", code="file-missing") from None
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
+    except OSError as error:
+        problem = f"{path}: cannot be read: {error.strerror or error}"
+        raise BadInput(problem, code="file-unreadable") from error
+
+
+def read_text(path: Path, most: int = MOST_YAML) -> str:
+    """Return the text of a UTF-8 file. Raises BadInput when it is missing, too long or not text."""
+    try:
+        return read_bytes(path, most).decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: cannot be read: {error}", code="encoding") from error
+
+
+def load_yaml(model: type[R], path: Path) -> R:
+    """Read a YAML file as ``model``. Raises BadInput with one sentence for any defect."""
+    text = read_text(path)
+    try:
+        data = parse_yaml(text)
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
+    return _validated(model, json.dumps(data), path)
+
+
+def read_record(model: type[R], path: Path) -> R:
+    """Read a JSON record, gzip-compressed when the name ends in .gz. Raises BadInput."""
+    data = read_bytes(path)
+    if path.suffix == ".gz":
+        try:
+            data = gunzipped(data)
+        except Unreadable as error:
+            raise BadInput(f"{path}: {error}", code=error.code) from error
+    return parse_record(model, data, path)
+
+
+def _validated(model: type[R], text: str | bytes, path: Path) -> R:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_problem(error)}", code="record") from error
+
+
+def _problem(error: ValidationError) -> str:
     """Return the first problem of a validation, as one sentence; says how many more there are."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
     more = error.error_count() - 1
     tail = f" (and {more} more)" if more else ""
-    return f"{path}: {where + ': ' if where else ''}{message[:1].lower()}{message[1:]}{tail}"
-
-
-def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
-    """Validate JSON ``text`` as ``model``. Raises BadInput with one sentence naming ``path``."""
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        raise BadInput(_sentence(path, error)) from error
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file. Raises BadInput when it is missing or not text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-
-
-def load_yaml(model: type[R], path: Path) -> R:
-    """Read a YAML file as ``model``. Raises BadInput with one sentence for any defect."""
-    try:
-        data = yaml.load(read_text(path), Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
-        text = json.dumps(data)
-    except RecursionError:
-        raise BadInput(f"{path}: is nested too deeply") from None
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise BadInput(f"{path}: not valid YAML: {reason}") from error
-    return parse_record(model, text, path)
-
-
-def read_record(model: type[R], path: Path) -> R:
-    """Read a JSON record, gzip-compressed when the name ends in .gz."""
-    try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file") from None
-    except (OSError, EOFError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    return parse_record(model, data, path)
+    said = f"{where + ': ' if where else ''}{message[:1].lower()}{message[1:]}"
+    return f"{said[:LONGEST_PROBLEM]}{'...' * (len(said) > LONGEST_PROBLEM)}{tail}"
 
 
 def dump_record(record: Record) -> bytes:

@@ -1,7 +1,12 @@
-"""Nsight Compute's raw page: a CSV table with a row of names, a row of units and a row a kernel."""
+"""Nsight Compute's raw page: a CSV table with a row of names, a row of units and a row a kernel.
+
+Its length is bounded as that of any string of a record is.
+"""
 
 import csv
 import io
+import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +14,9 @@ DURATION = "gpu__time_duration.sum"
 CLOCK = "gpc__cycles_elapsed.avg.per_second"
 HZ = ("hz", "cycle/second")
 """Names of the unit that Nsight Compute gives a clock in, asked for base units."""
+MOST_COLUMNS = 20_000
+"""Nsight Compute has some 2,000 metrics, and 400 are collected."""
+_NUMBER = re.compile(r"[-+]?[0-9]{1,20}(\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,10 @@ def split_raw_page(page: str) -> list[str]:
     The mark is the first kernel that was profiled, and every other of its name. Each part repeats
     the rows of names and units.
     """
-    rows = _rows(page)
+    try:
+        rows = _rows(page)
+    except ValueError:
+        return []
     if len(rows) < 3 or "Kernel Name" not in rows[0]:
         return []
     column = rows[0].index("Kernel Name")
@@ -58,7 +69,12 @@ def longest_kernel(page: str) -> ProfiledKernel:
 def _rows(page: str) -> list[list[str]]:
     """Return the table of a raw page, without what the profiler says before and behind it."""
     table = page[page.index('"ID"') :] if '"ID"' in page else page
-    rows = list(csv.reader(io.StringIO(table)))
+    try:
+        rows = list(csv.reader(io.StringIO(table)))
+    except csv.Error as error:
+        raise ValueError(f"the raw page is no table: {error}") from error
+    if rows and len(rows[0]) > MOST_COLUMNS:
+        raise ValueError(f"the raw page has more than {MOST_COLUMNS:,} columns")
     return [row for row in rows if len(row) == len(rows[0])]
 
 
@@ -69,7 +85,6 @@ def _as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None
+    """Return a cell's finite number, or None for anything else."""
+    plain = text.replace(",", "").strip()
+    return value if _NUMBER.fullmatch(plain) and math.isfinite(value := float(plain)) else None

@@ -1,13 +1,14 @@
 """Compiled libraries and the calls they answer: by operation, element type, block shape and GPU."""
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.shared.bounded_json import parse_bounded
 from assay.shared.kernel_choice import Problem, choose
+from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
 
 INDEX = "kernels.json"
 SCHEMA = "assay/kernel_set/1"
@@ -92,7 +93,7 @@ def load(folder: str | Path) -> KernelSet:
     """
     index = Path(folder) / INDEX
     try:
-        document = json.loads(index.read_text(encoding="utf-8"))
+        document = parse_bounded(whole_file_bytes(index, MOST_DOCUMENT))
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{index}: there is none; {COMMAND} --output {folder} compiles the kernels"

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_text
+from assay.base.strict_yaml import parse_yaml
 from assay.runtimes.driver import DriverParts, find_driver
 from assay.shared.files import write_bytes
+from assay.shared.read_limits import Unreadable
 
 VERSION = "0.5.0"
 """The newest that Podman 4.3 reads."""
@@ -173,9 +174,9 @@ def write_spec(path: Path = SPECIFICATION, root: Path = Path("/")) -> Specificat
 def load(path: Path) -> Specification:
     """Read a specification, JSON or YAML. Raises BadInput with one sentence."""
     try:
-        return Specification.model_validate(yaml.safe_load(read_text(path)))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise BadInput(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+        return Specification.model_validate(parse_yaml(read_text(path)))
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -5,7 +5,6 @@ tuples, mappings by name, and dataclasses of these.
 """
 
 import dataclasses
-import json
 import math
 import types
 from collections.abc import Callable, Mapping
@@ -13,6 +12,8 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from assay.shared.bounded_json import parse_bounded
 
 T = TypeVar("T")
 
@@ -22,11 +23,8 @@ class Mismatch(ValueError):
 
 
 def parse(text: str) -> Any:
-    """Return what JSON ``text`` says. Raises ValueError, also for a key that is given twice."""
-    try:
-        return json.loads(text, object_pairs_hook=_without_repeats)
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
+    """Return what JSON ``text`` says. Raises ValueError for what ``bounded_json`` refuses."""
+    return parse_bounded(text.encode())
 
 
 def read(declared: type[T], value: Any, place: str = "") -> T:
@@ -160,11 +158,3 @@ def _at(place: str, words: str) -> str:
 def _mismatch(place: str, wanted: str, value: Any) -> Mismatch:
     shown = repr(value)
     return Mismatch(_at(place, f"must be {wanted}, is {shown[:60]}{'...' * (len(shown) > 60)}"))
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [key for key, _ in pairs]
-        raise ValueError(f"'{next(key for key in names if names.count(key) > 1)}' is given twice")
-    return found

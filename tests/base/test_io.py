@@ -1,0 +1,125 @@
+"""Records and texts are read within bounds, from plain files only; a refusal has its code."""
+
+import gzip
+import os
+import socket
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import (
+    AssayError,
+    BadInput,
+    CheckFailed,
+    Interrupted,
+    MissingEnvironment,
+)
+from assay.base.io import load_yaml, parse_record, read_bytes, read_record, read_text
+from assay.records.attestation import PipelineRecord
+
+GOOD = b'{"schema": "assay/pipeline/1", "commit": null, "clean_tree": null}'
+
+
+def _code(read: Callable[[], object]) -> str:
+    with pytest.raises(BadInput) as raised:
+        read()
+    assert raised.value.exit_code == 2
+    assert len(str(raised.value).splitlines()) == 1
+    return raised.value.code
+
+
+def test_every_error_has_a_code_of_its_class_or_its_own() -> None:
+    codes = [kind("x").code for kind in (AssayError, CheckFailed, BadInput, MissingEnvironment)]
+    assert codes == ["failed", "check-failed", "bad-input", "machine-lacks"]
+    assert Interrupted("x", 130).code == "interrupted"
+    assert BadInput("x", code="json-depth").code == "json-depth"
+    assert BadInput("x").code == "bad-input"
+
+
+class TestPlainFiles:
+    def test_a_pipe_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.json")
+        assert _code(lambda: read_record(PipelineRecord, tmp_path / "pipe.json")) == "file-kind"
+
+    def test_a_device_is_refused(self) -> None:
+        assert _code(lambda: read_bytes(Path("/dev/zero"))) == "file-kind"
+
+    def test_a_socket_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("s")
+            assert _code(lambda: read_bytes(tmp_path / "s")) == "file-kind"
+
+    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
+        assert _code(lambda: read_bytes(tmp_path)) == "file-kind"
+
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        assert _code(lambda: read_bytes(tmp_path / "none")) == "file-missing"
+
+    def test_a_sparse_terabyte_is_not_read(self, tmp_path: Path) -> None:
+        with (tmp_path / "big").open("wb") as stream:
+            stream.truncate(1 << 40)
+        assert _code(lambda: read_bytes(tmp_path / "big")) == "file-size"
+        assert _code(lambda: read_text(tmp_path / "big")) == "file-size"
+
+    def test_a_file_that_hides_its_size_is_read_to_the_limit(self) -> None:
+        """Those of /proc say that they have no bytes."""
+        assert _code(lambda: read_bytes(Path("/proc/self/maps"), 10)) == "file-size"
+        assert read_bytes(Path("/proc/self/comm"))
+
+
+class TestGzip:
+    def _code(self, tmp_path: Path, data: bytes) -> str:
+        path = tmp_path / "record.json.gz"
+        path.write_bytes(data)
+        return _code(lambda: read_record(PipelineRecord, path))
+
+    def test_a_bomb_of_four_megabytes_is_refused(self, tmp_path: Path) -> None:
+        squeeze = zlib.compressobj(9, wbits=31)
+        parts = [squeeze.compress(bytes(1 << 20)) for _ in range(4000)]
+        data = b"".join([*parts, squeeze.flush()])
+        assert len(data) > 4_000_000
+        assert self._code(tmp_path, data) == "gzip-size"
+
+    def test_a_small_bomb_is_refused_by_its_ratio(self, tmp_path: Path) -> None:
+        assert self._code(tmp_path, gzip.compress(bytes(9_000_000))) == "gzip-ratio"
+
+    @pytest.mark.parametrize(
+        ("data", "code"),
+        [
+            (b"", "gzip"),
+            (b"no gzip", "gzip"),
+            (gzip.compress(GOOD)[:-1], "gzip"),
+            (gzip.compress(GOOD)[:-8] + bytes(8), "gzip"),
+            (gzip.compress(GOOD) + b"\0", "gzip-trailing"),
+            (gzip.compress(GOOD) + gzip.compress(b" "), "gzip-trailing"),
+            (gzip.compress(b"[" * 100_000), "json-depth"),
+        ],
+        ids=["empty", "other", "short", "checksum", "padding", "two members", "deep"],
+    )
+    def test_a_broken_one_is_refused(self, tmp_path: Path, data: bytes, code: str) -> None:
+        assert self._code(tmp_path, data) == code
+
+    def test_a_sound_one_is_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "record.json.gz"
+        path.write_bytes(gzip.compress(GOOD))
+        assert read_record(PipelineRecord, path).commit is None
+
+
+class TestRecords:
+    def test_a_sentence_does_not_quote_all_of_a_hostile_record(self) -> None:
+        text = b'{"' + b"k" * 250 + b'": "' + b"v" * 100_000 + b'"}'
+        with pytest.raises(BadInput) as raised:
+            parse_record(PipelineRecord, text, Path("x"))
+        assert raised.value.code == "record"
+        assert len(str(raised.value)) < 600
+
+    def test_a_refusal_of_yaml_has_its_code(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.yaml"
+        for text, code in (("a: *x", "yaml-alias"), ("a: 1", "record"), ("\xff", "record")):
+            path.write_text(text)
+            assert _code(lambda: load_yaml(PipelineRecord, path)) == code
+        path.write_bytes(b"\xff\xfea\0")
+        assert _code(lambda: load_yaml(PipelineRecord, path)) == "encoding"

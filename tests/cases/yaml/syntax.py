@@ -1,0 +1,150 @@
+"""Hostile YAML, each with what it is and the code it is refused with; and what looks so and is not.
+
+Whoever writes a reader of YAML may try these: nothing in them belongs to Assay.
+"""
+
+_BILLION = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    + [
+        f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]"
+        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+)
+
+REFUSED: dict[str, tuple[str, str]] = {
+    # Aliases, anchors and what is built of them.
+    "nine levels of nine aliases each: 387 million values": (_BILLION, "yaml-anchor"),
+    "an anchor that nothing uses": ("a: &x 1\n", "yaml-anchor"),
+    "an anchor on a list": ("a: &x [1, 2]\n", "yaml-anchor"),
+    "an anchor on a mapping": ("a: &x {b: 1}\n", "yaml-anchor"),
+    "an anchor on a key": ("&x a: 1\n", "yaml-anchor"),
+    "an anchor on the document": ("&x\na: 1\n", "yaml-anchor"),
+    "an alias of nothing": ("a: *x\n", "yaml-alias"),
+    "an alias as a key": ("*x : 1\n", "yaml-alias"),
+    "an alias in a flow list": ("[*x, *x]\n", "yaml-alias"),
+    "a list that would hold itself": ("&x [*x]\n", "yaml-anchor"),
+    "a merge of a mapping": ("a: {b: 1}\nc: {<<: {b: 2}}\n", "yaml-merge"),
+    "a merge of an alias": ("<<: *x\n", "yaml-merge"),
+    "a merge key as a value": ("a: <<\n", "yaml-merge"),
+    # Tags.
+    "a tag that calls a program": ("a: !!python/object/apply:os.system ['id']\n", "yaml-tag"),
+    "a tag that makes an object": ("a: !!python/object/new:str [b]\n", "yaml-tag"),
+    "a tag that names a function": ("a: !!python/name:os.system\n", "yaml-tag"),
+    "a tag of the core schema on a number": ("a: !!str 12\n", "yaml-tag"),
+    "a tag that makes text a number": ('a: !!int "12"\n', "yaml-tag"),
+    "a tag for bytes": ("a: !!binary aGVsbG8=\n", "yaml-tag"),
+    "a tag for a set": ("a: !!set {b, c}\n", "yaml-tag"),
+    "a tag for an ordered mapping": ("a: !!omap [b: 1]\n", "yaml-tag"),
+    "a tag for a time": ("a: !!timestamp 2025-11-01\n", "yaml-tag"),
+    "a tag of the file's own": ("a: !mine {b: 1}\n", "yaml-tag"),
+    "the tag that says nothing": ("a: ! b\n", "yaml-tag"),
+    "a tag by its address": ("a: !<tag:yaml.org,2002:str> b\n", "yaml-tag"),
+    "a tag on a key": ("!!str a: 1\n", "yaml-tag"),
+    "a tag on the document": ("!!map\na: 1\n", "yaml-tag"),
+    # Words of which YAML 1.1 and 1.2 make different things.
+    "yes, which is true in 1.1": ("a: yes\n", "yaml-ambiguous"),
+    "No, which is false in 1.1": ("a: No\n", "yaml-ambiguous"),
+    "on, which is true in 1.1": ("a: on\n", "yaml-ambiguous"),
+    "OFF, which is false in 1.1": ("a: OFF\n", "yaml-ambiguous"),
+    "on as a key": ("on: 1\n", "yaml-ambiguous"),
+    "1:30, which is 90 in 1.1": ("a: 1:30\n", "yaml-ambiguous"),
+    "1:30:15, which is 5415 in 1.1": ("a: 1:30:15\n", "yaml-ambiguous"),
+    "190:20:30.15, which is a number of base 60 in 1.1": ("a: 190:20:30.15\n", "yaml-ambiguous"),
+    "-1:30 in a list": ("a: [-1:30]\n", "yaml-ambiguous"),
+    "0461, which is 305 in 1.1": ("a: 0461\n", "yaml-ambiguous"),
+    "0o17, which is 15 in 1.2 and text in 1.1": ("a: 0o17\n", "yaml-ambiguous"),
+    "0999, which is text in 1.1": ("a: 0999\n", "yaml-ambiguous"),
+    "-007": ("a: -007\n", "yaml-ambiguous"),
+    "00": ("a: 00\n", "yaml-ambiguous"),
+    "0b11, which is 3 in 1.1": ("a: 0b11\n", "yaml-ambiguous"),
+    "-0x1F, which is -31 in 1.1": ("a: -0x1F\n", "yaml-ambiguous"),
+    "0x_1F, which is 31 in 1.1": ("a: 0x_1F\n", "yaml-ambiguous"),
+    "1_000, which is 1000 in 1.1": ("a: 1_000\n", "yaml-ambiguous"),
+    "1_000.5, which is 1000.5 in 1.1": ("a: 1_000.5\n", "yaml-ambiguous"),
+    "1e3, which is text to most readers of 1.1": ("a: 1e3\n", "yaml-ambiguous"),
+    "1.0E3, which is text to most readers of 1.1": ("a: 1.0E3\n", "yaml-ambiguous"),
+    "a date, which 1.1 makes an object": ("a: 2025-11-01\n", "yaml-ambiguous"),
+    "a time, which 1.1 makes an object": ("a: 2025-11-01T12:00:00Z\n", "yaml-ambiguous"),
+    "a date as a key": ("2025-11-01: a\n", "yaml-ambiguous"),
+    "=, which is the value key of 1.1": ("a: =\n", "yaml-ambiguous"),
+    # Numbers.
+    "an infinity": ("a: .inf\n", "yaml-number"),
+    "a negative infinity": ("a: -.INF\n", "yaml-number"),
+    "no number": ("a: .nan\n", "yaml-number"),
+    "a number beyond a double": ("a: 1.0e+999\n", "yaml-number"),
+    "a million digits": ("a: 1" + "0" * 900_000 + "\n", "yaml-text"),
+    "five thousand digits": ("a: " + "9" * 5_000 + "\n", "yaml-number"),
+    "five thousand hexadecimal digits": ("a: 0x" + "f" * 5_000 + "\n", "yaml-number"),
+    "a fraction of five thousand digits": ("a: 0." + "3" * 5_000 + "\n", "yaml-number"),
+    # Keys.
+    "a key twice": ("a: 1\na: 2\n", "yaml-duplicate"),
+    "a key twice, once in quotes": ("a: 1\n'a': 2\n", "yaml-duplicate"),
+    "a key twice, once by escapes": ('a: 1\n"\\x61": 2\n', "yaml-duplicate"),
+    "a key twice in a flow mapping": ("x: {a: 1, b: 2, a: 3}\n", "yaml-duplicate"),
+    "a number as a key": ("1: a\n", "yaml-key"),
+    "a truth as a key": ("true: a\n", "yaml-key"),
+    "nothing as a key": ("null: a\n", "yaml-key"),
+    "no key at all": ("? \n: a\n", "yaml-key"),
+    "a list as a key": ("[a, b]: c\n", "yaml-key"),
+    "a mapping as a key": ("{a: b}: c\n", "yaml-key"),
+    "a list as a key, in blocks": ("? - a\n: b\n", "yaml-key"),
+    "a key of ten thousand characters": ('? "' + "k" * 10_000 + '"\n: 1\n', "yaml-key"),
+    # More than anybody needs.
+    "100,000 lists in each other": ("[" * 100_000, "yaml-depth"),
+    "100,000 mappings in each other": ("{a: " * 100_000, "yaml-depth"),
+    "100,000 lists in blocks": ("- " * 100_000, "yaml-depth"),
+    "33 lists, properly closed": ("[" * 33 + "]" * 33, "yaml-depth"),
+    "a nesting of complex keys": ("? " * 5_000, "yaml-key"),
+    "200,000 values": ("[" + "1," * 200_000 + "]", "yaml-nodes"),
+    "a text of a hundred thousand characters": ("a: '" + "x" * 100_000 + "'\n", "yaml-text"),
+    "a block of a hundred thousand characters": ("a: |\n  " + "x" * 100_000 + "\n", "yaml-text"),
+    "two million characters": ("# " + "x" * 2_000_000 + "\na: 1\n", "file-size"),
+    # Documents and directives.
+    "nothing": ("", "yaml-empty"),
+    "a comment alone": ("# nothing\n", "yaml-empty"),
+    "a second document": ("a: 1\n---\na: 2\n", "yaml-documents"),
+    "an empty second document": ("a: 1\n---\n", "yaml-documents"),
+    "a document behind the end of one": ("a: 1\n...\nb: 2\n", "yaml-syntax"),
+    "a directive for another version": ("%YAML 1.1\n---\na: 1\n", "yaml-directive"),
+    "a directive that renames tags": ("%TAG ! tag:evil.example:\n---\na: 1\n", "yaml-directive"),
+    # What no parser takes.
+    "a tab for an indent": ("a:\n\tb: 1\n", "yaml-syntax"),
+    "a list that does not end": ("a: [1, 2\n", "yaml-syntax"),
+    "quotes that do not end": ("a: 'b\n", "yaml-syntax"),
+    "a mapping within a line": ("a: b: c\n", "yaml-syntax"),
+    "a NUL": ("a: b\x00c\n", "yaml-syntax"),
+    "an escape character": ("a: \x1b[31mred\n", "yaml-syntax"),
+    "a bell": ("a: '\x07'\n", "yaml-syntax"),
+    "a lone half of a surrogate pair": ("a: \ud800\n", "encoding"),
+    "an escaped half of a surrogate pair": ('a: "\\ud800"\n', "yaml-syntax"),
+    "an unknown escape": ('a: "\\q"\n', "yaml-syntax"),
+    "an escape beyond Unicode": ('a: "\\U00110000"\n', "yaml-syntax"),
+    "a reserved character": ("a: @b\n", "yaml-syntax"),
+    "a back quote": ("a: `b`\n", "yaml-syntax"),
+    "a bracket that closes nothing": ("a: ]\n", "yaml-syntax"),
+    "an indent that fits nowhere": ("a:\n    b: 1\n  c: 2\n", "yaml-syntax"),
+    "a percent sign at the start": ("%a: 1\n", "yaml-syntax"),
+}
+"""By what it is: the text, and the code of its refusal."""
+
+TAKEN: dict[str, tuple[str, object]] = {
+    "words of the core schema": (
+        "[null, ~, true, False, 12, -3, +4, 0x1F, 1.5, 1., .5, 1.5e+3, -0]\n",
+        [None, None, True, False, 12, -3, 4, 31, 1.5, 1.0, 0.5, 1500.0, 0],
+    ),
+    "an empty value": ("a:\n", {"a": None}),
+    "what is in quotes is text": (
+        "['yes', \"1:30\", '0461', '2025-11-01', '12', 'null', '<<', '*x', '&x', '!x']\n",
+        ["yes", "1:30", "0461", "2025-11-01", "12", "null", "<<", "*x", "&x", "!x"],
+    ),
+    "what is in a block is text": ("a: |\n  yes\nb: >\n  0461\n", {"a": "yes\n", "b": "0461\n"}),
+    "letters that only the letter of 1.1 takes for truths": ("{n: 1, y: 2}\n", {"n": 1, "y": 2}),
+    "text with colons, ampersands and stars in it": (
+        "a: one:two & three * four\n", {"a": "one:two & three * four"},
+    ),
+    "a version is text": ("a: 1.2.3\n", {"a": "1.2.3"}),
+    "a marked beginning and end": ("---\na: 1\n...\n", {"a": 1}),
+    "a byte order mark": ("\ufeffa: 1\n", {"a": 1}),
+    "32 levels": ("[" * 32 + "]" * 32, None),
+}  # fmt: skip
+"""By what it is: the text, and its value; None where that is not looked at."""
