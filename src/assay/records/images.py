@@ -136,5 +136,5 @@ class ImagesFile(Record):
     host_import: HostImport
 
     def role(self, role: Role) -> RoleInputs:
-        """The inputs of one role."""
+        """Return the inputs of one role."""
         return self.roles.toolchain if role == "toolchain" else self.roles.runner

@@ -80,7 +80,7 @@ class FamilyMember(Record):
     output_dtype: Literal["float32"] | None = None
 
     def of(self, family: KernelFamily) -> Variant:
-        """The variant in full. Raises ValueError where nobody says what it was built from."""
+        """Return the variant in full. Raises ValueError where neither says ``built_from``."""
         built_from = self.built_from or family.built_from
         if built_from is None:
             raise ValueError(f"neither '{self.id}' nor its family says what it was built from")
@@ -176,7 +176,7 @@ class OriginalProgram(Record):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The flags as the compiler reads them."""
+        """Return the flags as the compiler reads them."""
         return tuple(each.flag for each in self.flags)
 
 
@@ -226,7 +226,7 @@ class KernelManifest(Record):
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """Every variant in full, in the order of the file."""
+        """Return every variant in full, in the order of the file."""
         return tuple(
             entry.of(self.families[entry.family]) if isinstance(entry, FamilyMember) else entry
             for entry in self.entries

@@ -37,7 +37,7 @@ class TrueProduct(Record):
 
     @property
     def missed(self) -> float:
-        """Share of the products that it leaves out."""
+        """Return the share of the products that it leaves out."""
         return 1 - self.products / self.true_products if self.true_products else 0.0
 
 
@@ -163,7 +163,7 @@ class Wall(Record):
 
     @property
     def gpu_work(self) -> float:
-        """Seconds of the phases in which the GPU is at work."""
+        """Return the seconds of the phases in which the GPU is at work."""
         return self.inputs + self.oracle + self.warm_up + self.turns + self.checks
 
 

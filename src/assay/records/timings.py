@@ -53,7 +53,7 @@ class StepTiming(Record):
 
     @property
     def began(self) -> float:
-        """Seconds since the epoch."""
+        """Return when the step began, in seconds since the epoch."""
         return datetime.fromisoformat(self.started).timestamp()
 
 

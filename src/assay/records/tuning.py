@@ -29,7 +29,7 @@ class ShapeClass(Record):
         return self
 
     def ranges(self) -> tuple[tuple[float, float | None], tuple[float, float | None]]:
-        """(least, most) of n and of the blocks a row."""
+        """Return (least, most) of n and of the blocks a row."""
         return (self.n_least, self.n_most), (self.blocks_least, self.blocks_most)
 
     def meets(self, other: "ShapeClass") -> bool:
@@ -75,7 +75,7 @@ class TuningChoice(Record):
         )  # fmt: skip
 
     def objection(self, workload: Workload) -> str | None:
-        """Why a problem is not one that this choice is for, or None."""
+        """Return why a problem is not one that this choice is for, or None."""
         pattern = workload.pattern
         if (workload.operation, workload.dtype) != (self.operation, self.dtype):
             return f"is {workload.operation.value} in {workload.dtype}"
@@ -109,5 +109,5 @@ class TuningFile(Record):
         return self
 
     def of(self, target: str) -> tuple[TuningChoice, ...]:
-        """Choices made for one target, in file order."""
+        """Return the choices made for one target, in file order."""
         return tuple(choice for choice in self.choices if choice.target == target)

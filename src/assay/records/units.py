@@ -58,7 +58,7 @@ class Unit(StrEnum):
 
     @property
     def base(self) -> "Unit":
-        """The unit that its figures are judged in; itself where none is."""
+        """Return the unit that its figures are judged in; itself where none is."""
         return next((unit for unit in Unit if unit.value == self.facts.base), self)
 
 

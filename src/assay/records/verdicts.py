@@ -129,12 +129,12 @@ class Status(StrEnum):
 
     @property
     def word(self) -> str:
-        """``not_reproduced`` as ``not reproduced``."""
+        """Return the status in words: ``not_reproduced`` as ``not reproduced``."""
         return self.value.replace("_", " ")
 
     @property
     def variable(self) -> str:
-        """Its colour's name in the page's style sheet."""
+        """Return its colour's name in the page's style sheet."""
         return f"--status-{self.value.replace('_', '-')}"
 
 

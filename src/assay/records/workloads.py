@@ -116,7 +116,7 @@ class Workload(Record):
 
     @property
     def for_readings_only(self) -> str | None:
-        """Why a program that runs on this may answer no claim by itself; None where it may.
+        """Return why a program that runs on this may answer no claim by itself; None where it may.
 
         A binary search over unsorted columns of B misses blocks, so that no output is the product;
         nothing that was computed from unwritten memory can be checked.
