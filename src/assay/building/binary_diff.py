@@ -101,7 +101,7 @@ class _File:
 
 
 def differences(first: Path, second: Path) -> tuple[SectionDifference, ...]:
-    """Sections that differ, in the first file's order; of device code, the cubins' own sections.
+    """Return the sections that differ, in the first file's order; of device code, the cubins' own.
 
     Raises BadInput for what is no ELF file.
     """
@@ -147,7 +147,7 @@ def _difference(
 
 
 def cubins_inside(path: Path) -> tuple[bytes, ...]:
-    """Every cubin inside a library or program, in the order of the file.
+    """Return every cubin inside a library or program, in the order of the file.
 
     Images are stored as they are: nvcc compresses PTX, and here is none. Raises BadInput for what
     is no ELF file, or holds a fatbin of a form unknown here.
@@ -160,7 +160,7 @@ def cubins_inside(path: Path) -> tuple[bytes, ...]:
 
 
 def explain(found: Sequence[SectionDifference]) -> str:
-    """One sentence: whether device code differs, and what else, by meaning."""
+    """Return one sentence: whether device code differs, and what else, by meaning."""
     if not found:
         return "no byte differs"
     same = not any(entry.is_device_code for entry in found)

@@ -57,7 +57,7 @@ def is_plain_path(path: str) -> bool:
 
 
 def command_problem(record: BuildRecord) -> str | None:
-    """Why the recorded command may not be run, or None when it may."""
+    """Return why the recorded command may not be run, or None when it may."""
     return next(_problems(record), None)
 
 

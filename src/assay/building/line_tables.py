@@ -31,7 +31,7 @@ Place = tuple[str, int, int]
 
 
 def skeleton(cubin: bytes) -> bytes:
-    """``cubin`` with zeros for the contents of every section but its line tables.
+    """Return ``cubin`` with zeros for the contents of every section but its line tables.
 
     Raises BadInput for no ELF file.
     """
@@ -44,9 +44,9 @@ def skeleton(cubin: bytes) -> bytes:
 
 
 def restored(bones: bytes, cubin: bytes) -> bytes | None:
-    """A skeleton with the sections of ``cubin``; None where these are others, or of other sizes.
+    """Return a skeleton with the sections of ``cubin``, or None.
 
-    Raises BadInput where one of them is no ELF file.
+    None where these are others, or of other sizes. Raises BadInput where one is no ELF file.
     """
     wanted, given = _others(bones), _others(cubin)
     if [(name, size) for name, _, size in wanted] != [(name, size) for name, _, size in given]:

@@ -168,12 +168,12 @@ def lacked_resources(log: str) -> bool:
 
 
 def file_digest(path: Path) -> FileDigest:
-    """A file by its name, without its directory."""
+    """Return the digest of a file, by its name without its directory."""
     return FileDigest(path=path.name, sha256=sha256_file(path), bytes=path.stat().st_size)
 
 
 def last_lines(text: str, count: int) -> str:
-    """The last lines of a log that say more than where ptxas was."""
+    """Return the last lines of a log that say more than where ptxas was."""
     lines = [line for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith("ptxas info")]
     return "\n".join((telling or lines)[-count:])
@@ -187,7 +187,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
-    """Resources of every kernel entry in the output of ``-Xptxas -v``, sorted by name.
+    """Return the resources of every kernel entry in what ``-Xptxas -v`` printed, sorted by name.
 
     Device functions that were not inlined have properties of their own; they are no entries.
     """

@@ -74,14 +74,14 @@ class Compilation:
 
     @property
     def output(self) -> str:
-        """File name of what the compiler makes."""
+        """Return the file name of what the compiler makes."""
         return self.id + SUFFIX[self.kind]
 
 
 def describe(
     root: Path, catalog: Catalog, kind: Kind, artifact: str, arch: str, lock_sha256: str
 ) -> Compilation:
-    """The compilation of a variant, program or probe for ``arch``, such as sm_90a.
+    """Return the compilation of a variant, program or probe for ``arch``, such as sm_90a.
 
     Raises BadInput when there is no such thing or its source is missing.
     """
@@ -106,7 +106,7 @@ def describe(
 
 
 def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]:
-    """A shared library with the variant's launcher."""
+    """Return what compiles a shared library with the variant's launcher."""
     defines = tuple(f"-D{name}={value}" for name, value in sorted(variant.defines.items()))
     includes = (f"-I{KERNELS}", *_tool_includes(VARIANT_INCLUDES))
     flags = (*SHARED, *defines, *_new(variant.flags), *includes)
@@ -114,26 +114,26 @@ def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]
 
 
 def program_command(program: OriginalProgram, arch: str) -> tuple[str, ...]:
-    """An executable from the package's own source."""
+    """Return what compiles an executable from the package's own source."""
     flags = (*_new(program.words), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
     output = program.id + SUFFIX["program"]
     return (*COMMON, gencode(arch), *flags, "-o", output, f"{TOOL}/{program.source}")
 
 
 def probe_command(probe: Probe, arch: str, source: str) -> tuple[str, ...]:
-    """Device code alone: whether it compiles is the answer."""
+    """Return what compiles device code alone: whether it compiles is the answer."""
     flags = (*_new(probe.flags), *_tool_includes(VARIANT_INCLUDES))
     return (*COMMON, gencode(arch), "-cubin", *flags, "-o", probe.id + SUFFIX["probe"], source)
 
 
 def gencode(arch: str) -> str:
-    """Machine code for one architecture and no PTX: nothing is compiled anew on the device."""
+    """Return the option for one architecture's machine code, without PTX to compile later."""
     number = arch.removeprefix("sm_")
     return f"-gencode=arch=compute_{number},code=sm_{number}"
 
 
 def local_sources(root: Path, source: str) -> tuple[FileDigest, ...]:
-    """``source`` and every file of ours that it includes with quotes, sorted by path.
+    """Return ``source`` and every file of ours that it includes with quotes, sorted by path.
 
     A quoted name is looked for beside the including file, then below ``kernels/``; a name found in
     neither belongs to a package, which the lock pins. Raises BadInput for a missing ``source``.

@@ -19,7 +19,7 @@ class SourceMissing(CheckFailed):
 
 
 def find_source(root: Path, source: FileDigest, commit: str | None) -> tuple[bytes, str]:
-    """The recorded content of a source, and where it was found.
+    """Return the recorded content of a source, and where it was found.
 
     Looks in the checkout ``root``, at ``commit``, then at every commit that changed the file.
     ``source.path`` must be a plain path (``recorded_command.is_plain_path``). Raises SourceMissing.

@@ -47,11 +47,11 @@ class Packages:
 
     @property
     def cuda(self) -> Path:
-        """Root of the CUDA toolkit."""
+        """Return the root of the CUDA toolkit."""
         return self.site / CUDA
 
     def tool(self, name: str) -> Path:
-        """Path of nvcc, cuobjdump or nvdisasm."""
+        """Return the path of nvcc, cuobjdump or nvdisasm."""
         return self.cuda / "bin" / name
 
 
@@ -67,12 +67,12 @@ class Toolchain:
 
 
 def toolchain_lock_digest(root: Path) -> str:
-    """SHA-256 of the lock the toolchain is installed from."""
+    """Return the SHA-256 of the lock that the toolchain is installed from."""
     return lock_digest(root / LOCK)
 
 
 def locked_versions(root: Path) -> dict[str, str]:
-    """Distribution name to version, as the lock pins them."""
+    """Return the versions that the lock pins, by the distribution's name."""
     return lock_versions(root / LOCK)
 
 
@@ -82,7 +82,7 @@ def toolchain_directory(root: Path) -> Path:
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
-    """The compilers of ``place`` (the host, by default), seen to start.
+    """Return the compilers of ``place`` (the host, by default), seen to start.
 
     On the host the packages are unpacked where needed; an image holds them already. Raises
     MissingEnvironment.
@@ -183,7 +183,7 @@ def _unpack(lock: Path, site: Path) -> None:
 
 
 def find_host_compiler() -> str:
-    """First line of ``g++ --version``. Raises MissingEnvironment where nvcc has nothing to use."""
+    """Return ``g++ --version``'s first line. Raises MissingEnvironment without a g++ for nvcc."""
     if shutil.which("g++") is None:
         raise MissingEnvironment(
             "nvcc needs a C++ compiler and there is no g++: install it "
@@ -202,7 +202,7 @@ def find_host_compiler() -> str:
 
 
 def nvcc_version(nvcc: Path) -> str:
-    """Version nvcc reports of itself, as 13.0.88. Raises MissingEnvironment if it does not run."""
+    """Return nvcc's own version, as 13.0.88. Raises MissingEnvironment if it does not run."""
     run = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False)
     match = re.search(r"\bV(\d+(?:\.\d+)+)", run.stdout)
     if run.returncode != 0 or match is None:
