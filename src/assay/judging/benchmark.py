@@ -34,7 +34,7 @@ METRIC_UNIT: dict[Metric, Unit] = {
 def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
-    """One term on one target: every gate of the design page, then the quantity."""
+    """Measure one term on one target: every gate of the design page, then the quantity."""
     paths = evidence_paths(case, target, term)
     comparison = case.catalog.comparisons[term.comparison]
     correctness = case.evidence.correctness.get((target, term.comparison))
@@ -59,7 +59,7 @@ def measure_term(
 
 
 def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
-    """Records that a term rests on, as far as they exist."""
+    """Return the records that a term rests on, as far as they exist."""
     comparison, evidence = term.comparison, case.evidence
     paths: list[str] = []
     if (target, comparison) in evidence.benchmarks:
@@ -224,7 +224,7 @@ def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFa
 
 
 def describe(facts: ArmFacts, workload: Workload) -> str:
-    """Variant and problem of one arm, in words."""
+    """Return variant and problem of one arm, in words."""
     names = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
     sizes = [(name, getattr(workload, name)) for name in names]
     shape = " ".join(f"{name}={size}" for name, size in sizes if size is not None)

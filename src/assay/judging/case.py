@@ -29,21 +29,21 @@ class Case:
     """Many claims rest on the same samples: each arm and each pair of arms is summarised once."""
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
-        """``stats.arm_time`` of a benchmark record that is among the evidence."""
+        """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
         record = self.evidence.benchmarks[target, comparison]
         return self.summaries.arm_time(record, arm, self.catalog.judging)
 
     def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
-        """``stats.median_ms`` of a benchmark record that is among the evidence."""
+        """Return ``stats.median_ms`` of a benchmark record that is among the evidence."""
         return stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
 
     def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
-        """``stats.time_ratio`` of a benchmark record that is among the evidence."""
+        """Return ``stats.time_ratio`` of a benchmark record that is among the evidence."""
         record = self.evidence.benchmarks[target, comparison]
         return self.summaries.time_ratio(record, arm, over, self.catalog.judging)
 
     def control(self, target: str, comparison: str) -> Summary | None:
-        """The A/A control of a benchmark record that is among the evidence."""
+        """Return the A/A control of a benchmark record that is among the evidence."""
         arm = self.catalog.comparisons[comparison].control
         return self.time_ratio(target, comparison, arm, stats.CONTROL)
 
@@ -64,7 +64,7 @@ class Case:
         return provision.earlier_sources.get(variant) if provision else None
 
     def measured_targets(self) -> tuple[str, ...]:
-        """Targets that the plan has measurements of, in its order."""
+        """Return the targets that the plan has measurements of, in its order."""
         plans = self.evidence.plan.targets
         return tuple(plan.target for plan in plans if plan.provision.kind != "none")
 
@@ -96,7 +96,7 @@ class Measured:
 
     @property
     def noise_floor(self) -> float | None:
-        """Largest |log ratio| inside the control's interval, as a fraction."""
+        """Return the largest |log ratio| inside the control's interval, as a fraction."""
         return stats.floor_of(self.control)
 
 
@@ -115,12 +115,12 @@ class Failure:
 
 
 def not_run(reason: NotRun, explanation: str, evidence: tuple[str, ...] = ()) -> Failure:
-    """A failure that says nothing of the claim."""
+    """Return a failure that says nothing of the claim."""
     return Failure(Status.NOT_RUN, reason.value, explanation, evidence)
 
 
 def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
-    """A claimed figure in a unit that rates and ratios are judged in; a gain in percent is a ratio.
+    """Return a figure in a unit that rates and ratios are judged in; a gain in percent is a ratio.
 
     Raises BadInput for a unit that is not measured as a rate, a time or a ratio.
     """
@@ -132,43 +132,43 @@ def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
 
 
 def from_base(value: float, unit: Unit) -> float:
-    """The inverse of ``to_base``: a value of the base unit in the claim's own unit."""
+    """Return a value of the base unit in the claim's own unit: the inverse of ``to_base``."""
     return (value - 1) * 100 if unit is Unit.PERCENT else value / unit.facts.factor
 
 
 def significant(value: float, digits: int = 6) -> float:
-    """Rounded to significant digits, so that verdicts are the same bytes on every machine."""
+    """Round to significant digits, so that verdicts are the same bytes on every machine."""
     return float(f"{value:.{digits}g}")
 
 
 def optional_significant(value: float | None) -> float | None:
-    """``significant`` of a value that may be absent."""
+    """Return ``significant`` of a value that may be absent."""
     return None if value is None else significant(value)
 
 
 def show(value: float) -> str:
-    """A number in a sentence: four significant digits, without an exponent for common sizes."""
+    """Return a number for a sentence: four significant digits, no exponent for common sizes."""
     rounded = float(f"{value:.4g}")
     return f"{rounded:g}" if abs(rounded) < 1e5 else f"{rounded:.0f}"
 
 
 def show_percent(fraction: float) -> str:
-    """A fraction as per cent."""
+    """Return a fraction as per cent."""
     return f"{fraction * 100:.3g} %"
 
 
 def with_unit(value: float, unit: Unit) -> str:
-    """A figure with its unit."""
+    """Return a figure with its unit."""
     return f"{show(value)}{unit.facts.joint}{unit.facts.words or unit.value}"
 
 
 def reported(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Evidence paths as they stand in a report directory, without repetitions."""
+    """Return evidence paths as they stand in a report directory, without repetitions."""
     return tuple(dict.fromkeys(f"evidence/{path}" for path in paths))
 
 
 def measured_on(case: Case, target: str) -> MeasuredOn | None:
-    """The machine that a target's figures were measured on."""
+    """Return the machine that a target's figures were measured on."""
     platform = case.evidence.platforms.get(target)
     if platform is None:
         return None
@@ -186,7 +186,7 @@ def measured_on(case: Case, target: str) -> MeasuredOn | None:
 
 
 def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Evidence paths and the platform record beside them, where there is one."""
+    """Return evidence paths and the platform record beside them, where there is one."""
     return (*paths, platform_path(target)) if target in case.evidence.platforms else paths
 
 
@@ -215,7 +215,7 @@ def verdict(  # one parameter a field that some verdict fills
     nearest: tuple[Nearest, ...] = (),
     evidence: tuple[str, ...] = (),
 ) -> Verdict:
-    """A verdict with rounded figures and report paths; what is not given is absent."""
+    """Return a verdict with rounded figures and report paths; what is not given is absent."""
     return Verdict(
         claim=answer.claim,
         source=case.catalog.source_of[answer.claim],

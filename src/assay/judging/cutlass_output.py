@@ -47,7 +47,7 @@ class ParsedOutput:
 
 
 def job_id(program: str, arguments: Sequence[str]) -> str:
-    """Identifier of a program with one list of arguments, the same on every machine."""
+    """Return the identifier of a program with its arguments, the same on every machine."""
     digest = hashlib.sha256(json.dumps(list(arguments)).encode()).hexdigest()
     return f"{program}_{digest[:10]}"
 
@@ -63,25 +63,27 @@ def parse(parser: ParserName, stdout: str) -> ParsedOutput:
 
 
 def slug(description: str) -> str:
-    """A printed description as a figure's name: ``tma ws ping-pong 128x64x64`` becomes
-    ``tma_ws_ping_pong_128x64x64``."""
+    """Return a printed description as a figure's name.
+
+    ``tma ws ping-pong 128x64x64`` becomes ``tma_ws_ping_pong_128x64x64``.
+    """
     return re.sub(r"[^a-z0-9]+", "_", description.lower()).strip("_")
 
 
 def schedule(figure: str) -> str:
-    """A figure's name without its tile: the same schedule on another head size has another tile."""
+    """Return a figure's name without its tile: on another head size a schedule has another tile."""
     return re.sub(r"_\d+x\d+x\d+$", "", figure)
 
 
 def figure_unit(figure: str) -> Unit:
-    """Unit of a printed figure, by its name; example 88's are plain TFLOP/s."""
+    """Return the unit of a printed figure, by its name; example 88's are plain TFLOP/s."""
     if figure == "ms" or figure.endswith("_ms"):
         return Unit.MS
     return Unit.GFLOP_PER_S if figure == "gflop_per_s" else Unit.TFLOP_PER_S
 
 
 def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> int | None:
-    """FLOPs of one launch as the program counts them; None where the shape is not one problem."""
+    """Return one launch's FLOPs as the program counts; None where its shape is not one problem."""
     if parser == "cutlass_57":
         keys = ("groups", "m", "n", "k")
         sizes = [int(shape[key]) for key in keys if key in shape]
@@ -97,7 +99,7 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
 
 
 def attention_flop(parser: ParserName, shape: Shape) -> int:
-    """4 B H Q K D of an attention program's shape."""
+    """Return 4 B H Q K D of an attention program's shape."""
     return flops.dense_attention(*attention_sizes(parser, shape))
 
 

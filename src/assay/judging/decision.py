@@ -44,7 +44,7 @@ class Decision:
 
 
 def margin_for(unit: Unit, judging: Judging) -> float:
-    """The declared margin: ratios of interleaved arms have one of their own."""
+    """Return the declared margin: ratios of interleaved arms have one of their own."""
     return judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
 
 
@@ -115,7 +115,7 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
 def equivalence(
     summary: Summary, claimed: float, margin: float, higher_is_better: bool
 ) -> Decision:
-    """Two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
+    """Make two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
     edge, centre = math.log1p(margin), math.log(claimed)
     low, high = summary.low - centre, summary.high - centre
     within = f"the margin of {show_percent(margin)} declared before the run"
@@ -132,7 +132,7 @@ def equivalence(
 
 
 def one_sided(summary: Summary, claimed: float, relation: Relation) -> Decision:
-    """The whole interval on one side of the claimed figure."""
+    """Decide by whether the whole interval lies on one side of the claimed figure."""
     limit = math.log(claimed)
     above = summary.low >= limit
     below = summary.high <= limit

@@ -47,12 +47,12 @@ UNSTATED = Conversion(
 
 
 def score_elements(seq_q: int, seq_kv: int, causal: bool) -> int:
-    """Score elements of one head; causal from the top left."""
+    """Return the score elements of one head; causal from the top left."""
     return sum(min(row + 1, seq_kv) for row in range(seq_q)) if causal else seq_q * seq_kv
 
 
 def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> float:
-    """FLOPs that example 41 counts for each of the 4 D FLOPs a score element really costs."""
+    """Return what example 41 counts for each of the 4 D FLOPs that a score element really costs."""
     counted = flops.cutlass_41(1, 1, seq_q, seq_kv, head_dim, causal)
     return counted / (4 * head_dim * score_elements(seq_q, seq_kv, causal))
 
@@ -99,7 +99,7 @@ def _counted_by(
 
 
 def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
-    """From the stored-block FLOPs of a benchmark arm to ``formula``. Raises Uncounted."""
+    """Convert from the stored-block FLOPs of a benchmark arm to ``formula``. Raises Uncounted."""
     if isinstance(formula, Expression):
         known = problem_facts(facts, workload)
         return _counted_by(formula, known, facts.flop, "the launch really does")
@@ -146,7 +146,7 @@ def _sentence_41(factor: float) -> str:
 def for_program(
     formula: Counting, parser: ParserName, shape: Shape, arguments: Sequence[str]
 ) -> Conversion:
-    """From the FLOPs that a program counted for its rate to ``formula``. Raises Uncounted."""
+    """Convert from the FLOPs a program counted for its rate to ``formula``. Raises Uncounted."""
     printed = printed_flop(parser, shape, arguments)
     if not isinstance(formula, Expression):
         return _program_named(formula, parser, shape, arguments, printed)

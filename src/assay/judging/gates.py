@@ -16,14 +16,14 @@ from assay.records.workloads import Comparison, Workload
 
 
 def arms_of(term: Term) -> tuple[str, ...]:
-    """The arm of a term, and its baseline where it has one."""
+    """Return the arm of a term, and its baseline where it has one."""
     return (term.arm,) if term.over is None else (term.arm, term.over)
 
 
 def absent(
     case: Case, target: str, comparison: Comparison, term: Term, paths: tuple[str, ...]
 ) -> Failure:
-    """No correctness record: the build failed, or the run did."""
+    """Return why there is no correctness record: the build failed, or the run did."""
     arch = case.catalog.targets[target].arch
     variants = {arm.id: arm.variant for arm in comparison.arms}
     for arm in arms_of(term):
@@ -36,7 +36,7 @@ def absent(
 
 
 def last_words(diagnostics: str) -> str:
-    """The first error a compiler reports, or its last line."""
+    """Return the first error a compiler reports, or its last line."""
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines[-1:] or ["the compiler gave no reason"])[0]
@@ -52,7 +52,7 @@ _WITHOUT_OUTPUT = {
 def gate_correctness(
     case: Case, correctness: CorrectnessRecord, arm: str, own: bool, paths: tuple[str, ...]
 ) -> Failure | None:
-    """Only an arm that was checked and found correct has a time; ``own``: it is not a baseline."""
+    """Let only an arm that was found correct have a time; ``own``: it is not a baseline."""
     found = [entry for entry in correctness.arms if entry.arm == arm]
     if not found:
         return not_run(NotRun.RUN_FAILED, f"Arm {arm} was never checked, so not timed.", paths)
@@ -116,7 +116,7 @@ def gate_record(
     own: bool,
     paths: tuple[str, ...],
 ) -> Failure | None:
-    """Same binary, same GPU, the planned problem, right outputs while timed."""
+    """Require the same binary and GPU, the planned problem, and right outputs while timed."""
     if arm in record.not_timed:
         text = f"Arm {arm} was not timed: {record.not_timed[arm]}"
         return not_run(NotRun.RUN_FAILED, text, paths)

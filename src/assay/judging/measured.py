@@ -100,7 +100,7 @@ def _worst(terms: list[Measured | Failure]) -> Measured | Failure:
 def measure_derived(
     case: Case, claim: Claim, evaluation: Derived, target: str
 ) -> Measured | Failure:
-    """Quotient of two claims' measured values on one target.
+    """Return the quotient of two claims' measured values on one target.
 
     Two arms of one comparison ran in the same blocks: their ratio is the paired one. Anything else
     was measured apart, and its errors are added by interval arithmetic: conservative. Raises
@@ -197,7 +197,7 @@ def _side_notes(sides: list[Measured], apart: bool) -> list[str]:
 
 
 def modes_sentence(summary: Summary, unit: Unit) -> str:
-    """Says when a figure is between two groups of values, and where they lie."""
+    """Say when a figure is between two groups of values, and where they lie; else say nothing."""
     if summary.modes is None:
         return ""
     first, second = (with_unit(from_base(x, unit), unit) for x in summary.modes.values())
@@ -240,7 +240,7 @@ def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
 
 
 def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
-    """Other readings of the source, measured too and shown beside the verdict."""
+    """Return other readings of the source, measured too and shown beside the verdict."""
     evaluation = claim.evaluation
     if not isinstance(evaluation, Benchmark):
         return ()

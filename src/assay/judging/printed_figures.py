@@ -10,7 +10,7 @@ from assay.records.units import Unit
 
 
 def figure_name(figure: str, outputs: Sequence[ParsedOutput]) -> str:
-    """The printed name of a figure: its own, or the only one of the same schedule.
+    """Return the printed name of a figure: its own, or the only one of the same schedule.
 
     A command that ran another head size than stated prints the schedule with another tile.
     """
@@ -25,7 +25,7 @@ def names_one(figure: str) -> bool:
 
 
 def by_speed(pattern: str, outputs: Sequence[ParsedOutput]) -> list[str]:
-    """Names that match ``pattern`` in every run's output, the fastest first, by their medians."""
+    """Return names that match ``pattern`` in every output, the fastest first, by their medians."""
     printed = set.intersection(*({*output.figures} for output in outputs)) if outputs else set()
     names = sorted(name for name in printed if fnmatchcase(name, pattern))
     medians = {name: _median(name, outputs) for name in names}

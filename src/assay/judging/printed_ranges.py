@@ -33,7 +33,7 @@ class PrintedRange:
 
 
 def resolve(operand: Operand, claims: Mapping[str, Claim]) -> PrintedRange:
-    """The interval an operand stands for, in base units. Raises ValueError without a value."""
+    """Return an operand's interval in base units. Raises ValueError where it has no value."""
     if operand.formula is not None:
         return evaluate(operand.formula, [resolve(part, claims) for part in operand.operands])
     value, resolution, factor = operand.value, operand.resolution, 1.0
@@ -50,7 +50,7 @@ def resolve(operand: Operand, claims: Mapping[str, Claim]) -> PrintedRange:
 
 
 def evaluate(formula: Formula, values: Sequence[PrintedRange]) -> PrintedRange:
-    """The interval of ``formula`` over independent intervals of non-negative numbers."""
+    """Return the interval of ``formula`` over independent intervals of non-negative numbers."""
     return _EVALUATORS[formula](values)
 
 
@@ -186,7 +186,7 @@ def operand_text(operand: Operand, claims: Mapping[str, Claim]) -> str:
 
 
 def show(value: float) -> str:
-    """A number for a sentence: six significant digits, thousands of FLOPs without an exponent."""
+    """Return a number for a sentence: six significant digits, thousands of FLOPs written out."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.6g}"

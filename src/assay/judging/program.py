@@ -54,7 +54,10 @@ def measure_program(
     arguments: Sequence[str],
     formula: Counting,
 ) -> Runs | Failure:
-    """Figures of the program run with ``arguments``, restated by ``formula`` (None: as printed)."""
+    """Return figures of the program run with ``arguments``, restated by ``formula``.
+
+    None leaves them as printed.
+    """
     program = case.catalog.programs[evaluation.program]
     job = job_id(program.id, arguments)
     record = case.evidence.programs.get((target, job))
@@ -273,7 +276,7 @@ def _broken(rate: float | None, peak: float) -> str | None:
 
 
 def describe(shape: Shape, arguments: Sequence[str]) -> str:
-    """The problem as the program reports it, and the arguments it was given."""
+    """Return the problem as the program reports it, and the arguments it was given."""
     sizes = " ".join(f"{key}={str(value).lower()}" for key, value in shape.items())
     return f"{sizes or 'no problem reported'}; arguments: {' '.join(arguments) or '(none)'}"
 
@@ -284,7 +287,7 @@ def shape_matches(shape: Shape, stated: Shape) -> bool:
 
 
 def check_unit(claim_id: str, unit: Unit | None, figure: str) -> Unit:
-    """The claim's unit. Raises BadInput where a rate is claimed of a printed time or so."""
+    """Return the claim's unit. Raises BadInput where a rate is claimed of a printed time or so."""
     if unit is None or to_base(1.0, unit)[1] is not to_base(1.0, figure_unit(figure))[1]:
         raise BadInput(
             f"claim '{claim_id}': figure '{figure}' is printed in {figure_unit(figure).value}, "

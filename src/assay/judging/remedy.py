@@ -22,7 +22,7 @@ CONTROLLED = "a run whose A/A control has usable blocks"
 
 
 def too_few(processes: int) -> str:
-    """Not enough processes for any verdict."""
+    """Return what helps where there are not enough processes for any verdict."""
     return (
         counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
         + " with usable samples"
@@ -30,7 +30,7 @@ def too_few(processes: int) -> str:
 
 
 def two_sided(summary: Summary, claimed: float, edge: float, judging: Judging) -> str:
-    """An interval across the edge ``+-edge`` (a log) around ``claimed``."""
+    """Return what helps an interval across the edge ``+-edge`` (a log) around ``claimed``."""
     low, high = summary.low - math.log(claimed), summary.high - math.log(claimed)
     distance = abs(abs(low + high) / 2 - edge)
     margin = _rounded_up(math.expm1(max(abs(low), abs(high))))
@@ -39,13 +39,13 @@ def two_sided(summary: Summary, claimed: float, edge: float, judging: Judging) -
 
 
 def one_sided(summary: Summary, claimed: float, judging: Judging) -> str:
-    """An interval that straddles ``claimed``."""
+    """Return what helps an interval that straddles ``claimed``."""
     distance = abs((summary.low + summary.high) / 2 - math.log(claimed))
     return "; or ".join(_narrower(summary, distance, judging, "the claimed figure"))
 
 
 def noisy(control: Summary, margin: float, judging: Judging) -> str:
-    """An A/A control whose interval reaches beyond the margin."""
+    """Return what helps where the A/A control's interval reaches beyond the margin."""
     edge = math.log1p(margin)
     options = [f"a quieter machine, with a noise floor below {show_percent(margin)}"]
     distance = edge - abs(control.low + control.high) / 2
@@ -58,7 +58,7 @@ def noisy(control: Summary, margin: float, judging: Judging) -> str:
 
 
 def within_noise(control: Summary, distance: float, judging: Judging) -> str:
-    """A one-sided figure inside the noise floor."""
+    """Return what helps a one-sided figure inside the noise floor."""
     quiet = f"a quieter machine, with a noise floor below {show_percent(math.expm1(distance))}"
     reach = distance - abs(control.low + control.high) / 2
     needed = None

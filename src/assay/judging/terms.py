@@ -27,7 +27,7 @@ from assay.shared.counting import counted
 def judge_benchmark(
     case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
 ) -> Verdict:
-    """The verdict on a benchmark's only term, or on the worst of its terms."""
+    """Return the verdict on a benchmark's only term, or on the worst of its terms."""
     if bounded(case, evaluation):
         return _judge_bounds(case, answer, claim, evaluation, target)
     verdicts: list[tuple[int, float, str, Verdict]] = []

@@ -29,7 +29,7 @@ from assay.records.verdicts import Status, Verdict
 def judge_derived(
     case: Case, answer: Answer, claim: Claim, evaluation: Derived, target: str
 ) -> Verdict:
-    """The verdict on a figure formed from two other claims' measured values."""
+    """Return the verdict on a figure formed from two other claims' measured values."""
     measured = measure_derived(case, claim, evaluation, target)
     if isinstance(measured, Failure):
         return fail(case, answer, claim, measured)
@@ -39,7 +39,7 @@ def judge_derived(
 def judge_program(
     case: Case, answer: Answer, claim: Claim, evaluation: Program, target: str
 ) -> Verdict:
-    """The stated configuration decides; the command as typed is run, compared and told of."""
+    """Judge the stated configuration; the command as typed is run, compared and told of."""
     check_unit(claim.id, claim.unit, evaluation.figure)
     stated_shape = evaluation.stated.shape
     stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
@@ -119,7 +119,7 @@ def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
 
 
 def claimed_value(claim: Claim) -> tuple[float, Unit]:
-    """The claimed figure in its base unit. Raises BadInput where no ratio to it can be formed."""
+    """Return the claim's figure in its base unit. Raises BadInput where it can have no ratio."""
     if claim.value is None or claim.unit is None:
         raise BadInput(f"claim '{claim.id}': a measured claim needs a value and a unit")
     value, base = to_base(claim.value, claim.unit)
@@ -136,7 +136,7 @@ def decided(
     decision: Decision | None = None,
     words: str = "",
 ) -> Verdict:
-    """The verdict on a measured quantity, with every field filled."""
+    """Return the verdict on a measured quantity, with every field filled."""
     claimed, base = claimed_value(claim)
     if base is not measured.unit:
         raise BadInput(
@@ -217,7 +217,7 @@ def stated_value(claim: Claim) -> float | str | None:
 
 
 def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
-    """The verdict where no quantity may be judged; shows what was measured elsewhere."""
+    """Return the verdict where no quantity may be judged; shows what was measured elsewhere."""
     on = measured_on(case, answer.target) if answer.target and failure.gpu_uuid else None
     text = failure.explanation
     rebuilt = failure.artifact == "reimplemented" and not case.own_statement(claim.id)

@@ -27,7 +27,7 @@ from assay.records.verdicts import Status, Verdict
 
 
 def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arithmetic) -> Verdict:
-    """A printed figure recomputed from others of its source."""
+    """Judge a printed figure that is recomputed from others of its source."""
     printed = Operand(claim=claim.id) if evaluation.formula.claims_a_figure else None
     result = _audit(
         case, claim.id, evaluation.formula, evaluation.operands, printed, claim.relation
@@ -39,7 +39,7 @@ def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arith
 
 
 def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
-    """A relation between figures that is no printed figure itself, within a source or across."""
+    """Judge a relation between figures that is no printed figure itself, in a source or across."""
     result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
     printed = result.claimed.value if result.claimed else None
     sources = _sources(case, answer, entry.operands)
@@ -155,7 +155,7 @@ def _not_compiled(case: Case, evaluation: Support) -> str:
 def judge_inspection(
     case: Case, answer: Answer, claim: Claim, evaluation: Inspection
 ) -> Verdict | Failure:
-    """An exact count; says so when the claimed number is another quantity of the file."""
+    """Judge an exact count; says so when the claimed number is another quantity of the file."""
     found = case.evidence.inspections.get(claim.id)
     if found is None:
         text = f"{evaluation.path} of {evaluation.package} was not inspected in this run."

@@ -55,19 +55,19 @@ def lowest_is_worst(claim: Claim, evaluation: Benchmark) -> bool:
 
 
 def stricter(judging: Judging, terms: int) -> Judging:
-    """The rules with the chance of a false interval shared out among ``terms``."""
+    """Return the rules with the chance of a false interval shared out among ``terms``."""
     return judging.model_copy(update={"confidence": 1 - (1 - judging.confidence) / terms})
 
 
 def for_decision(own: Summary, wide: Summary, lowest: bool) -> Summary:
-    """A term's own interval with the failing end of ``wide``, the same at the stricter level."""
+    """Return a term's own interval with the failing end of ``wide``, its interval when stricter."""
     if lowest:
         return replace(own, high=max(own.high, wide.high))
     return replace(own, low=min(own.low, wide.low))
 
 
 def bounds(deciding: Sequence[Summary], lowest: bool) -> Summary:
-    """The worst term's figure, and the interval of the worst of all from ``for_decision``'s."""
+    """Return the worst figure, and the interval of the worst of all from ``for_decision``'s."""
     pick = min if lowest else max
     worst = pick(deciding, key=lambda summary: summary.estimate)
     return replace(
@@ -80,7 +80,7 @@ def bounds(deciding: Sequence[Summary], lowest: bool) -> Summary:
 def measure_terms(
     case: Case, claim: Claim, evaluation: Benchmark, target: str
 ) -> tuple[TermFigure, ...]:
-    """Every term on one target; the intervals are those of ``for_decision``."""
+    """Measure every term on one target; the intervals are those of ``for_decision``."""
     rules = stricter(case.catalog.judging, len(evaluation.terms))
     strict = replace(case, catalog=replace(case.catalog, judging=rules))
     lowest = lowest_is_worst(claim, evaluation)
@@ -98,13 +98,13 @@ def measure_terms(
 
 
 def term_name(term: Term) -> str:
-    """A term in words."""
+    """Return a term in words."""
     over = f" over {term.over}" if term.over else ""
     return f"{term.arm}{over} of {term.comparison}"
 
 
 def worst_of(figures: Sequence[Measured], lowest: bool) -> Measured:
-    """The worst term, with the interval of the worst of all and the evidence of all."""
+    """Return the worst term, with the interval of the worst of all and the evidence of all."""
     pick = min if lowest else max
     worst = pick(figures, key=lambda figure: figure.summary.estimate)
     paths = dict.fromkeys(path for figure in (worst, *figures) for path in figure.evidence)
