@@ -22,7 +22,7 @@ CLONE = "verify it in a full clone of the repository (git clone)"
 
 
 def require_ancestor(checkout: Path, commit: str | None) -> str:
-    """The full id of a commit that the checkout's HEAD descends from, or is.
+    """Return the full id of a commit that the checkout's HEAD descends from, or is.
 
     Raises CheckFailed for a text that names no commit; MissingEnvironment, with what to do, where
     the history that would tell is not here.
@@ -67,7 +67,7 @@ def _require_history(checkout: Path) -> None:
 
 
 def file_of(checkout: Path, commit: str, path: str) -> bytes | None:
-    """The content of one file of a commit; None where it has none."""
+    """Return the content of one file of a commit; None where it has none."""
     run = _git(checkout, "cat-file", "blob", f"{commit}:{path}")
     return run.stdout if run.returncode == 0 else None
 

@@ -35,7 +35,7 @@ class OwnCode:
 
 
 def other_rules(report_dir: Path) -> int | None:
-    """The rules that a report was judged by where they are not this code's, else None.
+    """Return the rules that a report was judged by where they are not this code's, else None.
 
     None as well where its verdicts cannot be read: the check of them will say so.
     """

@@ -15,7 +15,7 @@ UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 
 
 def walk(directory: Path) -> Iterator[str]:
-    """Relative paths of all regular files, sorted within each folder.
+    """Yield the relative paths of all regular files, sorted within each folder.
 
     Raises CheckFailed for a link, a special file or an empty folder: none of them can be vouched
     for by a digest.
@@ -53,7 +53,7 @@ def digest_of(directory: Path, path: str) -> FileDigest:
 
 
 def build_manifest(directory: Path, run: str) -> Manifest:
-    """The manifest of a report directory, sorted by path.
+    """Return the manifest of a report directory, sorted by path.
 
     Raises CheckFailed for links, special files, empty folders and names no manifest can carry.
     """
@@ -69,7 +69,7 @@ def build_manifest(directory: Path, run: str) -> Manifest:
 
 
 def path_problem(path: str) -> str | None:
-    """Why ``path`` may not stand in a manifest, or None when it may."""
+    """Return why ``path`` may not stand in a manifest, or None when it may."""
     if path.startswith("/"):
         return "is an absolute path"
     if "\\" in path or not path.isprintable():
@@ -85,7 +85,7 @@ def path_problem(path: str) -> str | None:
 
 
 def shape_problems(manifest: Manifest, present: set[str]) -> list[str]:
-    """Every way in which the files present differ from those the manifest lists."""
+    """Return every way in which the files present differ from those the manifest lists."""
     listed = [entry.path for entry in manifest.files]
     problems = [f"{path!r} {why}" for path in listed if (why := path_problem(path))]
     if listed != sorted(set(listed)):
@@ -97,7 +97,7 @@ def shape_problems(manifest: Manifest, present: set[str]) -> list[str]:
 
 
 def content_problems(directory: Path, manifest: Manifest) -> list[str]:
-    """Every listed file whose size or digest is not the listed one."""
+    """Return every listed file whose size or digest is not the listed one."""
     problems = []
     for entry in manifest.files:
         found = digest_of(directory, entry.path)

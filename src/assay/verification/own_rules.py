@@ -46,7 +46,7 @@ class NotJudgedAgain(MissingEnvironment):
 def passed_by_commit(
     report_dir: Path, commit: str | None, keys: Sequence[Path], checkout: Path
 ) -> dict[str, str]:
-    """What each check that a commit's own ``verify`` passes says, by the check's name.
+    """Return what each check that a commit's own ``verify`` passes says, by the check's name.
 
     ``keys`` may have signed the report or what it took over. Raises CheckFailed with what that
     verification found wrong; MissingEnvironment where it cannot be run, with how to get it.

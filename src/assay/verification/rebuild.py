@@ -55,7 +55,7 @@ class Rebuilt:
 
     @property
     def name(self) -> str:
-        """Artifact and architecture."""
+        """Return artifact and architecture, in words."""
         return f"{self.id} for {self.arch}"
 
 
@@ -145,7 +145,7 @@ def check(
     jobs: int = 1,
     progress: Callable[[str], None] = say,
 ) -> tuple[NamedCheck, tuple[str, ...]]:
-    """``rebuild`` as a check of ``verify``, with notes. Raises CheckFailed that names builds."""
+    """Run ``rebuild`` as a check of ``verify``, with notes. Raises CheckFailed, naming builds."""
     result = rebuild(
         report_dir, root, toolchain, only=only, binaries=binaries, jobs=jobs, progress=progress
     )
@@ -153,7 +153,7 @@ def check(
 
 
 def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple[str, ...]]:
-    """The check that a rebuild comes to, with notes; raises CheckFailed where one build fails."""
+    """Return what a rebuild comes to, as a check with notes. Raises CheckFailed of builds."""
     failed = [build for build in result.builds if build.status not in PROVEN]
     if failed or result.problems:
         lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]

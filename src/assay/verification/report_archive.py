@@ -41,13 +41,13 @@ def is_archive(path: Path) -> bool:
 
 
 def report_name(path: Path) -> str:
-    """The name of a report's directory, whether that or its archive lies at ``path``."""
+    """Return the name of a report's directory, which lies at ``path`` itself or as its archive."""
     return path.name.removesuffix(SUFFIX)
 
 
 @contextmanager
 def opened_report(path: Path) -> Iterator[Path]:
-    """A directory with the report at ``path``: that itself, or a copy unpacked until the end.
+    """Yield a directory with the report at ``path``: that itself, or a copy unpacked until the end.
 
     Errors raised meanwhile that name the copy are made to name the archive, which stays. Raises
     BadInput where there is no report, CheckFailed for an archive that packing did not write,
@@ -72,7 +72,7 @@ def opened_report(path: Path) -> Iterator[Path]:
 
 
 def pack_report(directory: Path) -> bytes:
-    """The archive of a report directory; equal files and names give equal bytes.
+    """Return the archive of a report directory; equal files and names give equal bytes.
 
     Raises CheckFailed for what an archive cannot hold: links, special files, empty folders, names
     that are too long.
@@ -89,7 +89,7 @@ def pack_report(directory: Path) -> bytes:
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """The files of an archive by their paths in the report. Raises CheckFailed for any other."""
+    """Return an archive's files by their paths in the report. Raises CheckFailed for any other."""
     try:
         with path.open("rb") as stream:
             data = stream.read(MOST_PACKED + 1)

@@ -10,7 +10,7 @@ from assay.verification.report_archive import SUFFIX, is_archive, read_archive, 
 
 
 def published_reports(root: Path) -> list[Path]:
-    """Reports that belong to the repository, the one signed last first.
+    """Return reports that belong to the repository, the one signed last first.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
@@ -37,5 +37,5 @@ def _signed_at(report: Path) -> str:
 
 
 def trusted_keys(root: Path) -> list[Path]:
-    """The public keys that the repository trusts."""
+    """Return the public keys that the repository trusts."""
     return sorted((root / "config" / "trusted_keys").glob("*.pub"))
