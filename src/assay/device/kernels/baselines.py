@@ -129,7 +129,7 @@ def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
 
 
 def flex_block_lists(blocks: Blocks, device: str) -> tuple[Tensor, Tensor]:
-    """Counts [1,1,rows] and indices [1,1,rows,cols] of a pattern; unused places hold 0."""
+    """Return counts [1,1,rows] and indices [1,1,rows,cols] of a pattern; unused places hold 0."""
     lengths = torch.from_numpy(blocks.row_ptr[1:] - blocks.row_ptr[:-1])
     indices = torch.zeros(blocks.grid_rows, blocks.grid_cols, dtype=torch.int32)
     for row, begin, end in blocks.rows():

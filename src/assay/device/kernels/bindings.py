@@ -12,7 +12,7 @@ from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, loa
 
 
 def current_stream() -> int:
-    """Handle of PyTorch's current stream."""
+    """Return the handle of PyTorch's current stream."""
     return int(torch.cuda.current_stream().cuda_stream)
 
 

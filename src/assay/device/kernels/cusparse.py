@@ -41,7 +41,7 @@ _SIGNATURES: dict[str, list[Any]] = {
 
 
 def find_library() -> str:
-    """The libcusparse that PyTorch has loaded, else the one the loader finds."""
+    """Return the libcusparse that PyTorch has loaded, else the one the loader finds."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         path = line.split(maxsplit=5)[-1]
         if "/libcusparse.so" in path:
@@ -75,7 +75,7 @@ class _Library:
 
 
 def ell_columns(blocks: Blocks, square: int) -> Tensor:
-    """Column index of each square block, int32 [block rows, widest row], -1 where there is none."""
+    """Return each square block's column index, int32 [block rows, widest row]; -1 for no block."""
     tall, wide = blocks.block_rows // square, blocks.block_cols // square
     lengths = blocks.row_ptr[1:] - blocks.row_ptr[:-1]
     columns = torch.full((blocks.grid_rows, int(lengths.max()) * wide), -1, dtype=torch.int32)
@@ -86,7 +86,7 @@ def ell_columns(blocks: Blocks, square: int) -> Tensor:
 
 
 def ell_values(blocks: Blocks, values: Tensor) -> Tensor:
-    """Stored elements row by row, [rows of the matrix, widest row], zeros where none is stored."""
+    """Return stored elements by row, [rows of the matrix, widest row]; zeros where none are."""
     bm, bk = blocks.block_rows, blocks.block_cols
     lengths = blocks.row_ptr[1:] - blocks.row_ptr[:-1]
     packed = values.new_zeros(blocks.grid_rows, bm, int(lengths.max()) * bk)
@@ -174,7 +174,7 @@ def _value_order(library: _Library, dtype: Any, device: str) -> str:
 
 
 def prepare_cusparse(inputs: Inputs) -> Prepared:
-    """Blocked-ELL SpMM into a fixed buffer, its workspace allocated once."""
+    """Prepare Blocked-ELL SpMM into a fixed buffer, its workspace allocated once."""
     blocks, w = inputs.blocks, inputs.workload
     if blocks is None or w.m % blocks.block_rows or w.k % blocks.block_cols:
         raise Unsupported("Blocked-ELL needs a matrix of whole blocks")

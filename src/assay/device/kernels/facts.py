@@ -135,7 +135,7 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
 
 
 def problem_counts(workload: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
-    """What a FLOP formula may name of a problem; docs/claims.md says what each name stands for."""
+    """Return what a FLOP formula may name of a problem; docs/claims.md explains each name."""
     if workload.operation.endswith("attention"):
         return _attention_counts(workload, a)
     if workload.operation == "tma_load":
@@ -144,7 +144,7 @@ def problem_counts(workload: WorkloadSpec, a: Blocks | None, b: Blocks | None) -
 
 
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
-    """Facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
+    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
     if workload.operation.endswith("attention"):
         flop, bytes_ = _attention(workload, blocks)
     elif workload.operation == "tma_load":

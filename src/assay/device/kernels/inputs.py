@@ -46,20 +46,20 @@ class Blocks:
 
     @property
     def stored(self) -> int:
-        """Number of stored blocks."""
+        """Return the number of stored blocks."""
         return len(self.col_idx)
 
     @property
     def density(self) -> float:
-        """Stored blocks over all blocks of the grid."""
+        """Return stored blocks over all blocks of the grid."""
         return self.stored / (self.grid_rows * self.grid_cols)
 
     def found(self) -> Int32Array:
-        """Which stored block a binary search finds, [grid_rows, grid_cols], -1 for none."""
+        """Return which stored block a binary search finds, [grid_rows, grid_cols], -1 for none."""
         return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols)
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
-        """(block row, first stored block, end) of each block row."""
+        """Yield (block row, first stored block, end) of each block row."""
         for row in range(self.grid_rows):
             yield row, int(self.row_ptr[row]), int(self.row_ptr[row + 1])
 
@@ -82,12 +82,12 @@ class Inputs:
 
     @property
     def dtype(self) -> Any:
-        """Element type of the value tensors."""
+        """Return the element type of the value tensors."""
         return DTYPES[self.workload.dtype]
 
     @property
     def output_dtype(self) -> Any:
-        """Element type of the result."""
+        """Return the element type of the result."""
         if self.workload.operation == "tma_load":
             return torch.float32
         if self.workload.output_dtype == "float32":
@@ -95,7 +95,7 @@ class Inputs:
         return OUTPUT_DTYPES[self.workload.dtype]
 
     def output_shape(self) -> tuple[int, ...]:
-        """Shape of the operation's result."""
+        """Return the shape of the operation's result."""
         w = self.workload
         if w.operation.endswith("attention"):
             return w.batch, w.heads, w.seq_q, w.head_dim
@@ -104,15 +104,15 @@ class Inputs:
         return (w.groups, w.m, w.n) if w.operation == "grouped_gemm" else (w.m, w.n)
 
     def new_output(self) -> Tensor:
-        """An uninitialised output buffer."""
+        """Return an uninitialised output buffer."""
         return torch.empty(self.output_shape(), dtype=self.output_dtype, device=self.device)
 
     def snapshot(self) -> dict[str, Tensor]:
-        """Copies of all tensors, to tell later whether a launch changed them."""
+        """Return copies of all tensors, to tell later whether a launch changed them."""
         return {name: tensor.clone() for name, tensor in self.tensors.items()}
 
     def changed_since(self, snapshot: dict[str, Tensor]) -> list[str]:
-        """Names of the tensors that differ from ``snapshot`` in any bit."""
+        """Return the names of the tensors that differ from ``snapshot`` in any bit."""
         return [
             name
             for name, tensor in self.tensors.items()
@@ -127,14 +127,14 @@ def _bits(tensor: Tensor) -> Tensor:
 
 
 def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int) -> Blocks:
-    """The stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
+    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
     row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
     return Blocks(*grid, pattern.block_rows, pattern.block_cols, row_ptr, col_idx)
 
 
 def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
-    """Block rows of every length from none to full, the empty one among them, in random order."""
+    """Return block rows of every length from none to full, with an empty one, in random order."""
     generator = np.random.Generator(np.random.PCG64(seed))
     lengths = generator.permutation(np.arange(grid_rows) % (grid_cols + 1))
     columns = [
@@ -147,7 +147,7 @@ def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: in
 
 
 def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
-    """Stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
+    """Return stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
     w = workload
     first = second = None
     if w.pattern is not None:
@@ -221,7 +221,7 @@ def written(workload: WorkloadSpec) -> WorkloadSpec:
 
 
 def memory_found(inputs: Inputs) -> Json:
-    """The UnwrittenMemory record: what the value tensors hold, some elements at a time."""
+    """Return the UnwrittenMemory record: what the value tensors hold, some elements at a time."""
     found = {"elements": 0, "zeros": 0, "nans": 0, "infinities": 0}
     for name in inputs.scales:
         for part in inputs.tensors[name].flatten().split(LOOKED_AT):

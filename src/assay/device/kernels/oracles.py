@@ -34,7 +34,7 @@ class Errors:
 
 
 def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
-    """Relative Frobenius error and largest absolute difference of two tensors of one shape.
+    """Return relative Frobenius error and largest absolute difference of two tensors of one shape.
 
     An oracle of zeros has no relative error unless the output is all zeros as well (then 0).
     """
@@ -54,7 +54,7 @@ def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
 
 
 def oracle(inputs: Inputs) -> Tensor:
-    """What a launch computes, in float32 (rounded from float64), in the shape of the output.
+    """Return what a launch computes, in float32 (rounded from float64), in the output's shape.
 
     That is the right answer, but for a sparse B whose columns do not rise: there it is what a
     program computes that looks for blocks by binary search (``true_product`` has the right answer).
@@ -84,8 +84,9 @@ def oracle(inputs: Inputs) -> Tensor:
 
 
 def true_product(inputs: Inputs) -> Tensor:
-    """A times B of a ``bsr_bsr_gemm``, in float32 (rounded from float64), whatever order the
-    columns are in: blocks that are stored twice add up.
+    """Return A times B of a ``bsr_bsr_gemm``, in float32 (rounded from float64).
+
+    The columns may be in any order: blocks that are stored twice add up.
     """
     t, w = inputs.tensors, inputs.workload
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
@@ -106,8 +107,9 @@ def _known(blocks: Blocks | None) -> Blocks:
 
 
 def densify(blocks: Blocks, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """The whole matrix, zeros where no block is stored, cut to ``shape``. Blocks that are stored
-    twice add up.
+    """Return the whole matrix, zeros where no block is stored, cut to ``shape``.
+
+    Blocks that are stored twice add up.
     """
     bm, bk = blocks.block_rows, blocks.block_cols
     grid = values.new_zeros(blocks.grid_rows, bm, blocks.grid_cols, bk)
