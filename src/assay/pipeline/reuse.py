@@ -48,7 +48,7 @@ def find_recorded(
     reports: Sequence[Path],
     keys: Sequence[Path],
 ) -> dict[str, tuple[Provision, Path]]:
-    """The first verified report that holds each target, with its directory or archive.
+    """Return the first verified report that holds each target, with its directory or archive.
 
     Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
     CheckFailed when a report does not verify.
@@ -167,7 +167,7 @@ def _relative(report: Path, root: Path) -> str:
 def usable_paths(
     now: Catalog, then: Catalog, evidence: Evidence, target: str, programs: Set[str]
 ) -> set[str]:
-    """Evidence paths of ``target`` whose definitions (workloads, variants, protocol) still hold.
+    """Return ``target``'s evidence paths whose workloads, variants and protocol still hold.
 
     Of original programs only what the binaries of ``programs``, by SHA-256, printed; a path is one
     of a list of arguments already.
@@ -197,7 +197,7 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
 
 
 def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
-    """Evidence paths of build records whose source, command and toolchain are this checkout's."""
+    """Return evidence paths of builds whose source, command and toolchain are this checkout's."""
     lock = toolchain_lock_digest(root)
     return {
         build_path(record.id, record.arch)
@@ -224,8 +224,11 @@ def _earlier_sources(
 
 
 def usable_programs(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
-    """SHA-256 of the original programs in the evidence that this checkout would compile from the
-    same source with the same flags."""
+    """Return the SHA-256 of the evidence's original programs that this checkout compiles alike.
+
+    That is from the same source with the same flags. Both a build of the evidence's own run and one
+    that it took over may have made the binary that ran.
+    """
     lock = toolchain_lock_digest(root)
     taken_over = (recorded.record for recorded in evidence.recorded_builds.values())
     return {
