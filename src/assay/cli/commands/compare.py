@@ -21,7 +21,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """The verdicts of several reports side by side."""
+    """Show the verdicts of several reports side by side."""
     folders = report_dirs or []
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")

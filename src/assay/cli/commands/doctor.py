@@ -17,5 +17,5 @@ def doctor(
         ),
     ] = None,
 ) -> None:
-    """What this machine has, what it lacks, and what it can do."""
+    """Say what this machine has, what it lacks, and what it can do."""
     console.show_diagnosis(diagnose(checkout.ROOT, named_python(device_python)))

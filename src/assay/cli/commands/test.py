@@ -9,7 +9,7 @@ from assay.cli import checkout
 
 
 def test(context: typer.Context) -> None:
-    """The whole test suite; further arguments go to pytest."""
+    """Run the whole test suite; further arguments go to pytest."""
     import pytest  # noqa: PLC0415 - only installed for tests
 
     os.chdir(checkout.ROOT)

@@ -5,5 +5,5 @@ from assay.cli.console import say
 
 
 def version() -> None:
-    """The version of Assay."""
+    """Say which version of Assay this is."""
     say(__version__)
