@@ -36,7 +36,7 @@ def bundle(
     ] = False,
     cores: CoresOption = None,
 ) -> None:
-    """Pack one archive that runs reproduce on a node without any network."""
+    """Pack an archive that runs reproduce on a node without network."""
     defaults = checkout.default_run()
     plan = BundlePlan(
         target=target,

@@ -14,7 +14,7 @@ def cdi(
         bool, typer.Option("--write", help="Write it where engines look for it.")
     ] = False,
 ) -> None:
-    """Describe this machine's GPUs to containers, as a CDI specification."""
+    """Describe this machine's GPUs to containers (CDI)."""
     if write:
         spec = write_spec()
         say(f"written: {SPECIFICATION} ({', '.join(names(spec))})")

@@ -23,7 +23,7 @@ def claims(
         str, typer.Option(help="Text in the id, statement, section or source.", show_default=False)
     ] = "",
 ) -> None:
-    """List every claim and audit: where it stands, how it is answered."""
+    """List claims and audits: where each stands, how it is answered."""
     wanted = statuses(status or ())
     catalog = load_catalog(checkout.ROOT)
     catalog.check_selection(source or (), ())
