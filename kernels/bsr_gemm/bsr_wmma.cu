@@ -34,9 +34,33 @@
 #include "bsr_wmma_tile.cuh"
 #include "common/launch.cuh"
 
+#ifndef FIRST_HIT
+#define FIRST_HIT 0  // 1: the search in B's row ends at the first equal column, as the source's own program does
+#endif
+
 namespace {
 
-// Where B's block (block_row, block_col) is stored, or -1: binary search over rising column indices.
+// Where B's block (block_row, block_col) is stored, or -1: binary search over rising column indices. Where they do not
+// rise, which blocks it misses depends on the search (src/assay/shared/sparsity.py simulates both).
+#if FIRST_HIT
+__device__ __forceinline__ int find_block(const int* row_ptr, const int* col_idx, int block_row, int block_col) {
+  int low = row_ptr[block_row];
+  int last = row_ptr[block_row + 1] - 1;
+  while (low <= last) {
+    const int middle = (low + last) / 2;
+    const int column = col_idx[middle];
+    if (column == block_col) {
+      return middle;
+    }
+    if (column < block_col) {
+      low = middle + 1;
+    } else {
+      last = middle - 1;
+    }
+  }
+  return -1;
+}
+#else
 __device__ __forceinline__ int find_block(const int* row_ptr, const int* col_idx, int block_row, int block_col) {
   int low = row_ptr[block_row];
   const int end = row_ptr[block_row + 1];
@@ -51,6 +75,7 @@ __device__ __forceinline__ int find_block(const int* row_ptr, const int* col_idx
   }
   return low < end && col_idx[low] == block_col ? low : -1;
 }
+#endif
 
 // The stored blocks of a block row of A that meet one of B, in order.
 struct Walk {

@@ -290,15 +290,16 @@ class TestChoicesOfTheRebuild:
     OTHERS = {
         "bsr_bsr_stage0": ("f32", "elementwise", "padded"),
         "bsr_bsr_stage1": ("elementwise", "padded"),
-        "bsr_bsr_stage2": ("f32", "padded", "double", "double_padded"),
-        "bsr_bsr_stage3": ("f32", "padded"),
-        "bsr_bsr_bk96": ("f32",),
+        "bsr_bsr_stage2": ("f32", "first_hit", "padded", "double", "double_padded"),
+        "bsr_bsr_stage3": ("f32", "first_hit", "padded"),
+        "bsr_bsr_bk96": ("first_hit",),
         "bsr_gemm_stage0": ("elementwise", "padded"),
         "bsr_gemm_tma_literal": ("padded", "transposed"),
     }
     CHANGES = {
         "f32": {"OUT_F32": 1},
         "elementwise": {"ELEMENTWISE": 1, "OUT_F32": 1},
+        "first_hit": {"FIRST_HIT": 1, "OUT_F32": 1},
         "padded": {"PAD": 8},
         "double": {"BUFFERS": 2},
         "double_padded": {"BUFFERS": 2, "PAD": 8},

@@ -228,6 +228,15 @@ class TestRatiosOfClaims:
         assert gap.readings[1].measured == pytest.approx(GAP * DENSITY, rel=0.02)
         assert gap.readings[1].says == "bottom read as: as whole says"
 
+    def test_a_worse_part_gives_its_cause_too(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
+        ]
+        gap = judged(quotient(GAP * DENSITY), *parts)[0]
+        assert (gap.status, gap.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
+        assert "By itself the ratio would be misstated" in gap.explanation
+
 
 class TestElsewhere:
     """A figure of another GPU than the claim names is shown with what it would be, not judged."""

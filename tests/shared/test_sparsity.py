@@ -46,7 +46,7 @@ def test_rows_that_do_not_fit_are_refused():
         ragged_rows(8, 16, 9, seed=1)
 
 
-def search(row: list[int], wanted: int) -> int:
+def lower_bound(row: list[int], wanted: int) -> int:
     """``find_block`` of bsr_wmma.cu, line by line."""
     low, high = 0, len(row)
     while low < high:
@@ -56,6 +56,23 @@ def search(row: list[int], wanted: int) -> int:
         else:
             high = middle
     return low if low < len(row) and row[low] == wanted else -1
+
+
+def first_hit(row: list[int], wanted: int) -> int:
+    """The same with FIRST_HIT."""
+    low, last = 0, len(row) - 1
+    while low <= last:
+        middle = (low + last) // 2
+        if row[middle] == wanted:
+            return middle
+        if row[middle] < wanted:
+            low = middle + 1
+        else:
+            last = middle - 1
+    return -1
+
+
+SEARCHES = {"lower_bound": lower_bound, "first_hit": first_hit}
 
 
 class TestDrawnColumns:
@@ -76,20 +93,31 @@ class TestDrawnColumns:
 
 
 class TestSearchedBlocks:
+    @pytest.mark.parametrize("search", SEARCHES)
     @pytest.mark.parametrize("seed", range(5))
-    @pytest.mark.parametrize("blocks", [1, 2, 7, 16])
-    def test_it_finds_what_the_kernels_search_finds(self, blocks: int, seed: int):
+    @pytest.mark.parametrize("blocks", [2, 7, 16])
+    def test_it_finds_what_the_kernels_search_finds(self, blocks: int, seed: int, search: str):
         row_ptr, col_idx = drawn_rows(24, 20, blocks, seed)
-        found = searched_blocks(row_ptr, col_idx, 20)
+        found = searched_blocks(row_ptr, col_idx, 20, search)
         for row, wanted in np.ndindex(24, 20):
             begin = row * blocks
-            place = search(col_idx[begin : begin + blocks].tolist(), wanted)
+            place = SEARCHES[search](col_idx[begin : begin + blocks].tolist(), wanted)
             assert found[row, wanted] == (-1 if place < 0 else begin + place)
 
+    def test_of_drawn_columns_the_first_hit_finds_about_twice_as_many(self):
+        columns = drawn_rows(256, 64, 16, 1)
+        counts = [int((searched_blocks(*columns, 64, name) >= 0).sum()) for name in SEARCHES]
+        assert 1.6 < counts[1] / counts[0] < 2.6
+
+    def test_another_search_is_unknown(self):
+        with pytest.raises(ValueError, match="unknown search 'linear'"):
+            searched_blocks(*drawn_rows(2, 4, 2, 1), 4, "linear")
+
+    @pytest.mark.parametrize("search", SEARCHES)
     @pytest.mark.parametrize("kind", ["random", "ragged", "sliding_window"])
-    def test_where_columns_rise_it_finds_every_block(self, kind: str):
+    def test_where_columns_rise_it_finds_every_block(self, kind: str, search: str):
         row_ptr, col_idx = generate(kind, 12, 16, 4, 3)
-        found = searched_blocks(row_ptr, col_idx, 16)
+        found = searched_blocks(row_ptr, col_idx, 16, search)
         assert sorted(found[found >= 0].tolist()) == list(range(len(col_idx)))
 
     def test_a_column_that_is_stored_twice_is_found_once(self):

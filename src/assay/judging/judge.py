@@ -66,9 +66,14 @@ def _judge_answer(case: Case, answer: Answer) -> Verdict:
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
         raise BadInput(f"the plan answers '{answer.claim}', which is no claim of this catalog")
+    return as_elsewhere(claim, _with_cause(case, answer, claim))
+
+
+def _with_cause(case: Case, answer: Answer, claim: Claim) -> Verdict:
+    """Return the verdict on a claim as if it were for the target of ``answer``."""
     result = _judge_claim(case, answer, claim)
     why = cause_of(result, claim, own=case.own_statement(claim.id))
-    return as_elsewhere(claim, result.model_copy(update={"why": why}))
+    return result.model_copy(update={"why": why})
 
 
 def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
@@ -126,14 +131,13 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     result = weigh_readings(case, claim, target, result)
     if isinstance(evaluation, Derived):
         names = (evaluation.numerator, evaluation.denominator)
-        return no_better_than_parts(result, {name: _status(case, answer, name) for name in names})
+        return no_better_than_parts(result, {name: _part(case, answer, name) for name in names})
     return result
 
 
-def _status(case: Case, answer: Answer, name: str) -> Status:
-    """The status of another claim on the same target, wherever that claim is for."""
-    part = case.catalog.claims[name]
-    return _judge_claim(case, answer.model_copy(update={"claim": name}), part).status
+def _part(case: Case, answer: Answer, name: str) -> Verdict:
+    """Return the verdict on another claim on the same target, wherever that claim is for."""
+    return _with_cause(case, answer.model_copy(update={"claim": name}), case.catalog.claims[name])
 
 
 def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswerable) -> Verdict:

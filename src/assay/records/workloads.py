@@ -31,6 +31,10 @@ class Pattern(Record):
     blocks_per_row: Annotated[int, Field(gt=0)]
     """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
     including the diagonal."""
+    search: Literal["lower_bound", "first_hit"] = "lower_bound"
+    """Which binary search a kernel makes in a row of B: it decides what is found where columns are
+    drawn, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;
+    ``first_hit`` compares at every step and returns at the first equal column."""
 
 
 class Workload(Record):

@@ -45,6 +45,7 @@ class PatternSpec:
     block_rows: int
     block_cols: int
     blocks_per_row: int
+    search: Literal["lower_bound", "first_hit"] = "lower_bound"
 
     def __post_init__(self) -> None:
         """Raise ValueError for a pattern without blocks."""

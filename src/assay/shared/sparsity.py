@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
 
 
 def block_grid(rows: int, cols: int, block_rows: int, block_cols: int) -> tuple[int, int]:
@@ -134,26 +135,60 @@ def columns_rise(row_ptr: Int32Array, col_idx: Int32Array) -> bool:
     return bool(rising.all())
 
 
-def searched_blocks(row_ptr: Int32Array, col_idx: Int32Array, grid_cols: int) -> Int32Array:
+def searched_blocks(
+    row_ptr: Int32Array, col_idx: Int32Array, grid_cols: int, search: str = "lower_bound"
+) -> Int32Array:
     """Return which stored block a binary search finds: int32 [block rows, grid_cols], -1 for none.
 
-    The search is that of ``bsr_wmma.cu``, step by step: the lower bound of the column in its row,
-    then one comparison. Where columns rise it finds every stored block. Where they are unsorted it
-    turns the wrong way at times, and of a column that is stored twice it finds one at most.
+    The searches are those of ``bsr_wmma.cu``, step by step: ``lower_bound`` closes in on the lower
+    bound of the column in its row and compares once; ``first_hit`` compares at every step and ends
+    at the first equal column. Where columns rise both find every stored block. Where they are
+    unsorted each turns the wrong way at times, and of a column that is stored twice it finds one at
+    most. Raises ValueError for another search.
     """
-    wanted = np.arange(grid_cols, dtype=np.int64)[None, :]
-    low = np.repeat(row_ptr[:-1].astype(np.int64)[:, None], grid_cols, axis=1)
+    begin, end, columns = _grid(row_ptr, col_idx, grid_cols)
+    if search == "lower_bound":
+        found = _lower_bound(begin, end, columns)
+    elif search == "first_hit":
+        found = _first_hit(begin, end, columns)
+    else:
+        raise ValueError(f"unknown search {search!r}")
+    return found.astype(np.int32)
+
+
+def _grid(
+    row_ptr: Int32Array, col_idx: Int32Array, grid_cols: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return where each row begins and ends, once for each wanted column, and the stored columns
+    with one more behind them, so that a place just behind the last block can be looked at too.
+    """
+    begin = np.repeat(row_ptr[:-1].astype(np.int64)[:, None], grid_cols, axis=1)
     end = np.repeat(row_ptr[1:].astype(np.int64)[:, None], grid_cols, axis=1)
-    high = end.copy()
-    # One more than the last, so that a place just behind the last block can be looked at too.
-    columns = np.append(col_idx, -1).astype(np.int64)
+    return begin, end, np.append(col_idx, -1).astype(np.int64)
+
+
+def _lower_bound(begin: Int64Array, end: Int64Array, columns: Int64Array) -> Int64Array:
+    wanted = np.arange(begin.shape[1], dtype=np.int64)[None, :]
+    low, high = begin, end
     while (searching := low < high).any():
         middle = low + (high - low) // 2
-        below = columns[np.minimum(middle, len(col_idx))] < wanted
+        below = columns[np.minimum(middle, len(columns) - 1)] < wanted
         low = np.where(searching & below, middle + 1, low)
         high = np.where(searching & ~below, middle, high)
-    found = (low < end) & (columns[low] == wanted)
-    return np.where(found, low, -1).astype(np.int32)
+    return np.where((low < end) & (columns[low] == wanted), low, -1)
+
+
+def _first_hit(begin: Int64Array, end: Int64Array, columns: Int64Array) -> Int64Array:
+    wanted = np.arange(begin.shape[1], dtype=np.int64)[None, :]
+    low, last = begin, end - 1
+    found = np.full_like(begin, -1)
+    while (searching := (low <= last) & (found < 0)).any():
+        middle = np.where(searching, (low + last) // 2, 0)
+        column = columns[middle]
+        found = np.where(searching & (column == wanted), middle, found)
+        low = np.where(searching & (column < wanted), middle + 1, low)
+        last = np.where(searching & (column > wanted), middle - 1, last)
+    return found
 
 
 def count_found(a_col_idx: Int32Array, found: Int32Array) -> int:

@@ -43,6 +43,7 @@ class Blocks:
     block_cols: int
     row_ptr: Int32Array
     col_idx: Int32Array
+    search: str = "lower_bound"
 
     @property
     def stored(self) -> int:
@@ -55,8 +56,8 @@ class Blocks:
         return self.stored / (self.grid_rows * self.grid_cols)
 
     def found(self) -> Int32Array:
-        """Return which stored block a binary search finds, [grid_rows, grid_cols], -1 for none."""
-        return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols)
+        """Return which stored block the kernel's search finds, [grid_rows, grid_cols], -1 for none."""
+        return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols, self.search)
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
         """Yield (block row, first stored block, end) of each block row."""
@@ -130,7 +131,8 @@ def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int) -> Blocks
     """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
     row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
-    return Blocks(*grid, pattern.block_rows, pattern.block_cols, row_ptr, col_idx)
+    shape = pattern.block_rows, pattern.block_cols
+    return Blocks(*grid, *shape, row_ptr, col_idx, pattern.search)
 
 
 def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
