@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from assay.shared.job import (
+from assay.shared.job import BenchmarkJob
+from assay.shared.job_file import SCHEMA, QueuedJob, job_content
+from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
-    BenchmarkJob,
     ComparisonSpec,
     PatternSpec,
     ProtocolSpec,
@@ -14,7 +15,6 @@ from assay.shared.job import (
     VariantSpec,
     WorkloadSpec,
 )
-from assay.shared.job_file import SCHEMA, QueuedJob, job_content
 
 TARGET = TargetSpec("h100", "NVIDIA H100.*")
 SPARSE = WorkloadSpec(

@@ -3,7 +3,7 @@
 import time
 
 from assay.device.worker.telemetry import Choice, NvmlSample
-from assay.shared.job import ArmSpec, PatternSpec, ProtocolSpec, VariantSpec, WorkloadSpec
+from assay.shared.specs import ArmSpec, PatternSpec, ProtocolSpec, VariantSpec, WorkloadSpec
 
 
 def bsr_workload(**changes):

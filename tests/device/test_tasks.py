@@ -10,7 +10,8 @@ import torch
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness, profile
 from assay.shared.errors import DeviceError, NoContext, NoDevice
-from assay.shared.job import ArmSpec, BenchmarkJob, CorrectnessJob, ProfileJob
+from assay.shared.job import BenchmarkJob, CorrectnessJob, ProfileJob
+from assay.shared.specs import ArmSpec
 from tests.device.helpers import HostStopwatch, SteadyGpu
 from tests.jobs import DENSE, KERNEL, PRODUCT, QUICK, SPARSE, TARGET, comparison
 

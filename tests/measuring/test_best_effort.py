@@ -26,15 +26,8 @@ from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Results
 from assay.records.base import Record
 from assay.records.profile import ProfileRecord
-from assay.shared.job import (
-    ArmSpec,
-    ArtifactSpec,
-    CheatsJob,
-    ComparisonJob,
-    DeviceJob,
-    ProfileJob,
-    StopwatchJob,
-)
+from assay.shared.job import CheatsJob, ComparisonJob, DeviceJob, ProfileJob, StopwatchJob
+from assay.shared.specs import ArmSpec, ArtifactSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, benchmark, comparison
 
 ARMS = (

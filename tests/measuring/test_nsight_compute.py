@@ -10,7 +10,8 @@ from assay.measuring.nsight_compute import METRICS, profile_arms, says_refused
 from assay.records.profile import ProfileRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
-from assay.shared.job import ArmSpec, ProfileJob
+from assay.shared.job import ProfileJob
+from assay.shared.specs import ArmSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, comparison
 
 DURATION = METRICS[0]

@@ -17,7 +17,7 @@ from assay.records.base import Record
 from assay.records.kernels import OperatorKernel, Variant
 from assay.records.targets import Target
 from assay.records.workloads import Arm, Comparison, Pattern, Protocol, Workload
-from assay.shared.job import (
+from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
     ComparisonSpec,

@@ -17,7 +17,8 @@ from assay.evidence.stages import profile_path, sanitizer_path
 from assay.pipeline.retry import outputs_to_retry
 from assay.records.base import Record
 from assay.records.plan import Plan
-from assay.shared.job import ArmSpec, CheatsJob, ProfileJob
+from assay.shared.job import CheatsJob, ProfileJob
+from assay.shared.specs import ArmSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, comparison
 from tests.report_fixtures import UUID, WHEN, cheats, sanitizer, write_repository, write_run
 

@@ -10,12 +10,10 @@ import pytest
 from assay.records.workloads import Operation, Workload
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.job import (
-    ArmSpec,
     CheatsJob,
     CorrectnessJob,
     DeviceJob,
     OperatorsJob,
-    OperatorSpec,
     OriginalRunsJob,
     PlatformJob,
     ProfileJob,
@@ -32,6 +30,7 @@ from assay.shared.job_file import (
     write_job,
 )
 from assay.shared.job_limits import DISTRIBUTIONS, DTYPES, OPERATIONS
+from assay.shared.specs import ArmSpec, OperatorSpec
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from assay.base.errors import CheckFailed
 from assay.records.builds import BuildRecord, FileDigest
 from assay.shared.files import sha256_file
-from assay.shared.job import ArtifactSpec
+from assay.shared.specs import ArtifactSpec
 
 Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 """Variant to its build record and its library (any path, where it did not compile)."""

@@ -29,8 +29,9 @@ from assay.device.worker.preload import (
 from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.exit_codes import ExitCode
-from assay.shared.job import ComparisonJob, Json
+from assay.shared.job import ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
+from assay.shared.specs import Json
 from assay.shared.tasks import TASKS
 
 BEGAN = time.monotonic()

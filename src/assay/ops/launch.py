@@ -9,8 +9,8 @@ import torch
 from assay.ops.checks import NAMES, Shape, Tensor
 from assay.ops.kernel_set import Block, Call, Kernel, find, missing
 from assay.shared.errors import Unsupported
-from assay.shared.job import ArtifactSpec
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
+from assay.shared.specs import ArtifactSpec
 
 ALIGNMENT = 16
 """Bytes that the kernels' vector and bulk copies ask of matrices; PyTorch's allocator gives 512."""

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.files import canonical_json
-from assay.shared.job import DeviceJob, Json
+from assay.shared.job import DeviceJob
+from assay.shared.specs import Json
 from assay.shared.strict_json import Mismatch, parse, plain, read
 from assay.shared.tasks import TASKS
 

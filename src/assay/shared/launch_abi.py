@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.shared.errors import NoRoom, Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.job import ArtifactSpec
+from assay.shared.specs import ArtifactSpec
 
 WORKSPACE_BYTES = 64 * 2**20
 """Scratch memory that every launcher is offered: counters, and partial sums of split tiles."""

@@ -13,8 +13,8 @@ from assay.device.kernels.bindings import bind, prepare_kernel
 from assay.device.kernels.inputs import make_inputs
 from assay.shared.errors import Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.job import ArtifactSpec
 from assay.shared.launch_abi import WORKSPACE_BYTES, check_status, load_launcher
+from assay.shared.specs import ArtifactSpec
 from tests.device.helpers import bsr_workload, load_workload, make_arm
 
 SOURCE = """

@@ -6,7 +6,7 @@ import torch
 from assay.device.kernels.cusparse import ORDERS, ell_columns, ell_values
 from assay.device.kernels.inputs import make_inputs, ragged_blocks
 from assay.device.kernels.oracles import densify
-from assay.shared.job import PatternSpec
+from assay.shared.specs import PatternSpec
 from tests.device.helpers import bsr_workload
 
 

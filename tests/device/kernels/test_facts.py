@@ -10,7 +10,7 @@ from assay.device.kernels.oracles import densify
 from assay.shared import sparsity as patterns
 from assay.shared.expressions import parse
 from assay.shared.formula_names import names_of_operation
-from assay.shared.job import PatternSpec
+from assay.shared.specs import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,

@@ -13,7 +13,7 @@ from assay.device.kernels.inputs import (
     written,
 )
 from assay.shared import sparsity as patterns
-from assay.shared.job import PatternSpec
+from assay.shared.specs import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,

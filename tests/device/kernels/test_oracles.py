@@ -14,7 +14,7 @@ from assay.device.kernels.oracles import (
     oracle,
     true_product,
 )
-from assay.shared.job import PatternSpec
+from assay.shared.specs import PatternSpec
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,

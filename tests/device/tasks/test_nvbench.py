@@ -10,7 +10,8 @@ import torch
 
 from assay.device.tasks import nvbench
 from assay.device.tasks.nvbench import Cold, NotInstalled, parse_summaries, run_stopwatch, time_cold
-from assay.shared.job import ComparisonSpec, StopwatchJob
+from assay.shared.job import StopwatchJob
+from assay.shared.specs import ComparisonSpec
 from tests.device.helpers import SteadyGpu, dense_workload, make_arm
 from tests.jobs import TARGET
 

@@ -8,7 +8,8 @@ import torch
 from assay.device.tasks import operator_checks, operators
 from assay.device.tasks.operator_checks import CHECKS, OperatorCase, layouts, workload
 from assay.device.tasks.operators import cases, kernel_of, run_operators
-from assay.shared.job import ArtifactSpec, OperatorsJob, OperatorSpec
+from assay.shared.job import OperatorsJob
+from assay.shared.specs import ArtifactSpec, OperatorSpec
 from tests.device.helpers import SteadyGpu
 from tests.jobs import TARGET
 

@@ -9,7 +9,8 @@ from assay.device.tasks.program_runs import run_once, run_program
 from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
-from assay.shared.job import ArtifactSpec, ProgramRunsJob
+from assay.shared.job import ProgramRunsJob
+from assay.shared.specs import ArtifactSpec
 from tests.device.helpers import SteadyGpu, SteadySensor
 from tests.jobs import TARGET
 

@@ -11,13 +11,8 @@ from assay.device.tasks import sanitized, sanitizer
 from assay.device.tasks.sanitizer import run_sanitizer, shapes_of
 from assay.device.worker.telemetry import Choice
 from assay.shared.files import sha256_file
-from assay.shared.job import (
-    ArmSpec,
-    ArtifactSpec,
-    PatternSpec,
-    SanitizerJob,
-    VariantSpec,
-)
+from assay.shared.job import SanitizerJob
+from assay.shared.specs import ArmSpec, ArtifactSpec, PatternSpec, VariantSpec
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload, dense_workload
 from tests.device.tasks.test_sanitizer_tool import CLEAN, MEMCHECK, RACE
 from tests.jobs import TARGET

@@ -18,8 +18,9 @@ from assay.device.worker import preload
 from assay.device.worker.batch import require_one_kind, run_batch
 from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, FailureKind, ForkedCuda, NoDevice
-from assay.shared.job import ArmSpec, CheatsJob, ProfileJob, TargetSpec
+from assay.shared.job import CheatsJob, ProfileJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
+from assay.shared.specs import ArmSpec, TargetSpec
 from tests.device.helpers import HostStopwatch
 from tests.device.worker.test_telemetry import FakeNvml
 from tests.jobs import DENSE, PRODUCT, TARGET, benchmark, comparison

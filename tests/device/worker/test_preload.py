@@ -9,7 +9,7 @@ from assay.device.worker.preload import (
     share_compiled_kernels,
     start_again_without,
 )
-from assay.shared.job import ComparisonSpec
+from assay.shared.specs import ComparisonSpec
 from tests.device.helpers import bsr_workload, make_arm
 
 

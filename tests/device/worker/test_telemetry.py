@@ -10,7 +10,7 @@ from assay.device.worker.telemetry import (
     choose_device,
 )
 from assay.shared.errors import NoDevice
-from assay.shared.job import TargetSpec
+from assay.shared.specs import TargetSpec
 from tests.device.helpers import SteadySensor
 
 H100 = TargetSpec("h100", "NVIDIA H100 80GB HBM3")

@@ -7,8 +7,8 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.job import ArtifactSpec, VariantSpec
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
+from assay.shared.specs import ArtifactSpec, VariantSpec
 
 
 def current_stream() -> int:

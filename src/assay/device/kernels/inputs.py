@@ -10,8 +10,8 @@ import torch
 
 from assay.shared import flops
 from assay.shared import sparsity as patterns
-from assay.shared.job import Json, PatternSpec, WorkloadSpec
 from assay.shared.sparsity import Int32Array
+from assay.shared.specs import Json, PatternSpec, WorkloadSpec
 
 Tensor = Any
 """torch.Tensor; mypy sees no torch."""

@@ -8,7 +8,7 @@ import torch
 
 from assay.device.kernels.inputs import Blocks, Inputs, Tensor
 from assay.shared import flops
-from assay.shared.job import WorkloadSpec
+from assay.shared.specs import WorkloadSpec
 
 CHUNK_BYTES = 2**30
 """Largest float64 temporary; scores and their exponentials need two or three of them at once."""

@@ -4,7 +4,7 @@ from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.bindings import prepare_kernel
 from assay.device.kernels.inputs import Inputs
 from assay.device.kernels.prepared import Prepared
-from assay.shared.job import ArmSpec
+from assay.shared.specs import ArmSpec
 
 
 def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.shared.job import ArmSpec
+from assay.shared.specs import ArmSpec
 
 
 def _nothing() -> None:

@@ -21,7 +21,8 @@ from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, Recorder, Sensor, TelemetryTrace
 from assay.shared.counting import counted
 from assay.shared.errors import DeviceError, FailureKind
-from assay.shared.job import ArmSpec, BenchmarkJob, ComparisonSpec, Json, ProtocolSpec
+from assay.shared.job import BenchmarkJob
+from assay.shared.specs import ArmSpec, ComparisonSpec, Json, ProtocolSpec
 
 DEADLINE_S = 900.0
 """A process that has not ended by then hangs; one with compilation takes under three minutes."""

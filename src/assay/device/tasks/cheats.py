@@ -23,7 +23,8 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared.job import ArmSpec, CheatsJob, Json, ProtocolSpec, VariantSpec, WorkloadSpec
+from assay.shared.job import CheatsJob
+from assay.shared.specs import ArmSpec, Json, ProtocolSpec, VariantSpec, WorkloadSpec
 
 DEADLINE_S = 120.0
 BUDGET_S = 240.0

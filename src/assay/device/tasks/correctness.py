@@ -32,7 +32,8 @@ from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
-from assay.shared.job import ArmSpec, CorrectnessJob, Json, WorkloadSpec
+from assay.shared.job import CorrectnessJob
+from assay.shared.specs import ArmSpec, Json, WorkloadSpec
 
 DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""

@@ -27,7 +27,8 @@ from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import Unsupported
-from assay.shared.job import ArmSpec, Json, StopwatchJob
+from assay.shared.job import StopwatchJob
+from assay.shared.specs import ArmSpec, Json
 
 DEADLINE_S = 90.0
 WARM_LAUNCHES = 3

@@ -11,7 +11,7 @@ from assay.device.kernels.oracles import measure_errors, oracle
 from assay.ops import OPERATORS, Kernel, reference
 from assay.ops.checks import NoKernel, NotContiguous, Tensor, WrongIndexType
 from assay.shared.counting import counted
-from assay.shared.job import Json, PatternSpec, WorkloadSpec
+from assay.shared.specs import Json, PatternSpec, WorkloadSpec
 
 GRID = (6, 5)
 """Block rows and columns of A: a row of every length from none to full, where rows are ragged."""

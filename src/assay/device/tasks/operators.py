@@ -13,7 +13,8 @@ from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice
 from assay.ops import Kernel, KernelSet, only
-from assay.shared.job import Json, OperatorsJob, OperatorSpec
+from assay.shared.job import OperatorsJob
+from assay.shared.specs import Json, OperatorSpec
 
 BUDGET_S = 270.0
 """Of all processes together."""

@@ -20,7 +20,8 @@ from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
-from assay.shared.job import Json, OriginalRunsJob
+from assay.shared.job import OriginalRunsJob
+from assay.shared.specs import Json
 
 MOST_OUTPUT = 4 * 2**20
 """Bytes of each stream that are kept; the first ones."""

@@ -16,7 +16,8 @@ from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.telemetry import Choice, text
 from assay.shared.errors import NoDevice
-from assay.shared.job import Json, PlatformJob
+from assay.shared.job import PlatformJob
+from assay.shared.specs import Json
 
 DEADLINE_S = 120.0
 COMPUTE_MODES = ("default", "exclusive_thread", "prohibited", "exclusive_process")

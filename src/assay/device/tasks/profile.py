@@ -12,7 +12,8 @@ from assay.device.kernels.prepare import prepare_arm
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.gpu import OpenGpu
 from assay.shared.errors import DeviceError, Unsupported
-from assay.shared.job import Json, ProfileJob
+from assay.shared.job import ProfileJob
+from assay.shared.specs import Json
 
 WARM_LAUNCHES = 3
 """Enough to compile, load and choose algorithms; the profiler replays the launch by itself."""

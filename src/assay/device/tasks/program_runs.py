@@ -14,7 +14,8 @@ from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
-from assay.shared.job import Json, ProgramRunsJob
+from assay.shared.job import ProgramRunsJob
+from assay.shared.specs import Json
 
 TELEMETRY_INTERVAL_S = 0.05
 """NVML refreshes clocks and power every 20 ms or slower; programs run for seconds."""

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from assay.shared.job import Json
+from assay.shared.specs import Json
 
 DEADLINE_S = 90
 """A launch that hangs ends this process, and with it the tool that waits for it."""

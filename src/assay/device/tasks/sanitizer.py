@@ -32,8 +32,9 @@ from assay.device.tasks.sanitizer_tool import (
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.files import sha256_file
-from assay.shared.job import ArmSpec, Json, SanitizerJob, WorkloadSpec
+from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
+from assay.shared.specs import ArmSpec, Json, WorkloadSpec
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 WORKERS = 6

@@ -14,7 +14,7 @@ from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
-from assay.shared.job import ArmSpec, Json, ProtocolSpec
+from assay.shared.specs import ArmSpec, Json, ProtocolSpec
 
 TIME_DIGITS = 6
 """Decimals kept of a time in ms: an event resolves about half a microsecond."""

@@ -16,7 +16,7 @@ from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import FailureKind, KnownFailure
-from assay.shared.job import WorkloadSpec
+from assay.shared.specs import WorkloadSpec
 
 COLD_FACTOR = 2
 """Bytes that the buffers of one round cover, in units of the L2 size."""

@@ -9,7 +9,7 @@ from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
 from assay.device.timing.sign_flips import Signs
 from assay.device.timing.stopwatch import Keep
-from assay.shared.job import ArmSpec
+from assay.shared.specs import ArmSpec
 
 
 class Round(Protocol):

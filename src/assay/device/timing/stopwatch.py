@@ -12,8 +12,8 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.timing.clocks import Clocks, CycleCounter
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
-from assay.shared.job import ProtocolSpec
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
+from assay.shared.specs import ProtocolSpec
 
 FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.files import write_json
-from assay.shared.job import Json
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path
+from assay.shared.specs import Json
 from assay.shared.strict_json import plain
 
 FAILED = 1

@@ -23,7 +23,7 @@ from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
-from assay.shared.job import Json
+from assay.shared.specs import Json
 
 POLL_S = 0.005
 """How often the parent looks after its child: short against any measurement, long for a core."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.device.worker.locks import NO_LOCK, UNKNOWN_USE, Lock, Use, Watch, exclusivity_record
 from assay.device.worker.telemetry import Choice, NvmlSensor
-from assay.shared.job import Json
+from assay.shared.specs import Json
 
 WATCH_INTERVAL_S = 0.25
 """How often a second compute process is looked for: a look costs NVML a millisecond or so."""

@@ -18,7 +18,7 @@ from assay.device.worker.telemetry import Choice
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
 from assay.shared.gpu_locks import lock_path, make_lock_folder
-from assay.shared.job import Json
+from assay.shared.specs import Json
 
 SHARED_VARIABLE = "ASSAY_SHARED_GPU"
 """Set to "allow", a GPU that others use is measured all the same, and the record says so."""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay.shared.job import ComparisonSpec
+from assay.shared.specs import ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, comma-separated."""

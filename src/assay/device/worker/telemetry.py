@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from assay.shared.errors import NoDevice
-from assay.shared.job import Json, TargetSpec
+from assay.shared.specs import Json, TargetSpec
 
 VOIDING_REASONS = {
     0x08: "hardware slowdown",

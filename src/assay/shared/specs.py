@@ -1,0 +1,193 @@
+"""Dataclasses that jobs are made of: targets, problems, kernels, and how they are timed."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.shared.job_limits import (
+    DISTRIBUTIONS,
+    DTYPES,
+    OPERATIONS,
+    require_at_least,
+    require_one_of,
+    require_positive,
+)
+
+Json = dict[str, Any]
+"""An object of parsed JSON."""
+
+
+@dataclass(frozen=True)
+class TargetSpec:
+    """The GPU that was asked for."""
+
+    id: str
+    product_pattern: str
+    """Regular expression that NVML's product name must match in full."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a pattern that is none."""
+        try:
+            re.compile(self.product_pattern)
+        except re.error as error:
+            raise ValueError(f"product_pattern is no regular expression: {error}") from error
+
+
+@dataclass(frozen=True)
+class PatternSpec:
+    """The pattern of stored blocks (see assay.shared.sparsity)."""
+
+    kind: Literal["random", "drawn", "ragged", "sliding_window"]
+    block_rows: int
+    block_cols: int
+    blocks_per_row: int
+    search: Literal["lower_bound", "first_hit"] = "lower_bound"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a pattern without blocks."""
+        require_at_least(1, self, "block_rows", "block_cols", "blocks_per_row")
+
+
+@dataclass(frozen=True)
+class WorkloadSpec:
+    """One problem; a dimension that its operation does not have is 0."""
+
+    id: str
+    operation: str
+    dtype: str
+    distribution: str
+    seed: int
+    relative_tolerance: float
+    max_abs_tolerance: float | None = None
+    m: int = 0
+    n: int = 0
+    k: int = 0
+    groups: int = 0
+    batch: int = 0
+    heads: int = 0
+    seq_q: int = 0
+    seq_kv: int = 0
+    head_dim: int = 0
+    pattern: PatternSpec | None = None
+    pattern_b: PatternSpec | None = None
+    output_dtype: Literal["float32"] | None = None
+
+    @property
+    def written(self) -> bool:
+        """Return whether values are written before they are read."""
+        return self.distribution != "unwritten"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no problem has."""
+        require_one_of(OPERATIONS, operation=self.operation)
+        require_one_of(DTYPES, dtype=self.dtype)
+        require_one_of(DISTRIBUTIONS, distribution=self.distribution)
+        require_at_least(
+            0, self, "seed", "m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv",
+            "head_dim",
+        )  # fmt: skip
+        require_positive(self, "relative_tolerance", "max_abs_tolerance")
+
+
+@dataclass(frozen=True)
+class VariantSpec:
+    """One implementation: a compiled kernel (symbol, abi) or a library (entry)."""
+
+    id: str
+    operation: str
+    kind: Literal["kernel", "library"]
+    symbol: str | None = None
+    abi: str | None = None
+    entry: str | None = None
+    output_dtype: Literal["float32"] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an operation that there is not."""
+        require_one_of(OPERATIONS, operation=self.operation)
+
+
+@dataclass(frozen=True)
+class ArtifactSpec:
+    """A compiled library or program, and the digest it must have."""
+
+    path: str
+    """Absolute."""
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ArmSpec:
+    """One side of a comparison, with everything it takes to run it."""
+
+    id: str
+    variant: VariantSpec
+    workload: WorkloadSpec
+    artifact: ArtifactSpec | None
+    """None for a library, and for a kernel that was not compiled."""
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """Arms that are measured interleaved; ``control`` is the arm measured under two names."""
+
+    id: str
+    control: str
+    arms: tuple[ArmSpec, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for arms of one name, or a control that is none of them."""
+        names = [arm.id for arm in self.arms]
+        if len(set(names)) < len(names):
+            raise ValueError("two arms have the same id")
+        if self.control not in names:
+            raise ValueError(f"control is no arm: {self.control!r}; there are {', '.join(names)}")
+
+
+@dataclass(frozen=True)
+class ProtocolSpec:
+    """The protocol of taking samples; see records/workloads.py for each field."""
+
+    id: str
+    processes: int
+    blocks: int
+    samples: int
+    l2: Literal["cold", "warm"]
+    warmup_min_ms: float
+    warmup_max_ms: float
+    warmup_stable_fraction: float
+    telemetry_interval_ms: float
+    checked_turns: float
+    timer: Literal["events", "graph"] = "events"
+    turn_min_ms: float = 0.0
+    settle_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what takes no samples, or a time that is none."""
+        require_at_least(1, self, "processes", "blocks", "samples")
+        require_at_least(
+            0, self, "warmup_min_ms", "warmup_max_ms", "warmup_stable_fraction", "checked_turns",
+            "turn_min_ms", "settle_ms",
+        )  # fmt: skip
+        require_positive(self, "telemetry_interval_ms")
+
+
+@dataclass(frozen=True)
+class OperatorSpec:
+    """A compiled kernel behind one of PyTorch's operators, and the one case it is for."""
+
+    variant: str
+    operation: str
+    arch: str
+    dtype: str
+    block: tuple[int, int]
+    block_b: tuple[int, int] | None
+    symbol: str
+    artifact: ArtifactSpec
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a case that no kernel has."""
+        require_one_of(OPERATIONS, operation=self.operation)
+        require_one_of(DTYPES, dtype=self.dtype)
+        for name, block in (("block", self.block), ("block_b", self.block_b)):
+            if block is not None and min(block) < 1:
+                raise ValueError(f"{name} must be of at least 1 x 1, is {block[0]} x {block[1]}")
