@@ -56,7 +56,7 @@ class Blocks:
         return self.stored / (self.grid_rows * self.grid_cols)
 
     def found(self) -> Int32Array:
-        """Return which stored block the kernel's search finds, [grid_rows, grid_cols], -1 for none."""
+        """Return which stored block the kernel's search finds; [grid_rows, grid_cols], -1: none."""
         return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols, self.search)
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
