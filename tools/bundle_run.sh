@@ -1,7 +1,16 @@
 #!/bin/sh
 # Runs Assay from a bundle, on a machine without a network: with a Python that the bundle has wheels
 # for, or in the bundle's own image where there is none. Arguments go to `./assay reproduce`.
-set -eu
+set -euf
+
+# Programs are looked for in absolute directories only: not in the one that somebody stands in.
+found=
+IFS=:
+for entry in $PATH; do
+    case $entry in /*) found=$found:$entry ;; esac
+done
+unset IFS
+PATH=${found#:}
 
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "bundle: $*" >&2; }
@@ -19,12 +28,12 @@ export ASSAY_WHEELHOUSE="$here/wheels" PIP_NO_INDEX=1
 for version in $BUNDLE_PYTHONS; do
     python=$(command -v "python$version" || true)
     if [ -z "$python" ] && command -v python3 > /dev/null; then
-        found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        found=$(python3 -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')
         [ "$found" != "$version" ] || python=$(command -v python3)
     fi
     if [ -n "$python" ]; then
         say "running with $python"
-        ASSAY_PYTHON="$python" exec "$python" "$here/source/assay" reproduce \
+        ASSAY_PYTHON="$python" exec "$python" -I "$here/source/assay" reproduce \
             --target "$BUNDLE_TARGET" --prebuilt "$here/prebuilt" "$@"
     fi
 done
@@ -46,7 +55,7 @@ for engine in docker podman; do
         --security-opt no-new-privileges --cap-drop ALL \
         --volume "$here:$here" --workdir "$here/source" --env HOME="$here/home" \
         --env ASSAY_WHEELHOUSE --env PIP_NO_INDEX --env ASSAY_COMMIT="$BUNDLE_COMMIT" \
-        "$BUNDLE_IMAGE" python3 "$here/source/assay" reproduce --runtime host \
+        "$BUNDLE_IMAGE" python3 -I "$here/source/assay" reproduce --runtime host \
         --target "$BUNDLE_TARGET" --prebuilt "$here/prebuilt" "$@"
 done
 say "this machine has none of Python $BUNDLE_PYTHONS and no Docker or Podman that answers"

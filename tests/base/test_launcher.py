@@ -16,9 +16,11 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.base.launcher import base_python, command_of, missing_locks, needed_locks
+from tests.hostile import make_hostile
 
 MODULES = (
     "base/errors",
+    "base/isolation",
     "base/launcher",
     "base/pip_locks",
     "base/progress",
@@ -207,9 +209,62 @@ def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_p
 def test_without_a_venv_the_given_interpreter_runs(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")
     (tmp_path / "greeting.py").write_text("WORDS = 'given'\n")
-    ended = place.start("doctor", ASSAY_NO_VENV="1", PYTHONPATH=str(tmp_path))
-    assert ended.stdout == "given ['doctor'] /\n"
+    ended = place.start("doctor", "--host-path", str(tmp_path), ASSAY_NO_VENV="1")
+    assert (ended.stdout, ended.stderr) == ("given ['doctor'] /\n", "")
     assert not (place.place / ".venv").exists()
+
+
+def test_an_environment_of_our_own_takes_no_further_packages(root: Path, tmp_path: Path):
+    place = Checkout(root, tmp_path / "here")
+    ended = place.start("--host-path", str(tmp_path), "doctor")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("assay: --host-path goes with ASSAY_NO_VENV=1: ")
+    assert not (place.place / ".venv").exists()
+
+
+def test_a_pythonpath_is_ignored_and_that_is_said_once(root: Path, tmp_path: Path):
+    place = Checkout(root, tmp_path / "here")
+    (tmp_path / "greeting.py").write_text("WORDS = 'given'\n")
+    ended = place.start("doctor", ASSAY_NO_VENV="1", PYTHONPATH=str(tmp_path))
+    assert "No module named 'greeting'" in ended.stderr
+    assert ended.stderr.count("PYTHONPATH is ignored") == 1
+    assert "--device-path DIR" in ended.stderr
+    assert "--host-path DIR" in ended.stderr
+
+
+def test_nothing_of_a_hostile_directory_runs_at_the_first_start(root: Path, tmp_path: Path):
+    place, hostile = Checkout(root, tmp_path / "here"), make_hostile(tmp_path)
+    ended = subprocess.run(
+        [place.place / "assay", "doctor"],
+        env={**hostile.environment(), "ASSAY_WHEELHOUSE": str(place.wheels)},
+        cwd=hostile.place, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert hostile.ran() == []
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == f"first ['doctor'] {hostile.place}\n"
+
+
+def test_a_python_that_somebody_started_starts_again_by_itself(root: Path, tmp_path: Path):
+    place, hostile = Checkout(root, tmp_path / "here"), make_hostile(tmp_path)
+    (place.place / "shutil.py").write_text((hostile.place / "shutil.py").read_text())
+    ended = subprocess.run(
+        [sys.executable, place.place / "assay", "doctor"],
+        env={"PATH": os.defpath, "ASSAY_WHEELHOUSE": str(place.wheels)},
+        cwd=hostile.place, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert hostile.ran() == []
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_path_without_any_python_is_told_so(root: Path, tmp_path: Path):
+    place = Checkout(root, tmp_path / "here")
+    ended = subprocess.run(
+        [place.place / "assay"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith("assay: needs Python 3.11 or newer, and PATH has no python3: ")
+    assert ended.stderr.count("\n") == 1
 
 
 def test_the_subcommand_is_the_first_word():

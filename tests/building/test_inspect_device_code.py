@@ -92,8 +92,8 @@ def test_machine_code_and_ptx_are_counted_each_from_its_own_listing() -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that this Python sees, with the made-up rival in it."""
+def site(tmp_path: Path) -> Path:
+    """A folder of packages that this Python is told of, with the made-up rival in it."""
     site = tmp_path / "site"
     (site / "made_up").mkdir(parents=True)
     (site / "made_up" / "_C.so").write_bytes(b"binary")
@@ -103,7 +103,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (info / "RECORD").write_text("made_up/__init__.py,,\nmade_up/_C.so,,\n")
     # Importing it would be seen: nothing of a stranger's package runs here.
     (site / "made_up" / "__init__.py").write_text("raise SystemExit('imported')")
-    monkeypatch.setenv("PYTHONPATH", str(site))
     return site
 
 
@@ -120,7 +119,9 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 
 def look(root: Path, claims: list[Claim] | None = None) -> DeviceCodeResult:
-    (found,) = inspect_device_code(root, claims or [CLAIM], {"made_up": RIVAL}, sys.executable)
+    (found,) = inspect_device_code(
+        root, claims or [CLAIM], {"made_up": RIVAL}, sys.executable, [root / "site"]
+    )
     return found
 
 

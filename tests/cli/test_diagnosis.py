@@ -60,7 +60,7 @@ def have_driver(monkeypatch: pytest.MonkeyPatch, driver: HostDriver | None) -> N
 
 def have_packages(monkeypatch: pytest.MonkeyPatch, lacking: Absence | None) -> None:
     for module in (diagnosis, local_gpu):
-        monkeypatch.setattr(module, "lacking_packages", lambda _: lacking)
+        monkeypatch.setattr(module, "lacking_packages", lambda *_: lacking)
 
 
 def parts(diagnosis: Diagnosis) -> dict[str, Finding]:
@@ -204,7 +204,7 @@ class TestAMachineWithGpus:
     def test_a_cluster_measures_too(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(abilities.shutil, "which", lambda _: "/usr/bin/sbatch")
         monkeypatch.setattr(abilities, "slurm_gpu_models", lambda: {"h100", "a10"})
-        machine = Machine(root, load_catalog(root), (), None, "no g++", None, "python3", {})
+        machine = Machine(root, load_catalog(root), (), None, "no g++", None, "python3", (), {})
         *_, measure = abilities.abilities(machine)
         assert str(measure) == "measure: yes, on the cluster's h100 nodes, with --executor slurm"
 
@@ -293,7 +293,7 @@ class TestOptionalRivals:
         found: str,
     ) -> None:
         installed = {} if version is None else {"fa3_fwd": Installed(version, ())}
-        monkeypatch.setattr(diagnosis, "find_installed", lambda python, rivals: installed)
+        monkeypatch.setattr(diagnosis, "find_installed", lambda *_: installed)
         finding = parts(diagnose(root, "python3"))["FlashAttention-3, forward pass"]
         assert (finding.state, finding.found) == (state, found)
         assert ("--require-hashes" in finding.remedy) == (state is State.OPTIONAL)

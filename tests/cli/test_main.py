@@ -123,9 +123,8 @@ class TestHelp:
 
     def test_every_option_of_the_readme_exists(self) -> None:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        ours = {
-            option for command in COMMANDS.values() for p in command.params for option in p.opts
-        }
+        group = typer.main.get_command(cli.app)
+        ours = {option for c in (group, *COMMANDS.values()) for p in c.params for option in p.opts}
         spans = re.findall(r"`([^`\n]+)`", readme)
         named = {
             option

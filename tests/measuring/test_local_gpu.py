@@ -83,15 +83,15 @@ class TestOnTheHost:
     @pytest.mark.parametrize(
         ("packages", "words"),
         [
-            ((), "lacks PyTorch and nvidia-ml-py: name one that has them with --device-python"),
-            (("PyTorch",), "lacks nvidia-ml-py: name one that has it with --device-python"),
+            ((), "lacks PyTorch and nvidia-ml-py: name one that has them with --device-python, "),
+            (("PyTorch",), "lacks nvidia-ml-py: name one that has it with --device-python, "),
         ],
     )
     def test_packages_are_named_together(
         self, target: Target, tmp_path: Path, packages: tuple[str, ...], words: str
     ) -> None:
         absence = find_gpu(target, NEW, "host", python_with(tmp_path, *packages))
-        assert str(absence).endswith(words)
+        assert words in str(absence)
 
     def test_what_else_it_says_is_passed_on(self, target: Target, tmp_path: Path) -> None:
         python = python_with(tmp_path, *local_gpu.PACKAGES)

@@ -5,7 +5,8 @@ names the locks' digests, so that a changed lock or an interrupted start leads t
 
 Environment variables: ``ASSAY_PYTHON`` (the interpreter to build on), ``ASSAY_WHEELHOUSE`` (a
 directory of the locks' distributions, for machines without a network), ``ASSAY_NO_VENV=1`` (use
-the interpreter and the packages it already has, for nodes whose environment is given),
+the interpreter and the packages it already has, for nodes whose environment is given; the option
+``--host-path DIR`` names further ones),
 ``ASSAY_TEST_REQUIRE`` (parts of the test suite that must not be skipped; see tests/conftest.py).
 """
 
@@ -19,8 +20,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from assay.base.errors import AssayError, MissingEnvironment
-from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.errors import AssayError, BadInput, MissingEnvironment
+from assay.base.isolation import (
+    HOST_PATH,
+    HOST_PATHS,
+    IGNORED,
+    isolated,
+    package_directory,
+    take_option,
+)
+from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import (
     NOT_BEGUN,
     SignalledExit,
@@ -47,6 +56,9 @@ def main(root: str, arguments: Sequence[str]) -> int:
     """
     try:
         leave_on_signals()
+        if os.environ.get("PYTHONPATH"):
+            say(IGNORED)
+        packages, arguments = host_packages(arguments, os.environ)
         python = prepare(Path(root), arguments, os.environ)
         hold_signals()  # for the command line to take: its start knows no handlers
     except AssayError as error:
@@ -56,16 +68,41 @@ def main(root: str, arguments: Sequence[str]) -> int:
         whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")
         say(NOT_BEGUN if whole else "interrupted: the next start begins the install again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-    return become(python, Path(root), arguments, os.environ)
+    return become(python, Path(root), packages, arguments, os.environ)
+
+
+def host_packages(
+    arguments: Sequence[str], environ: Mapping[str, str]
+) -> tuple[list[Path], list[str]]:
+    """Return the directories of packages that --host-path names, and the arguments without it.
+
+    Read here, for they must be known before the command line's own imports. Raises BadInput, also
+    where the environment is ours: that holds what its locks name, and nothing else.
+    """
+    names, kept = take_option(HOST_PATH, arguments)
+    if names and environ.get("ASSAY_NO_VENV") != "1":
+        raise BadInput(
+            f"{HOST_PATH} goes with ASSAY_NO_VENV=1: the environment that ./assay makes holds "
+            "exactly the packages of its locks"
+        )
+    return [package_directory(HOST_PATH, name) for name in names], kept
 
 
 def become(
-    python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
+    python: Path,
+    root: Path,
+    packages: Sequence[Path],
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
 ) -> NoReturn:
-    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's."""
-    environment = {**clean(environ), "PYTHONPATH": str(root / "src")}
-    if environ.get("ASSAY_NO_VENV") == "1" and "PYTHONPATH" in environ:
-        environment["PYTHONPATH"] += os.pathsep + environ["PYTHONPATH"]
+    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's.
+
+    The Python finds the repository's own modules first, then ``packages``, then what it has.
+    """
+    environment = isolated(environ, [root / "src", *packages])
+    environment.pop(HOST_PATHS, None)
+    if packages:
+        environment[HOST_PATHS] = os.pathsep.join(map(str, packages))
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(python, [str(python), "-m", "assay.cli", *arguments], environment)  # noqa: S606
@@ -129,7 +166,8 @@ def base_python(environ: Mapping[str, str]) -> Path:
 
 def answers(python: Path, code: str) -> bool:
     """Return whether an interpreter runs ``code`` without an error."""
-    return subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0
+    command = [str(python), "-I", "-c", code]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def missing_locks(
@@ -223,7 +261,7 @@ class InstallSteps:
     def __init__(self, total: int, environ: Mapping[str, str]) -> None:
         self.total = total
         self.number = 0
-        self.environment = clean(environ)
+        self.environment = isolated(environ)
         self.started = time.monotonic()
 
     def elapsed(self) -> float:

@@ -57,11 +57,6 @@ def _sources(environ: Mapping[str, str]) -> list[str]:
     return ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
 
 
-def clean(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what would make Python look elsewhere for packages."""
-    return {k: v for k, v in environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-
-
 def stage(log: str) -> str:
     """Return how far pip is, as its output so far tells."""
     if "Installing collected packages" in log:

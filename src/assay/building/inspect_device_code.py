@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +45,15 @@ class _Tool:
 
 
 def inspect_device_code(
-    root: Path, claims: Iterable[Claim], rivals: Mapping[str, Rival], python: str
+    root: Path,
+    claims: Iterable[Claim],
+    rivals: Mapping[str, Rival],
+    python: str,
+    packages: Sequence[Path] = (),
 ) -> tuple[DeviceCodeResult, ...]:
     """Look into the packages that claims name, in ``python``; nothing of them is imported or run.
+
+    ``packages``: directories into which that Python looks before its own.
 
     A package that is not there, a missing cuobjdump and a binary that it cannot read are told in
     the record: no claim on another machine's packages ends a run.
@@ -58,7 +64,7 @@ def inspect_device_code(
     if not asked:
         return ()
     wanted = {name: rivals[name] for name in dict.fromkeys(e.rival for _, e in asked)}
-    installed = find_installed(python, list(wanted.values()))
+    installed = find_installed(python, list(wanted.values()), packages)
     tool = _find_tool(root) if installed else None
     return tuple(
         _result(name, evaluation, wanted[evaluation.rival], installed.get(evaluation.rival), tool)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import AssayError
+from assay.base.isolation import python_variables
 from assay.records.rivals import Rival
 from assay.runtimes.base import Task
 from assay.runtimes.host import HostRuntime
@@ -33,8 +34,13 @@ class Installed:
     """Its shared objects: as the package lists them, and where they lie."""
 
 
-def find_installed(python: str, rivals: Sequence[Rival]) -> dict[str, Installed]:
-    """Return which of ``rivals`` a Python has, by id; a Python that does not start has none."""
+def find_installed(
+    python: str, rivals: Sequence[Rival], packages: Sequence[Path] = ()
+) -> dict[str, Installed]:
+    """Return which of ``rivals`` a Python has, by id; a Python that does not start has none.
+
+    ``packages``: directories into which it looks before its own.
+    """
     if not rivals:
         return {}
     lines: list[str] = []
@@ -43,6 +49,7 @@ def find_installed(python: str, rivals: Sequence[Rival]) -> dict[str, Installed]
         command=(python, "-c", QUESTION, *names),
         directory=Path("/"),
         label="ask the device's Python for optional packages",
+        environment=python_variables(packages),
         inherit=True,
     )
     try:

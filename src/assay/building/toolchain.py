@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
-from assay.base.pip_locks import REMEDY, clean, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.isolation import isolated
+from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
 from assay.records.builds import ToolchainRecord
 from assay.runtimes.base import Place, Task
@@ -168,7 +169,7 @@ def _unpack(lock: Path, site: Path) -> None:
     say(f"unpacking the CUDA toolchain and CUTLASS ({counted(count, 'wheel')}, each by its hash)")
     command = pip_install(Path(sys.executable), lock, os.environ)
     command += ["--target", str(partial), "--no-compile", "--only-binary", ":all:"]
-    if watch(command, log, clean(os.environ), tick_s=TICK_S, describe=stage) != 0:
+    if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=stage) != 0:
         quote(tail(log))
         raise MissingEnvironment(
             f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: {REMEDY}"

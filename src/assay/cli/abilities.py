@@ -48,6 +48,8 @@ class Machine:
     driver: HostDriver | None
     python: str
     """The device's, by name."""
+    packages: Sequence[Path]
+    """Directories in which it looks for packages first."""
     runtimes: Mapping[RuntimeName, Runtime]
     """Container runtimes that work."""
 
@@ -112,7 +114,7 @@ def _targets_here(machine: Machine) -> tuple[list[str], dict[str, Absence]]:
     """Return targets that can be measured, each with the way; and why the others cannot."""
     found, absences = [], {}
     for name, target in machine.catalog.targets.items():
-        on_host = find_gpu(target, machine.driver, "host", machine.python)
+        on_host = find_gpu(target, machine.driver, "host", machine.python, machine.packages)
         if not isinstance(on_host, Absence):
             found.append(f"{name} on {on_host}")
             continue

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -60,20 +60,25 @@ class Diagnosis:
     abilities: tuple[Ability, ...]
 
 
-def diagnose(root: Path, python: str) -> Diagnosis:
-    """Look at every part that a run can use; ``python`` is the device's."""
+def diagnose(root: Path, python: str, packages: Sequence[Path] = ()) -> Diagnosis:
+    """Look at every part that a run can use.
+
+    ``python`` is the device's, which looks for packages in the directories ``packages`` first.
+    """
     catalog, keys = load_catalog(root), trusted_keys(root)
     compiler, no_compiler = _ask_compiler()
     driver = find_host_driver()
     runtimes, engines = _look_for_engines()
-    machine = Machine(root, catalog, keys, compiler, no_compiler, driver, python, runtimes)
+    machine = Machine(
+        root, catalog, keys, compiler, no_compiler, driver, python, packages, runtimes
+    )
     findings = (
         Finding("python", State.OK, sys.version.split()[0]),
         _host_compiler(compiler, no_compiler),
         _cuda_compiler(root),
-        *_gpus(catalog, driver, python),
+        *_gpus(catalog, driver, python, packages),
         *engines,
-        *_rivals(catalog, python),
+        *_rivals(catalog, python, packages),
         _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics"),
         _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm"),
         _program("git", "git", "apt-get install git, so that records can name the commit"),
@@ -104,7 +109,9 @@ def _cuda_compiler(root: Path) -> Finding:
     return Finding("CUDA compiler", State.OK, "not unpacked yet", remedy)
 
 
-def _gpus(catalog: Catalog, driver: HostDriver | None, python: str) -> Iterator[Finding]:
+def _gpus(
+    catalog: Catalog, driver: HostDriver | None, python: str, packages: Sequence[Path]
+) -> Iterator[Finding]:
     """Yield the driver, each GPU once, and the Python that would measure on them."""
     if driver is None:
         remedy = "run where a GPU is, to measure; nothing else needs one"
@@ -119,19 +126,19 @@ def _gpus(catalog: Catalog, driver: HostDriver | None, python: str) -> Iterator[
         state = State.OK if targets else State.UNUSED
         which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
         yield Finding(f"GPU {number}", state, f"{gpu.product}, {which}, {gpu.uuid}")
-    yield _device_python(python)
+    yield _device_python(python, packages)
 
 
-def _device_python(python: str) -> Finding:
-    lacking = lacking_packages(python)
+def _device_python(python: str, packages: Sequence[Path]) -> Finding:
+    lacking = lacking_packages(python, packages)
     if lacking is None:
         return Finding("device's Python", State.OK, f"{python}, with PyTorch and nvidia-ml-py")
     return Finding("device's Python", State.MISSING, lacking.detail, lacking.remedy)
 
 
-def _rivals(catalog: Catalog, python: str) -> Iterator[Finding]:
+def _rivals(catalog: Catalog, python: str, packages: Sequence[Path]) -> Iterator[Finding]:
     """Optional packages in the device's Python, each with the line that installs it."""
-    installed = find_installed(python, list(catalog.rivals.values()))
+    installed = find_installed(python, list(catalog.rivals.values()), packages)
     for name, rival in catalog.rivals.items():
         wanted = f"{rival.main.name} {rival.main.version}"
         here = installed.get(name)

@@ -3,14 +3,16 @@
 The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 """
 
+import os
 import shlex
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
-from assay.base.errors import AssayError, Interrupted
+from assay.base.errors import AssayError, BadInput, Interrupted
+from assay.base.isolation import HOST_PATH, host_packages
 from assay.base.progress import SignalledExit, leave_on_signals
 from assay.cli import checkout, console
 from assay.cli.commands.bundle import bundle
@@ -35,12 +37,30 @@ COMMANDS = (
 
 app = typer.Typer(
     name="assay",
-    help="From a published GPU-kernel figure to a signed verdict.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback()
+def everywhere(
+    host_path: Annotated[
+        list[str] | None,
+        typer.Option(
+            HOST_PATH,
+            metavar="DIR",
+            help="Directory of packages that this Python looks into first, absolute; repeatable. "
+            "Goes with ASSAY_NO_VENV=1, and may stand behind the command, too.",
+        ),
+    ] = None,
+) -> None:
+    """From a published GPU-kernel figure to a signed verdict."""
+    if host_path:
+        raise BadInput(f"{HOST_PATH} is for ./assay, which reads it before anything is imported")
+
+
 for _command in COMMANDS:
     app.command()(_command)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(test)
@@ -74,7 +94,8 @@ def main() -> None:
 
 def _again(arguments: list[str]) -> str:
     """Return the command as it was typed."""
-    return shlex.join(["./assay", *arguments])
+    given = [part for path in host_packages(os.environ) for part in (HOST_PATH, str(path))]
+    return shlex.join(["./assay", *given, *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assay.base.isolation import DEVICE_PATH
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
 
@@ -13,6 +14,14 @@ DevicePythonOption = Annotated[
     str | None,
     typer.Option(
         help="Python 3.11+ with PyTorch 2.11+ for the GPU side.", envvar="ASSAY_DEVICE_PYTHON"
+    ),
+]
+DevicePathOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        DEVICE_PATH,
+        metavar="DIR",
+        help="Directory of packages that this Python looks into first, absolute; repeatable.",
     ),
 ]
 CoresOption = Annotated[int | None, typer.Option(min=1, help="Local cores to use.")]

@@ -10,7 +10,8 @@ from pathlib import Path
 from packaging.markers import Marker, default_environment
 
 from assay.base.errors import MissingEnvironment
-from assay.base.pip_locks import REMEDY, clean, pip_download
+from assay.base.isolation import isolated
+from assay.base.pip_locks import REMEDY, pip_download
 
 GLIBC_MINOR = 34
 """glibc 2.34, of the Linuxes of the last years: the newest that a node may be asked for."""
@@ -37,7 +38,7 @@ def fetch(lock: Path, python: str, folder: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            env=clean(os.environ),
+            env=isolated(os.environ),
         )
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.lower().startswith("error")]

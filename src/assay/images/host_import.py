@@ -4,6 +4,7 @@ Its bytes are that machine's and not reproducible: the record lists every packag
 so. Secrets, homes and what belongs to one machine stay outside (``containers/images.yaml``).
 """
 
+import os
 import platform
 import subprocess
 import tarfile
@@ -15,6 +16,7 @@ import docker
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record, read_record, write_record
+from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import exclusive, say
 from assay.images import engine_work
@@ -85,7 +87,10 @@ def places_of(python: str, inputs: ImagesFile) -> list[Path]:
     """
     code = "import sys; print('\\n'.join([sys.prefix, sys.base_prefix, *sys.path]))"
     try:
-        run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [python, "-c", code],
+            env=isolated(os.environ), capture_output=True, text=True, check=True,
+        )  # fmt: skip
     except (OSError, subprocess.CalledProcessError) as error:
         raise MissingEnvironment(f"{python} does not start and cannot be imported") from error
     covered = [Path(path) for path in inputs.host_import.include]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.pip_locks import REMEDY, clean, lock_digest, pip_download, stage, tail
+from assay.base.isolation import isolated
+from assay.base.pip_locks import REMEDY, lock_digest, pip_download, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
 from assay.images.disk import TICK_S, disk_sentence, partial
 from assay.runtimes.said import disk_is_full
@@ -98,7 +99,7 @@ def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
             command = pip_download(lock, unfinished, PYTHON, GLIBC_MINOR, environ)
             command += ["--only-binary", ":all:"]
             say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
-            code = watch(command, log, clean(environ), tick_s=TICK_S, describe=stage)
+            code = watch(command, log, isolated(environ), tick_s=TICK_S, describe=stage)
             if code != 0:
                 _refuse(log, lock, folder.parent)
             for path in unfinished.iterdir():

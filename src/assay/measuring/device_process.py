@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
+from assay.base.isolation import python_variables
 from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
@@ -51,17 +52,17 @@ def source_root() -> Path:
 
 
 def device_environment(place: Place) -> dict[str, str]:
-    """Variables of the device side: the package on its Python's path, and which GPUs are ours.
+    """Variables of the device side: where its Python finds code, and which GPUs are ours.
 
-    On the host the caller's own path comes behind; a container has its packages in the image.
+    Our package comes first, then what the place names; the Python's own packages, its user's site
+    among them, come behind.
     """
-    paths = [str(source_root()), "" if place.image else os.environ.get("PYTHONPATH", "")]
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     return {
         **cache,
         gpu_locks.VARIABLE: str(_locks()),
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        **python_variables([source_root(), *place.packages]),
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -214,7 +215,8 @@ def _start(
         file.write()
     tasks = dict.fromkeys(file.job.task for file in batch)
     artifacts = (artifact for file in batch for artifact in file.job.artifacts())
-    readable = {source_root(), *(Path(artifact.path).parent for artifact in artifacts)}
+    folders = (Path(artifact.path).parent for artifact in artifacts)
+    readable = {source_root(), *place.packages, *folders}
     writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
     outcome = place.run(
         Task(

@@ -8,12 +8,12 @@ import platform
 import re
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.records.plan import Request
-from assay.records.platform import Allocation, Device, PlatformRecord
+from assay.records.platform import Allocation, Device, PackageDirectory, PlatformRecord
 from assay.records.targets import Target
 
 PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "securesystemslib")
@@ -49,7 +49,23 @@ def record_platform(
         commit=request.commit,
         clean_tree=request.clean_tree,
         packages={name: importlib.metadata.version(name) for name in PACKAGES},
+        device_paths=package_directories(map(Path, request.device_paths)),
     )
+
+
+def package_directories(paths: Iterable[Path]) -> tuple[PackageDirectory, ...]:
+    """Return directories of packages with what lies in each."""
+    return tuple(PackageDirectory(path=str(path), packages=_versions(path)) for path in paths)
+
+
+def _versions(path: Path) -> dict[str, str]:
+    """Return the version of each distribution in a directory; of broken ones nothing is told."""
+    found = {}
+    for distribution in importlib.metadata.distributions(path=[str(path)]):
+        about = distribution.metadata
+        if about["Name"] and about["Version"]:
+            found[about["Name"]] = about["Version"]
+    return dict(sorted(found.items()))
 
 
 def _first(pattern: str, path: Path) -> str | None:

@@ -1,9 +1,11 @@
 """A target's GPU on this machine, or why it cannot be measured on: a code and a sentence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
+from assay.base.isolation import python_variables
 from assay.building.toolchain import DRIVER_API
 from assay.measuring.device_jobs import probe_device
 from assay.measuring.host_driver import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
@@ -39,12 +41,17 @@ class Absence:
 
 
 def find_gpu(
-    target: Target, driver: HostDriver | None, runtime: RuntimeName, python: str
+    target: Target,
+    driver: HostDriver | None,
+    runtime: RuntimeName,
+    python: str,
+    packages: Sequence[Path] = (),
 ) -> str | Absence:
     """Return the GPU that ``target`` would be measured on, as ``product (UUID)``, or its absence.
 
-    On the host the device's Python is asked, and decides. In a container it is in an image, which
-    is not there yet: the driver has to do.
+    On the host the device's Python is asked, which looks for packages in the directories
+    ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
+    driver has to do.
     """
     if runtime != "host":
         gpu = driver.gpu_of(target) if driver else None
@@ -53,13 +60,13 @@ def find_gpu(
         return f"{gpu.product} ({gpu.uuid})"
     if driver is not None and driver.gpus and driver.gpu_of(target) is None:
         return _other_gpus(target, driver)  # no Python is started to hear the same
-    place = Place(HostRuntime(), python=python)
+    place = Place(HostRuntime(), python=python, packages=tuple(packages))
     try:
         device = probe_device(place, target)
     except MissingEnvironment as error:
         return (
             _absence(target, driver)
-            or lacking_packages(python)
+            or lacking_packages(python, packages)
             or _no_gpu(target, str(error).rstrip("."))
         )
     if _api_version(device.cuda_driver) < DRIVER_API:
@@ -67,13 +74,17 @@ def find_gpu(
     return f"{device.gpu.product} ({device.gpu.uuid})"
 
 
-def lacking_packages(python: str) -> Absence | None:
-    """Return what keeps a Python of this machine from measuring, as far as packages go."""
+def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:
+    """Return what keeps a Python of this machine from measuring, as far as packages go.
+
+    ``packages``: directories into which it looks before its own.
+    """
     lines: list[str] = []
     task = Task(
         command=(python, "-c", QUESTION),
         directory=Path("/"),
         label="ask the device's Python for its packages",
+        environment=python_variables(packages),
         inherit=True,
     )
     other = "name another with --device-python"
@@ -89,7 +100,11 @@ def lacking_packages(python: str) -> Absence | None:
     if not missing:
         return None
     detail = f"the device's Python ({python}) lacks {' and '.join(missing)}"
-    has = f"name one that has {agreeing(len(missing), 'it', 'them')} with --device-python"
+    them = agreeing(len(missing), "it", "them")
+    has = (
+        f"name one that has {them} with --device-python, or a directory that has {them} with "
+        "--device-path"
+    )
     return Absence(NotRun.NO_DEVICE, detail, has)
 
 

@@ -53,6 +53,8 @@ class Definitions:
         target = plain(target_spec(self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
         parts = [_content(self.plan.provision), target, runtime]
+        if self.request.device_paths:
+            parts.append(list(self.request.device_paths))
         if stage in STAGE_TASKS:
             parts.append(code_digest([START, TASKS[STAGE_TASKS[stage]].full_module]))
         if stage in ("program", "original"):

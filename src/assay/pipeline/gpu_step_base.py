@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
+from assay.base.isolation import DEVICE_PATH
 from assay.building.artifacts import Builds
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import (
@@ -56,12 +57,16 @@ class MeasuringParts:
     def _runner(self, target: str) -> Place:
         """Return where GPU jobs run."""
         python = self.dag.request.device_python
+        packages = tuple(map(Path, self.dag.request.device_paths))
+        for path in packages:
+            if not path.is_dir():  # on a cluster's node, where nobody looked before
+                raise MissingEnvironment(f"{DEVICE_PATH} {path}: no such directory on this machine")
         cache = self.run_dir / "device_cache"
         cache.mkdir(parents=True, exist_ok=True)
         if not self.dag.target_plan(target).runner:
-            return Place(HostRuntime(), python=python, cache=cache)
+            return Place(HostRuntime(), None, python, packages, cache)
         image = read_record(RUNNER_IMAGES.record, self.run_dir / RUNNER_IMAGES.path(target))
-        return Place(self._runtime(), image, python, cache)
+        return Place(self._runtime(), image, python, packages, cache)
 
     def _runtime(self) -> Runtime:
         return open_runtime(

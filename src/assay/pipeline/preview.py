@@ -15,7 +15,7 @@ from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
 from assay.pipeline.durations import Estimate, Step, estimate
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.snakemake_run import forced, snakemake_command
+from assay.pipeline.snakemake_run import forced, snakemake_command, snakemake_environment
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 from assay.verification.trust import published_reports
@@ -101,8 +101,8 @@ def pending_files(
         command = snakemake_command(root, request, draft=draft)
         command += ["--cores", "1", "--summary", *forced(request, again)]
         told = subprocess.run(
-            command, cwd=root, env={**os.environ, "XDG_CACHE_HOME": cache}, check=False,
-            capture_output=True, text=True, errors="replace",
+            command, cwd=root, check=False, capture_output=True, text=True, errors="replace",
+            env={**snakemake_environment(root, os.environ), "XDG_CACHE_HOME": cache},
         )  # fmt: skip
     if told.returncode != 0:
         last = " ".join(told.stderr.split())[-400:]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
 from assay.catalog.model import Catalog
 from assay.evidence.stages import toolchain_image_path
@@ -78,6 +79,8 @@ class Options:
     """Whether anything may be written: a dry run makes not even a first signing key."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
+    device_paths: tuple[str, ...] = ()
+    """Directories in which the device's Python looks for packages first, as they were named."""
     takes_gpu_here: bool = False
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
 
@@ -145,6 +148,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "host_image": options.host_image,
             "executor": options.executor,
             "device_python": options.python,
+            "device_paths": options.device_paths,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
             "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
             "originals": originals,
@@ -211,8 +215,11 @@ def _check_names(catalog: Catalog, options: Options) -> None:
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")
     check_reports(catalog, options.targets, options.recorded)
-    if options.device_python and options.executor == "local":  # a cluster's node has its own
+    local = options.executor == "local"  # a cluster's node has its own Python and directories
+    if options.device_python and local:
         _check_python(options.python)
+    for name in options.device_paths:
+        package_directory(DEVICE_PATH, name, present=local)
     if options.executor == "slurm" and shutil.which("sbatch") is None:
         raise MissingEnvironment(
             "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
@@ -255,7 +262,8 @@ def _device(
             return Absence(NotRun.NO_DEVICE, detail)
         detail = f"measured on the cluster's {described.gpu_model} nodes"
     else:
-        found = find_gpu(described, driver, runtime, options.python)
+        packages = [Path(path) for path in options.device_paths]
+        found = find_gpu(described, driver, runtime, options.python, packages)
         if isinstance(found, Absence):
             return found
         where = "" if runtime == "host" else f" in {runtime}"

@@ -5,6 +5,7 @@ edited under a running run is used by none of its steps, and by all steps of its
 lie as in a report's evidence, with ``request.json`` beside.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,10 +15,12 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
+from assay.base.isolation import host_packages
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
+from assay.measuring.host_platform import package_directories
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
@@ -73,7 +76,10 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
     write_record(request, folder / REQUEST)
     write_record(plan, folder / plan_path())
     pipeline = PipelineRecord(
-        schema="assay/pipeline/1", commit=request.commit, clean_tree=request.clean_tree
+        schema="assay/pipeline/1",
+        commit=request.commit,
+        clean_tree=request.clean_tree,
+        host_paths=package_directories(host_packages(os.environ)),
     )
     write_record(pipeline, folder / pipeline_path())
 

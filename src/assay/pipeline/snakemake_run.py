@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, Interrupted
+from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import SignalledExit, exclusive, quote, say
 from assay.base.writable import why_not_writable
@@ -98,14 +99,17 @@ def forced(request: Request, again: Sequence[str]) -> list[str]:
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's environment, but for a cache below a home that cannot be written.
+    """Return the environment of Snakemake and of its jobs, which run this checkout's code.
 
-    Snakemake, and the libraries of the steps, would end there with a traceback.
+    The caller's, but for what would have them run code from elsewhere, and for a cache below a home
+    that cannot be written: Snakemake, and the libraries of the steps, would end there with a
+    traceback.
     """
+    ours = isolated(environ, [root / "src", *host_packages(environ)])
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     if why_not_writable(Path(home) / "snakemake") is None:
-        return dict(environ)
-    return {**environ, "XDG_CACHE_HOME": str(root / "results" / "cache" / "home")}
+        return ours
+    return {**ours, "XDG_CACHE_HOME": str(root / "results" / "cache" / "home")}
 
 
 def _kept(root: Path, run_dir: Path) -> str:

@@ -79,10 +79,13 @@ class Steps(MeasuringSteps):
     def inspect(self) -> None:
         """Count in the files of pinned packages, or take over what a prebuilt run counted; look
         into optional packages that the device's Python has."""
-        catalog, python = self.dag.catalog, self.dag.request.device_python
+        catalog, request = self.dag.catalog, self.dag.request
         claims = list(catalog.claims_of(self.dag.plan.sources))
         counted = inspect_or_take(self.root, claims, self._prebuilt())
-        code = inspect_device_code(self.root, claims, catalog.rivals, python)
+        packages = [Path(path) for path in request.device_paths]
+        code = inspect_device_code(
+            self.root, claims, catalog.rivals, request.device_python, packages
+        )
         record = counted.model_copy(update={"device_code": code})
         write_record(record, self.run_dir / evidence.inspections_path())
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from assay.records.base import Identifier, Record, Sha256
+from assay.records.platform import PackageDirectory
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 
@@ -19,6 +20,8 @@ class PipelineRecord(Record):
     commit: str | None
     clean_tree: bool | None
     """None where no git told."""
+    host_paths: tuple[PackageDirectory, ...] | None = None
+    """Where the Python of the pipeline looked for packages before its own; None: not recorded."""
 
 
 class DigestSet(Record):

@@ -57,6 +57,8 @@ class Request(Record):
     """Whether the runner image is made from this machine's own file system."""
     executor: Executor
     device_python: str
+    device_paths: tuple[str, ...] = ()
+    """Directories in which that Python looks for packages before its own."""
     prebuilt: str | None
     """Directory of build records and artifacts made elsewhere."""
     prebuilt_toolchains: tuple[Identifier, ...] = ()

@@ -62,6 +62,14 @@ class Device(Record):
     nsight_compute: str | None
 
 
+class PackageDirectory(Record):
+    """A directory that --device-path or --host-path named: a Python looks there before its own."""
+
+    path: str
+    packages: dict[str, str]
+    """Version of each distribution that lay there, by its name."""
+
+
 class PlatformRecord(Record):
     """Host, device, toolchain-independent software, scheduler and pipeline state."""
 
@@ -86,3 +94,5 @@ class PlatformRecord(Record):
     clean_tree: bool | None
     packages: dict[str, str]
     """Versions of the host environment's main packages."""
+    device_paths: tuple[PackageDirectory, ...] | None = None
+    """Where the device's Python looked for packages before its own; None: not recorded."""

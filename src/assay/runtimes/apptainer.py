@@ -220,7 +220,9 @@ def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
     Not by ``--env``, which cuts values at commas.
     """
     prefix = f"{Path(program).name.upper()}ENV_"
-    outer = {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
+    # Each of the two programs passes on what is meant for the other's containers, too.
+    prefixes = tuple(f"{name.upper()}ENV_" for name in PROGRAMS)
+    outer = {key: value for key, value in os.environ.items() if not key.startswith(prefixes)}
     return outer | {f"{prefix}{key}": value for key, value in inner.items() if key != "HOME"}
 
 

@@ -41,7 +41,8 @@ class Task:
 
     HOME is a container's /tmp unless it stands here."""
     inherit: bool = False
-    """On the host: whether the caller's other variables are passed on."""
+    """On the host: whether the caller's other variables are passed on, but for those that would
+    have a Python, or any program, run code from elsewhere (see ``assay.base.isolation``)."""
     binds: tuple[Bind, ...] = ()
     """What a container sees of the host's files. ``directory`` must be covered by one."""
     gpu: bool = False
@@ -102,6 +103,8 @@ class Place:
     """None on the host."""
     python: str = "python3"
     """The Python that has PyTorch, as this place names it."""
+    packages: tuple[Path, ...] = ()
+    """Directories of the host's in which that Python looks for packages first."""
     cache: Path | None = None
     """Directory in which GPU jobs keep what they compile at run time, for the jobs after them."""
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
+from assay.base.isolation import isolated
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, Task
 
@@ -33,8 +34,8 @@ class HostRuntime:
         """Run ``task``; it and all that it started are ended when this process is interrupted."""
         if image is not None:
             raise ValueError("the host runs no images")
-        inherited = dict(os.environ) if task.inherit else {}
-        inherited.setdefault("PATH", os.environ.get("PATH", os.defpath))
+        ours = isolated(os.environ)
+        inherited = ours if task.inherit else {"PATH": ours.get("PATH", os.defpath)}
         mark = secrets.token_hex(8)
         try:
             process = subprocess.Popen(

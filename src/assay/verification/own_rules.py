@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.isolation import host_packages, isolated
 from assay.base.progress import quote, say, watch
 from assay.shared.exit_codes import ExitCode
 from assay.verification.commit_tree import file_of, require_ancestor, write_tree
@@ -22,7 +23,7 @@ LOCK = "requirements/host.txt"
 STARTED_FOR = "ASSAY_VERIFIES_ITS_OWN"
 """Set where a commit's code was started to verify its own report: it starts no other."""
 START = (
-    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "import os, runpy, sys; sys.path[:0] = sys.argv.pop(1).split(os.pathsep); "
     "runpy.run_module('assay.cli', run_name='__main__', alter_sys=True)"
 )
 TICK_S = 10.0
@@ -74,7 +75,8 @@ def _verified(
     alike = today.is_file() and file_of(checkout, commit, LOCK) == today.read_bytes()
     says = "" if alike else ", with the packages that it locks, which takes minutes"
     say(f"{report_dir.name}: commit {commit[:12]} verifies it by its own rules{says}")
-    start = ["-c", START, str(tree / "src")] if alike else [str(tree / "assay")]
+    first = os.pathsep.join(map(str, (tree / "src", *host_packages(os.environ))))
+    start = ["-c", START, first] if alike else [str(tree / "assay")]
     options = [part for key in keys for part in ("--key", str(key.resolve()))]
     code = watch(
         [sys.executable, "-I", *start, "verify", str(report_dir.resolve()), *options],
@@ -93,12 +95,11 @@ def _environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
     kept = ("ASSAY_PYTHON", "ASSAY_WHEELHOUSE")
     dropped = ("ASSAY_", "GIT_", "PYTHON", "FORCE_COLOR")
     own = {k: v for k, v in environ.items() if k in kept or not k.startswith(dropped)}
-    return own | {
+    return isolated(own) | {
         STARTED_FOR: "1",
         "GIT_CEILING_DIRECTORIES": str(folder),
         "NO_COLOR": "1",
         "PYTHONNOUSERSITE": "1",
-        "PYTHONSAFEPATH": "1",
     }
 
 

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
+from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.cli import checkout, console
 from assay.cli.diagnosis import diagnose
+from assay.cli.options import DevicePathOption
 from assay.pipeline.request import device_python as named_python
 
 
@@ -16,6 +18,8 @@ def doctor(
             help="Python that would measure, as for reproduce.", envvar="ASSAY_DEVICE_PYTHON"
         ),
     ] = None,
+    device_path: DevicePathOption = None,
 ) -> None:
     """Say what this machine has, what it lacks, and what it can do."""
-    console.show_diagnosis(diagnose(checkout.ROOT, named_python(device_python)))
+    packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
+    console.show_diagnosis(diagnose(checkout.ROOT, named_python(device_python), packages))

@@ -12,7 +12,13 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.cli.options import CoresOption, DevicePythonOption, ExecutorOption, RuntimeOption
+from assay.cli.options import (
+    CoresOption,
+    DevicePathOption,
+    DevicePythonOption,
+    ExecutorOption,
+    RuntimeOption,
+)
 from assay.cli.preview_words import preview_lines
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
@@ -70,6 +76,7 @@ def reproduce(
         typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
     ] = False,
     device_python: DevicePythonOption = None,
+    device_path: DevicePathOption = None,
     prebuilt: Annotated[
         Path | None,
         typer.Option(help="results/<run> of a machine with a compiler, for a node without one."),
@@ -145,6 +152,7 @@ def reproduce(
         runtime=runtime or defaults.runtime,
         executor=executor or defaults.executor,
         device_python=device_python,
+        device_paths=tuple(device_path or ()),
         prebuilt=prebuilt,
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),

@@ -7,7 +7,13 @@ import typer
 
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.cli.options import CoresOption, DevicePythonOption, ExecutorOption, RuntimeOption
+from assay.cli.options import (
+    CoresOption,
+    DevicePathOption,
+    DevicePythonOption,
+    ExecutorOption,
+    RuntimeOption,
+)
 from assay.cli.tuning_choices import better_choices, measure_choices, write_choices
 from assay.pipeline.request import Options, default_signing_key
 from assay.shared.counting import agreeing, counted
@@ -19,6 +25,7 @@ def tune(
     executor: ExecutorOption = None,
     run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
     device_python: DevicePythonOption = None,
+    device_path: DevicePathOption = None,
     write: Annotated[
         bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
     ] = False,
@@ -33,6 +40,7 @@ def tune(
         runtime=runtime or defaults.runtime,
         executor=executor or defaults.executor,
         device_python=device_python,
+        device_paths=tuple(device_path or ()),
         prebuilt=None,
         recorded=(),
         keys=(),

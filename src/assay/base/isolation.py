@@ -1,0 +1,105 @@
+"""What programs are started with: nothing of the directory that somebody happens to be in.
+
+A report may come from an enemy, and its reader may well stand in it. So no variable decides where
+a Python looks for code, an interpreter's first place is never the current directory, and search
+paths hold absolute directories only. Standard library only: the launcher uses this before anything
+is installed.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from assay.base.errors import BadInput
+
+SEARCHED = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+)
+"""Where programs, libraries and headers are looked for. An empty entry means the current directory,
+and so does a relative one (``./assay`` itself sees to the first two before it starts a Python)."""
+SEPARATORS = os.pathsep + ",\n"
+"""What a directory of packages cannot have in its name: lists of paths and of mounts are cut there.
+"""
+
+
+HOST_PATH, DEVICE_PATH = "--host-path", "--device-path"
+"""Options that name directories of packages: for the command line's Python, and for the GPU's."""
+HOST_PATHS = "ASSAY_HOST_PATHS"
+"""Variable by which the launcher tells the command line what --host-path named."""
+IGNORED = (
+    f"PYTHONPATH is ignored: {DEVICE_PATH} DIR names packages for the Python that measures, "
+    f"{HOST_PATH} DIR (with ASSAY_NO_VENV=1) packages for the one that runs ./assay"
+)
+
+
+def isolated(environ: Mapping[str, str], packages: Iterable[Path] = ()) -> dict[str, str]:
+    """Return a caller's environment without what would run code that nobody put there for that.
+
+    Every ``PYTHON...`` variable is left out: they name directories (PYTHONPATH, PYTHONHOME,
+    PYTHONUSERBASE, PYTHONPYCACHEPREFIX), files (PYTHONSTARTUP) and modules (PYTHONWARNINGS,
+    PYTHONBREAKPOINT). ``packages`` as for ``python_variables``.
+    """
+    kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
+    for name in SEARCHED:
+        if name in kept:
+            kept[name] = os.pathsep.join(filter(os.path.isabs, kept[name].split(os.pathsep)))
+            if not kept[name]:  # an empty one is the current directory again
+                del kept[name]
+    return kept | python_variables(packages)
+
+
+def python_variables(packages: Iterable[Path] = ()) -> dict[str, str]:
+    """Return variables for a Python that looks into ``packages`` first, and never where it stands.
+
+    Its own packages follow, those of the user's site among them.
+    """
+    listed = os.pathsep.join(map(str, packages))
+    return {"PYTHONSAFEPATH": "1"} | ({"PYTHONPATH": listed} if listed else {})
+
+
+def package_directory(option: str, name: str, *, present: bool = True) -> Path:
+    """Return the directory of packages that an option names. Raises BadInput.
+
+    ``present``: whether it must be on this machine.
+    """
+    path = Path(name)
+    if not path.is_absolute():
+        raise BadInput(f"{option} {name}: name an absolute directory")
+    if any(separator in name for separator in SEPARATORS):
+        raise BadInput(f"{option} {name!r}: a directory whose name has no colon, comma or newline")
+    if present and not path.is_dir():
+        raise BadInput(f"{option} {name}: no such directory")
+    return path
+
+
+def host_packages(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the directories that --host-path named, in a process of the command line."""
+    return tuple(map(Path, filter(None, environ.get(HOST_PATHS, "").split(os.pathsep))))
+
+
+def take_option(option: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return every value of an option, and the arguments without it; behind ``--`` all are kept.
+
+    Raises BadInput where its value is missing.
+    """
+    values: list[str] = []
+    kept: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return values, [*kept, word, *words]
+        if word == option:
+            value = next(words, None)
+            if value is None:
+                raise BadInput(f"option '{option}' requires an argument")
+            values.append(value)
+        elif word.startswith(f"{option}="):
+            values.append(word.removeprefix(f"{option}="))
+        else:
+            kept.append(word)
+    return values, kept

@@ -1,0 +1,144 @@
+"""Every entry, started in a directory that an enemy filled: nothing of it runs.
+
+Somebody who was sent a report stands in it and types ``./assay verify .``; somebody's PYTHONPATH
+leads elsewhere. What would run leaves a mark (see tests/hostile.py), and there is none.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.base.io import read_record
+from assay.building.installed import find_installed
+from assay.catalog.load import load_catalog
+from assay.measuring.device_process import run_device_job
+from assay.measuring.local_gpu import lacking_packages
+from assay.records.attestation import PipelineRecord
+from assay.records.plan import Request
+from assay.records.platform import Device
+from assay.runtimes.base import Place, Task
+from assay.runtimes.host import HostRuntime
+from assay.shared.job import PlatformJob
+from assay.verification.sign import public_key_path
+from tests.hostile import Hostile, make_hostile
+from tests.jobs import TARGET
+from tests.library_checkout import REPOSITORY, copy_code, write_config
+
+
+class Repository:
+    """A small checkout, and a directory of an enemy's that its command is started in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.hostile = folder, make_hostile(folder)
+        self.root = write_config(folder / "checkout", ["h100"], ["duel"])
+        copy_code(self.root)
+        shutil.copy(REPOSITORY / "assay", self.root)
+        (self.root / "config" / "trusted_keys").mkdir()
+
+    def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Type ``./assay`` there, by its path."""
+        own = {
+            "ASSAY_NO_VENV": "1",
+            "ASSAY_PYTHON": sys.executable,
+            "ASSAY_LOCK_DIR": str(self.folder / "locks"),
+            "HOME": str(self.folder / "home"),
+        }
+        return subprocess.run(
+            [self.root / "assay", *map(str, arguments)], cwd=self.hostile.place,
+            env=self.hostile.environment() | own, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def reproduce(self, *more: object) -> subprocess.CompletedProcess[str]:
+        """Start a run, which has no GPU: every step but those that measure."""
+        return self.assay("reproduce", "--run", "first", "--cores", 1, *more)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """One repository, with a run in it that is there for all."""
+    found = Repository(tmp_path_factory.mktemp("hostile"))
+    packages = found.folder / "packages" / "greeting-2.dist-info"
+    packages.mkdir(parents=True)
+    (packages / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 2\n")
+    ended = found.reproduce("--host-path", packages.parent, "--device-path", packages.parent)
+    assert ended.returncode == 0, ended.stderr
+    return found
+
+
+def test_the_launcher_the_workflow_and_its_steps_import_their_own_code(
+    repository: Repository,
+) -> None:
+    assert repository.hostile.ran() == []
+    assert (repository.root / "reports" / "first" / "attestation.json").is_file()
+
+
+def test_directories_of_packages_are_recorded_with_what_lies_there(repository: Repository) -> None:
+    run_dir = repository.root / "results" / "first"
+    packages = str(repository.folder / "packages")
+    (found,) = read_record(PipelineRecord, run_dir / "pipeline.json").host_paths or ()
+    assert (found.path, found.packages) == (packages, {"greeting": "2"})
+    assert read_record(Request, run_dir / "request.json").device_paths == (packages,)
+
+
+def test_a_dry_run(repository: Repository) -> None:
+    ended = repository.reproduce("--dry-run")
+    assert (repository.hostile.ran(), ended.returncode) == ([], 0), ended.stderr
+
+
+def test_verify_in_the_report_itself(repository: Repository) -> None:
+    report = repository.root / "reports" / "first"
+    key = public_key_path(repository.folder / "home" / ".config" / "assay" / "signing_key.pem")
+    as_it_was_sent = repository.assay("verify", report, "--key", key)
+    assert as_it_was_sent.returncode == 0, as_it_was_sent.stderr
+    shutil.copytree(report, repository.hostile.place, dirs_exist_ok=True)
+    ended = repository.assay("verify", ".", "--key", key)
+    assert repository.hostile.ran() == []
+    assert ended.returncode == 1, "what an enemy adds to a report is noticed"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hostile:
+    """This process stands in an enemy's directory, with the variables of one who was led there."""
+    found = make_hostile(tmp_path)
+    monkeypatch.chdir(found.place)
+    for name, value in found.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    return found
+
+
+def test_the_device_side(hostile: Hostile) -> None:
+    with pytest.raises(MissingEnvironment):
+        run_device_job(Place(HostRuntime(), python=sys.executable), PlatformJob(TARGET), Device)
+    assert hostile.ran() == []
+
+
+def test_what_a_job_of_the_device_side_starts(hostile: Hostile) -> None:
+    lines: list[str] = []
+    script = f"{sys.executable} -m yaml; {sys.executable} -c 'import torch'; ncu; git --version"
+    task = Task(("/bin/sh", "-c", script), hostile.place, "a job's children", inherit=True)
+    HostRuntime().run(task, None, lines.append)
+    assert hostile.ran() == []
+
+
+def test_questions_to_the_devices_python(hostile: Hostile) -> None:
+    rivals = list(load_catalog(REPOSITORY).rivals.values())
+    lacking_packages(sys.executable)
+    find_installed(sys.executable, rivals)
+    assert hostile.ran() == []
+
+
+def test_packages_of_a_named_directory_come_before_the_pythons_own(tmp_path: Path) -> None:
+    mark = tmp_path / "imported"
+    (tmp_path / "pynvml.py").write_text(f"open({str(mark)!r}, 'w').close(); raise ImportError\n")
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    assert lacking_packages(sys.executable, [tmp_path]) is None
+    place = Place(HostRuntime(), python=sys.executable, packages=(tmp_path,))
+    with pytest.raises(MissingEnvironment):
+        run_device_job(place, PlatformJob(TARGET), Device, echo=False)
+    assert mark.exists()
