@@ -16,6 +16,7 @@ from assay.records.evaluations import Benchmark, Derived, Metric, Term
 from assay.records.originals import (
     CheckoutCopy,
     FigurePattern,
+    GivenFigure,
     GivenLine,
     LineRun,
     OriginalRunRecord,
@@ -117,7 +118,7 @@ class TestItDecides:
         words = judged([b.claim("rate", rate())], printing(*RATES))["rate"].explanation
         assert "winner.cu (SHA-256 bbbb" in words
         assert "`nvcc winner.cu -o winner` (as the user gave it)" in words
-        assert "prints at '{value} TFLOPS' (last of a run)" in words
+        assert "prints at '{value} TFLOPS' (the only one of a run)" in words
         assert "What ran was rebuilt here" not in words
 
     def test_where_it_falls_short_the_original_itself_does(self) -> None:
@@ -156,7 +157,23 @@ class TestItDecides:
         runs = record(*[line("607.0 TFLOPS\n4.4 TFLOPS\n")] * 5)
         claim = b.claim("rate", b.unanswerable(), value=607.0)
         assert judged([claim], runs, figure("rate", take=Take.MAX))["rate"].measured == 607.0
-        assert judged([claim], runs)["rate"].measured == 4.4
+        assert judged([claim], runs, figure("rate", take=Take.LAST))["rate"].measured == 4.4
+
+    def test_a_comparators_line_is_not_taken_for_its_own(self) -> None:
+        """Several figures that differ are none, and the verdict says how to tell them apart."""
+        runs = record(*[line("cuBLAS: ~840 TFLOPS\nOurs: ~607 TFLOPS\n")] * 5)
+        verdict = judged([b.claim("rate", b.unanswerable(), value=607.0)], runs)["rate"]
+        assert verdict.status is Status.NOT_RUN
+        assert "several figures at '{value} TFLOPS' (840, 607)" in verdict.explanation
+        assert "--original-figure 'paper=rate=PATTERN'" in verdict.explanation
+
+    def test_the_users_pattern_goes_before_the_catalogs(self) -> None:
+        runs = record(*[line("cuBLAS: ~840 TFLOPS\nOurs: ~607 TFLOPS\n")] * 5)
+        given = GivenFigure(claim="rate", pattern="Ours: ~{value} TFLOPS")
+        found = runs.model_copy(update={"figures": (given,)})
+        verdict = judged([b.claim("rate", b.unanswerable(), value=607.0)], found)["rate"]
+        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
+        assert "(the only one of a run, a pattern that the user gave)" in verdict.explanation
 
 
 class TestItGivesNoFigure:
@@ -222,5 +239,5 @@ def test_the_catalog_refuses_figures_that_answer_nothing(
 def test_a_claim_is_answered_by_one_figure_and_a_run_gives_one() -> None:
     with pytest.raises(ValueError, match="answers a claim twice"):
         own(figure("rate"), figure("rate"))
-    with pytest.raises(ValueError, match="take is first, last, min or max"):
+    with pytest.raises(ValueError, match="take is only, first, last, min or max"):
         figure("rate", take=Take.ALL)

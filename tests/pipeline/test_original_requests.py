@@ -12,7 +12,7 @@ from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.original_requests import OriginalWishes, find_originals, require_originals
 from assay.pipeline.plan import make_plan
-from assay.records.originals import OriginalRunRecord
+from assay.records.originals import GivenFigure, OriginalRunRecord
 from assay.records.verdicts import Status
 from assay.report.commands import CommandRow
 from assay.report.own_programs import own_program_rows
@@ -24,6 +24,14 @@ SOURCES = ("000", "002", "003", "004")
 PROGRAM = """\
 #include <cstdio>
 int main() { std::printf("FIRST: %.1f TFLOPS\\n", 600.0 + BK); }
+"""
+TIMING = """\
+#include <cstdio>
+int main() {
+    std::printf("[Config] M=8192 N=8192 K=8192 BM=512 BN=128 BK=112 | topk_blocks/row=16\\n");
+    std::printf("[Timing] Latency: %.3f ms, TFLOPS: %.1f\\n", 0.392, 600.0 + BK);
+    std::printf("cuBLAS (ceiling): ~840 TFLOPS / Our kernel: ~610\\n");
+}
 """
 OWN_CLAIM = """
   - id: fixture_own
@@ -76,8 +84,8 @@ def sparse(tmp_path: Path) -> Path:
     return folder
 
 
-def find(catalog, *checkouts: str, builds=(), runs=(), runtime="host", sources=SOURCES):
-    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs))
+def find(catalog, *checkouts: str, builds=(), runs=(), figures=(), runtime="host", sources=SOURCES):
+    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs), tuple(figures))
     return find_originals(catalog, sources, wishes, runtime)
 
 
@@ -106,6 +114,16 @@ class TestWhoseLinesRun:
         (found,) = find(catalog, f"004={sparse}", runs=["004=python3 bench.py"])
         assert found.job.build is None
 
+    def test_the_words_by_which_a_figure_is_found(self, catalog, sparse: Path) -> None:
+        (found,) = find(catalog, f"003={sparse}", figures=["003=s003_e2e_latency=t = {value}"])
+        assert found.job.figures == (GivenFigure(claim="s003_e2e_latency", pattern="t = {value}"),)
+
+    def test_a_directory_of_the_files_name_is_not_the_file(self, catalog, sparse: Path) -> None:
+        (sparse / "sparse_attention_e2e.cu").unlink()
+        (sparse / "sparse_attention_e2e.cu").mkdir()
+        with pytest.raises(BadInput, match="holds no file sparse_attention_e2e.cu"):
+            find(catalog, f"003={sparse}")
+
     @pytest.mark.parametrize(
         ("given", "words"),
         [
@@ -122,6 +140,12 @@ class TestWhoseLinesRun:
             ({"checkouts": ["003={}"], "runtime": "docker"}, "--original needs --runtime host"),
             ({"checkouts": ["003={}/src"]}, "holds no file sparse_attention_e2e.cu"),
             ({"checkouts": ["003={}/none"]}, "no such directory"),
+            ({"figures": ["002=s002_final=t {{value}}"]}, "there is no --original 002=DIR"),
+            ({"checkouts": ["003={}"], "figures": ["003=Latency"]}, "SOURCE=CLAIM=PATTERN"),
+            ({"checkouts": ["003={}"], "figures": ["003=s003_e2e_latency=ms"]}, "must hold"),
+            ({"checkouts": ["003={}"], "figures": ["003=none=t {value}"]},
+             "answers no claim of that name, but s003_e2e_latency"),
+            ({"checkouts": ["003={}"], "figures": ["003=none=t {value}"] * 2}, "is given twice"),
         ],
     )  # fmt: skip
     def test_what_does_not_fit_is_one_sentence(
@@ -163,11 +187,12 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     return made
 
 
-def ask(made: Checkout) -> None:
+def ask(made: Checkout, *figures: str) -> None:
     """Ask for the program, completing its build line."""
     wishes = OriginalWishes(
         (f"fixture={made.folder / 'theirs'}",),
         ("fixture=g++ -O1 -DBK=7 src/winner.cpp -o winner",),
+        figures=figures,
     )
     found = find_originals(load_catalog(made.root), ["fixture"], wishes, "host")
     made.request = made.request.model_copy(update={"originals": found})
@@ -210,6 +235,33 @@ class TestItRuns:
         checkout.measure("original")
         assert checkout.starts() == ["original_run"]
         assert read_record(OriginalRunRecord, path).runs[0].stdout == "FIRST: 507.0 TFLOPS\n"
+
+    def test_source_002_is_read_as_its_program_prints(self, checkout: Checkout, catalog) -> None:
+        """One line has latency and rate, another the tiles, and a comparator's rate is nobody's."""
+        described = catalog.sources["002"].original
+        pattern = described.figure_of("s002_final").pattern
+        claims = checkout.root / "config" / "claims" / "fixture.yaml"
+        claims.write_text(claims.read_text().replace("{value} TFLOPS", pattern))
+        (checkout.folder / "theirs" / "src" / "winner.cpp").write_text(TIMING)
+        ask(checkout)
+        checkout.measure("original")
+        found = load_evidence(checkout.root / "results" / RUN)
+        verdicts = judge(load_catalog(checkout.root), found).verdicts
+        verdict = next(v for v in verdicts if v.claim == "fixture_own")
+        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
+
+    def test_the_users_pattern_is_recorded_as_theirs(self, checkout: Checkout) -> None:
+        (checkout.folder / "theirs" / "src" / "winner.cpp").write_text(TIMING)
+        ask(checkout, "fixture=fixture_own=, TFLOPS: {value}")
+        checkout.measure("original")
+        run_dir = checkout.root / "results" / RUN
+        record = read_record(OriginalRunRecord, run_dir / "h100" / "original" / "winner.json.gz")
+        assert [figure.pattern for figure in record.figures] == [", TFLOPS: {value}"]
+        catalog, evidence = load_catalog(checkout.root), load_evidence(run_dir)
+        verdict = next(v for v in judge(catalog, evidence).verdicts if v.claim == "fixture_own")
+        assert verdict.measured == 607.0
+        (row,) = own_program_rows(catalog, evidence)
+        assert row.figures[0].label == ", TFLOPS: {value} (the user's pattern)"
 
     def test_a_checkout_that_changes_under_the_run_is_refused(self, checkout: Checkout) -> None:
         (checkout.folder / "theirs" / "more").write_text("new\n")

@@ -40,12 +40,19 @@ def test_what_a_pattern_finds(pattern: str, values: tuple[float, ...]) -> None:
         (Take.LAST, (150.0,)),
         (Take.MIN, (150.0,)),
         (Take.MAX, (610.25,)),
+        (Take.ONLY, (610.25, 150.0)),
         (Take.ALL, (610.25, 150.0)),
     ],
 )
 def test_which_of_several_counts(take: Take, values: tuple[float, ...]) -> None:
     assert parse_pattern("{value} TFLOPS").values(OUTPUT, take) == values
     assert parse_pattern("nothing {value}").values(OUTPUT, take) == ()
+
+
+def test_the_same_number_twice_is_one_figure() -> None:
+    printed = "t 607.0\nt 607\nt 607.00"
+    assert parse_pattern("t {value}").values(printed, Take.ONLY) == (607.0,)
+    assert parse_pattern("t {value}").values("t 1\nt 2\nt 1", Take.ONLY) == (1.0, 2.0)
 
 
 def test_a_number_is_a_whole_one() -> None:

@@ -13,7 +13,7 @@ from assay.records.evaluations import Benchmark, NotRun, Program
 from assay.records.originals import FigurePattern, GivenLine, OriginalRunRecord
 from assay.records.readings import Reading
 from assay.records.verdicts import Status, Verdict
-from assay.shared.output_patterns import parse_pattern
+from assay.shared.output_patterns import Take, parse_pattern
 
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
@@ -33,6 +33,7 @@ def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Fail
     record = case.evidence.originals.get((target, original.id))
     if figure is None or record is None:
         return None
+    figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
     values = _values(case, target, record, figure)
     if isinstance(values, str):
@@ -123,7 +124,12 @@ def _values(
             return f"run {number} ended with exit code {run.exit_code}{words}"
         found = parse_pattern(figure.pattern).values(run.stdout, figure.take)
         if not found or found[0] <= 0:
-            return f"run {number} printed nothing that '{figure.pattern}' finds a figure in."
+            text = f"run {number} printed nothing that '{figure.pattern}' finds a figure in; "
+            return f"{text}{_give_another(record, figure)}"
+        if len(found) > 1:
+            numbers = ", ".join(f"{value:g}" for value in found)
+            text = f"run {number} printed several figures at '{figure.pattern}' ({numbers}); "
+            return f"{text}{_give_another(record, figure)}"
         values += found
     return tuple(values)
 
@@ -135,8 +141,19 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
     return (
         f"What ran is the source's own program: {file}a checkout (SHA-256 "
         f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
-        f"prints at '{figure.pattern}' ({figure.take.value} of a run), counted as it counts."
+        f"prints at '{figure.pattern}' ({_which(record, figure)}), counted as it counts."
     )
+
+
+def _give_another(record: OriginalRunRecord, figure: FigurePattern) -> str:
+    option = f"--original-figure '{record.source}={figure.claim}=PATTERN'"
+    return f"{option} gives words that find one."
+
+
+def _which(record: OriginalRunRecord, figure: FigurePattern) -> str:
+    taken = "the only one" if figure.take is Take.ONLY else figure.take.value
+    whose = ", a pattern that the user gave" if record.gave(figure.claim) else ""
+    return f"{taken} of a run{whose}"
 
 
 def _line(line: GivenLine) -> str:

@@ -14,6 +14,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.building.checkout_copy import describe_checkout
 from assay.catalog.model import Catalog
 from assay.records.originals import (
+    GivenFigure,
     GivenLine,
     OriginalJob,
     OriginalRequest,
@@ -21,6 +22,7 @@ from assay.records.originals import (
     TypedLine,
 )
 from assay.records.plan import Provision
+from assay.shared.output_patterns import BadPattern, parse_pattern
 
 SHELL_WORDS = frozenset(("cd", "export", "set", ".", "source", ":", "[", "{", "(", "!"))
 """First words of a line that name no program."""
@@ -33,9 +35,22 @@ class OriginalWishes:
     checkouts: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    """Each SOURCE=CLAIM=PATTERN; several of one source."""
 
 
 NO_ORIGINALS = OriginalWishes()
+_FIGURE = "--original-figure"
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the user gave for one source."""
+
+    build: str | None
+    run: str | None
+    figures: Mapping[str, str]
+    """Claim to pattern."""
 
 
 def find_originals(
@@ -49,7 +64,9 @@ def find_originals(
     checkouts = _parsed("--original", "DIR", wishes.checkouts)
     builds = _parsed("--original-build", "LINE", wishes.builds)
     runs = _parsed("--original-run", "LINE", wishes.runs)
-    for option, given in (("--original-build", builds), ("--original-run", runs)):
+    figures = _figures(wishes.figures)
+    beside = (("--original-build", builds), ("--original-run", runs), (_FIGURE, figures))
+    for option, given in beside:
         for source in given.keys() - checkouts.keys():
             raise BadInput(f"{option} {source}=...: there is no --original {source}=DIR beside it")
     if checkouts and runtime != "host":
@@ -58,7 +75,13 @@ def find_originals(
             "the source builds"
         )
     return tuple(
-        _request(catalog, sources, source, Path(folder), builds.get(source), runs.get(source))
+        _request(
+            catalog,
+            sources,
+            source,
+            Path(folder),
+            _Given(builds.get(source), runs.get(source), figures.get(source, {})),
+        )
         for source, folder in checkouts.items()
     )
 
@@ -95,28 +118,52 @@ def _parsed(option: str, noun: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _figures(given: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return what was given for each claim of each source. Raises BadInput as ``_parsed`` does, and
+    for what is no pattern.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for text in given:
+        parts = text.split("=", 2)
+        if len(parts) < 3 or not all(part.strip() for part in parts):
+            raise BadInput(f"{_FIGURE} '{text}': give it as SOURCE=CLAIM=PATTERN")
+        source, claim, pattern = parts
+        if claim in found.setdefault(source, {}):
+            raise BadInput(f"{_FIGURE} {source}={claim}=...: is given twice")
+        try:
+            found[source][claim] = parse_pattern(pattern).text
+        except BadPattern as error:
+            raise BadInput(f"{_FIGURE} {source}={claim}=...: {error}") from error
+    return found
+
+
 def _request(
-    catalog: Catalog,
-    sources: Sequence[str],
-    source: str,
-    checkout: Path,
-    build: str | None,
-    run: str | None,
+    catalog: Catalog, sources: Sequence[str], source: str, checkout: Path, given: _Given
 ) -> OriginalRequest:
     original = _described(catalog, source)
     if source not in sources:
         raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
-    lines = {
-        "build": _line(source, "build", original.build, build, needed=False),
-        "run": _line(source, "run", original.run, run, needed=True),
-    }
+    build = _line(source, "build", original.build, given.build, needed=False)
+    run = _line(source, "run", original.run, given.run, needed=True)
+    assert run is not None
+    answered = [figure.claim for figure in original.figures]
+    for claim in given.figures.keys() - set(answered):
+        raise BadInput(
+            f"{_FIGURE} {source}={claim}=...: the source's program answers no claim of that name, "
+            f"but {', '.join(answered)}"
+        )
     copy = describe_checkout(checkout)
-    for name, what in ((original.file, "file"), (original.directory, "directory")):
-        if name is not None and not (checkout / name).exists():
+    file, directory = original.file, original.directory
+    for name, what, there in (
+        (file, "file", file is None or (checkout / file).is_file()),
+        (directory, "directory", (checkout / directory).is_dir()),
+    ):
+        if not there:
             raise BadInput(f"--original {source}={checkout}: holds no {what} {name}, which the "
                            "source names")  # fmt: skip
-    job = OriginalJob.model_validate(
-        {"source": source, "original": original.id, "checkout": copy, **lines}
+    figures = tuple(GivenFigure(claim=each, pattern=text) for each, text in given.figures.items())
+    job = OriginalJob(
+        source=source, original=original.id, checkout=copy, build=build, run=run, figures=figures
     )
     return OriginalRequest(job=job, directory=str(checkout.resolve()))
 

@@ -32,13 +32,13 @@ class FigurePattern(Record):
     claim: Identifier
     pattern: Patterned
     unit: Unit
-    take: Take = Take.LAST
-    """Which number of a run counts where it prints several."""
+    take: Take = Take.ONLY
+    """Which number of a run counts where it prints several; by default several are no figure."""
 
     @model_validator(mode="after")
     def _one_figure_a_run(self) -> "FigurePattern":
         if self.take is Take.ALL:
-            raise ValueError("a run gives one figure: take is first, last, min or max")
+            raise ValueError("a run gives one figure: take is only, first, last, min or max")
         return self
 
 
@@ -100,6 +100,13 @@ class GivenLine(Record):
     by: Literal["source", "user"]
 
 
+class GivenFigure(Record):
+    """A pattern that the user gave in the place of the catalog's: what the program prints here."""
+
+    claim: Identifier
+    pattern: Patterned
+
+
 class LineRun(Record):
     """One run of a command line."""
 
@@ -129,6 +136,8 @@ class OriginalJob(Record):
     build: GivenLine | None
     """None where nothing is built."""
     run: GivenLine
+    figures: tuple[GivenFigure, ...] = ()
+    """Where the user says by what words a figure is found."""
 
 
 class OriginalRequest(Record):
@@ -157,3 +166,16 @@ class OriginalRunRecord(GpuRecord):
     run_line: GivenLine
     runs: tuple[LineRun, ...]
     """Empty where the build failed."""
+    figures: tuple[GivenFigure, ...] = ()
+    """As the user gave them; each other figure is found by the catalog's pattern."""
+
+    def find_by(self, figure: FigurePattern) -> FigurePattern:
+        """Return how a figure is found in this output: as the user says, else as the catalog."""
+        given = {each.claim: each.pattern for each in self.figures}
+        if figure.claim not in given:
+            return figure
+        return figure.model_copy(update={"pattern": given[figure.claim], "take": Take.ONLY})
+
+    def gave(self, claim: str) -> bool:
+        """Return whether the pattern of a claim's figure is the user's."""
+        return any(each.claim == claim for each in self.figures)

@@ -59,10 +59,11 @@ def _whose(line: GivenLine) -> str:
 def _figures(described: OriginalSource, record: OriginalRunRecord) -> tuple[Fact, ...]:
     """Return each figure run by run, under the words that it was found by."""
     facts = []
-    for figure in described.figures:
+    for figure in map(record.find_by, described.figures):
         pattern = parse_pattern(figure.pattern)
         values = [pattern.values(run.stdout, figure.take) for run in record.runs]
-        shown = ", ".join(fmt.number(value[0]) if value else "none" for value in values)
+        shown = ", ".join(" or ".join(map(fmt.number, value)) or "none" for value in values)
         if shown:
-            facts.append(Fact(figure.pattern, shown))
+            whose = " (the user's pattern)" if record.gave(figure.claim) else ""
+            facts.append(Fact(f"{figure.pattern}{whose}", shown))
     return tuple(facts)

@@ -127,6 +127,8 @@ class OriginalRunsJob(DeviceJob):
     build_timeout_s: float
     run_timeout_s: float
     """Of one run."""
+    figures: tuple[Json, ...] = ()
+    """The user's patterns, for the record; nothing here reads the output."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a line without an owner, no runs, or no time for them."""

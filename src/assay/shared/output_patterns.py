@@ -33,6 +33,8 @@ class Take(StrEnum):
     LAST = "last"
     MIN = "min"
     MAX = "max"
+    ONLY = "only"
+    """The one number that there is: several that differ tell nobody which of them it is."""
     ALL = "all"
 
 
@@ -53,11 +55,14 @@ class OutputPattern:
     def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
         """Return the numbers that an output holds, in its order; none, or one but for ``ALL``.
 
+        Of ``ONLY`` each number once: more than one are several figures, and none of them counts.
         A line counts once. A number too large for a float is none.
         """
         found = [value for line in output.splitlines() for value in self._in_line(line)]
         if not found or take is Take.ALL:
             return tuple(found)
+        if take is Take.ONLY:
+            return tuple(dict.fromkeys(found))
         chosen = {
             Take.FIRST: found[0],
             Take.LAST: found[-1],

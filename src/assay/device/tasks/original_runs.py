@@ -70,6 +70,7 @@ def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
         "build": build,
         "run_line": {"line": job.run, "by": job.run_by},
         "runs": runs,
+        "figures": list(job.figures),
     }
 
 
