@@ -3,7 +3,6 @@
 import gzip
 import os
 import socket
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from assay.base.errors import (
 )
 from assay.base.io import load_yaml, parse_record, read_bytes, read_record, read_text
 from assay.records.attestation import PipelineRecord
+from tests.cases.bombs import gzip_bomb
 
 GOOD = b'{"schema": "assay/pipeline/1", "commit": null, "clean_tree": null}'
 
@@ -77,9 +77,7 @@ class TestGzip:
         return _code(lambda: read_record(PipelineRecord, path))
 
     def test_a_bomb_of_four_megabytes_is_refused(self, tmp_path: Path) -> None:
-        squeeze = zlib.compressobj(9, wbits=31)
-        parts = [squeeze.compress(bytes(1 << 20)) for _ in range(4000)]
-        data = b"".join([*parts, squeeze.flush()])
+        data = gzip_bomb(4_000)
         assert len(data) > 4_000_000
         assert self._code(tmp_path, data) == "gzip-size"
 

@@ -75,7 +75,8 @@ def test_its_own_code_is_asked_and_the_rules_are_named(
     result = check(report, root)
     assert asked == [(report, COMMIT, (*keys(root),), root)]
     assert [entry.name for entry in result.checks] == [
-        "shape", "contents", "signature", "evidence", "statement", "origins", "verdicts",
+        "signature", "statement", "shape", "contents",
+        "evidence", "declared", "origins", "verdicts",
     ]  # fmt: skip
     assert result.checks[-1].detail == (
         f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
@@ -113,7 +114,7 @@ def test_it_is_not_started_for_a_report_that_was_tampered_with(
     report: Path, root: Path, asked: list[tuple[object, ...]]
 ) -> None:
     (report / "report.md").write_text("another text")
-    with pytest.raises(CheckFailed, match=f"the code of rules {RULES} is run where"):
+    with pytest.raises(CheckFailed, match=r"contents: report\.md has "):
         check(report, root)
     assert asked == []
 
@@ -132,8 +133,8 @@ class TestWhereItCannotBeRun:
         assert str(raised.value) == (
             f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
             "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
-            "and it holds: shape, contents, signature, evidence, statement, origins; not checked: "
-            "verdicts, texts)"
+            "and it holds: signature, statement, shape, contents, evidence, declared, origins; not "
+            "checked: verdicts, texts)"
         )
 
     def test_without_a_checkout_there_is_no_history(self, report: Path, root: Path) -> None:

@@ -126,7 +126,7 @@ class TestPacking:
             pack_report(folder)
 
     def test_nor_a_name_that_no_archive_can_hold(self, folder: Path) -> None:
-        (folder / ("n" * 200)).write_bytes(b"")
+        (folder / ("n" * 110)).write_bytes(b"")
         with pytest.raises(CheckFailed, match="cannot stand in an archive: name is too long"):
             pack_report(folder)
 
@@ -317,7 +317,7 @@ class TestWhatIsNoArchiveOfAReport:
         path = tmp_path / f"run{SUFFIX}"
         data = pack_report(folder)
         path.write_bytes(data)
-        monkeypatch.setattr(report_archive, "MOST_UNPACKED", 2000)
+        monkeypatch.setattr(report_archive, "MOST_REPORT", 2000)
         assert refusal(path) == f"more than 2000 bytes come out of its {len(data)}"
         monkeypatch.setattr(report_archive, "MOST_PACKED", 100)
         assert refusal(path) == "it has more than 100 bytes"

@@ -18,6 +18,8 @@ class NamedCheck:
     name: str
     passed: bool
     detail: str
+    code: str = ""
+    """Of a failed one, for programs: what its error says, or the check's name."""
 
 
 @dataclass
@@ -25,6 +27,11 @@ class CheckLog:
     """Collects checks; a check that raises is a failed one, whatever it raises."""
 
     checks: list[NamedCheck] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Return whether every check so far passed."""
+        return all(check.passed for check in self.checks)
 
     @contextmanager
     def check(self, name: str) -> Iterator[Callable[[str], None]]:
@@ -38,30 +45,32 @@ class CheckLog:
         except MissingEnvironment:
             raise
         except AssayError as error:
-            self.checks.append(NamedCheck(name, False, str(error)))
+            code = name if error.code == type(error).code else error.code
+            self.checks.append(NamedCheck(name, False, str(error), code))
         except Exception as error:
             # Whatever a crafted file provokes in a parser or in the judge is a failed check.
             detail = f"could not be done: {type(error).__name__}: {error}"
-            self.checks.append(NamedCheck(name, False, detail))
+            self.checks.append(NamedCheck(name, False, detail, name))
         else:
             self.checks.append(NamedCheck(name, True, found[0]))
 
     def skip(self, names: Sequence[str], because: str) -> None:
         """Checks that could not run do not read as passed."""
-        self.checks.append(NamedCheck(", ".join(names), False, f"not checked, because {because}"))
+        detail = f"not checked, because {because}"
+        self.checks.append(NamedCheck(", ".join(names), False, detail, "not-checked"))
 
     def raise_if_failed(self, report_dir: Path) -> None:
-        """Raise CheckFailed that lists every failed check."""
+        """Raise CheckFailed that lists every failed check; its code is that of the first."""
         failed = [check for check in self.checks if not check.passed]
         if failed:
             lines = "".join(f"\n  {check.name}: {check.detail}" for check in failed)
-            raise CheckFailed(f"{report_dir} does not verify:{lines}")
+            raise CheckFailed(f"{report_dir} does not verify:{lines}", code=failed[0].code)
 
 
-def none(problems: Sequence[str]) -> None:
+def none(problems: Sequence[str], code: str | None = None) -> None:
     """Raise CheckFailed unless there is no problem."""
     if problems:
-        raise CheckFailed(listed(problems))
+        raise CheckFailed(listed(problems), code=code)
 
 
 def listed(problems: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.evidence.model import BuildKey, Evidence, RecordedBuild
 from assay.evidence.stages import (
@@ -18,6 +19,7 @@ from assay.evidence.stages import (
 from assay.records.base import Record
 from assay.records.plan import Plan
 from assay.records.timings import TimingsRecord
+from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
 
 K = TypeVar("K", bound=str | tuple[str, ...])
 R = TypeVar("R", bound=Record)
@@ -26,44 +28,60 @@ R = TypeVar("R", bound=Record)
 def load_evidence(directory: Path) -> Evidence:
     """Read the records that the plan below ``directory`` calls for; absent ones are left out.
 
-    A missing plan or a malformed record raises BadInput. A measurement that the plan calls for
-    and that is not there stays absent: the judge turns that into ``not_run``.
+    A missing plan or a malformed record raises BadInput, and so do more bytes of records together
+    than any report has. A measurement that the plan calls for and that is not there stays absent:
+    the judge turns that into ``not_run``.
     """
     plan = read_record(Plan, directory / plan_path())
-    inspected = _load(INSPECTIONS.record, directory, INSPECTIONS.paths(plan)).values()
+    records = _Records(directory)
+    inspected = records.load(INSPECTIONS.record, INSPECTIONS.paths(plan)).values()
     of_targets = {
-        entry.collection: _load(entry.record, directory, entry.paths(*plan.targets))
+        entry.collection: records.load(entry.record, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
     }
     return Evidence(
         plan=plan,
-        builds=_load(BUILDS.record, directory, BUILDS.paths(plan)),
+        builds=records.load(BUILDS.record, BUILDS.paths(plan)),
         inspections={e.claim: e for record in inspected for e in record.inspections},
         device_code={e.claim: e for record in inspected for e in record.device_code},
-        toolchain_images=_load(TOOLCHAIN_IMAGES.record, directory, TOOLCHAIN_IMAGES.paths(plan)),
-        timings=_read(TimingsRecord, directory / timings_path()),
-        recorded_builds=_recorded_builds(directory, plan),
+        toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
+        timings=records.read(TimingsRecord, timings_path()),
+        recorded_builds=_recorded_builds(records, plan),
         **of_targets,
     )
 
 
-def _recorded_builds(directory: Path, plan: Plan) -> dict[BuildKey, RecordedBuild]:
+class _Records:
+    """The records below a directory, as long as they are no more than a report has."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._left = MOST_EVIDENCE
+
+    def load(self, record: type[R], paths: Mapping[K, str]) -> dict[K, R]:
+        """Return the records that are there, by the keys of their paths."""
+        read = {key: self.read(record, path) for key, path in paths.items()}
+        return {key: found for key, found in read.items() if found is not None}
+
+    def read(self, record: type[R], relative: str) -> R | None:
+        """Return the record; None where there is none. Raises BadInput for a malformed one."""
+        path = self._directory / relative
+        if not path.is_file():
+            return None
+        self._left -= unpacked_size(path)
+        if self._left < 0:
+            problem = f"{self._directory}: its records have more than {MOST_EVIDENCE:,} bytes"
+            raise BadInput(problem, code="evidence-size")
+        return read_record(record, path)
+
+
+def _recorded_builds(records: _Records, plan: Plan) -> dict[BuildKey, RecordedBuild]:
     """Of several reports with a record of one build, the first target's."""
     found: dict[BuildKey, RecordedBuild] = {}
     for target in plan.targets:
         for key, path in recorded_builds(target).items():
-            record = _read(BUILDS.record, directory / path)
+            record = records.read(BUILDS.record, path)
             if record is not None:
                 name = target.provision.recorded_in or ""
                 found.setdefault(key, RecordedBuild(record, path, name))
     return found
-
-
-def _load(record: type[R], directory: Path, paths: Mapping[K, str]) -> dict[K, R]:
-    read = {key: _read(record, directory / path) for key, path in paths.items()}
-    return {key: found for key, found in read.items() if found is not None}
-
-
-def _read(record: type[R], path: Path) -> R | None:
-    """Return the record; None where there is none. Raises BadInput for a malformed one."""
-    return read_record(record, path) if path.is_file() else None

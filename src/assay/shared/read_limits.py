@@ -8,8 +8,10 @@ least ten times what the largest published report holds, unless its reason says 
 import os
 import stat
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 MOST_DOCUMENT: Final = 16_000_000
 """Bytes of one record, after decompression. The longest benchmark on record has 1.2 million."""
@@ -57,6 +59,9 @@ MOST_FOLDERS_DEEP: Final = 12
 MOST_NAME: Final = 120
 """Bytes of the name of one file: an id has 80 at most, and its ending follows."""
 
+GZIP_END: Final = 4
+"""Bytes at the end of a gzip file that tell how many come out of it."""
+
 
 class Unreadable(ValueError):
     """A text that no parser is given, or that none understands.
@@ -69,23 +74,49 @@ class Unreadable(ValueError):
         self.code = code
 
 
-def whole_file_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a plain file of at most ``most`` bytes.
+@contextmanager
+def opened_plainly(path: Path, most: int, *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Open a plain file of at most ``most`` bytes, as far as it says so itself.
 
-    Never waits, as for a pipe without a writer. Raises Unreadable for what is no plain file or has
-    more, OSError where it cannot be opened.
+    Never waits, as for a pipe without a writer. Without ``follow``, a link is no plain file. Raises
+    Unreadable for what is no plain file or has more, OSError where it cannot be opened.
     """
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a device may already do something
+    kind = path.stat() if follow else path.lstat()
+    if not stat.S_ISREG(kind.st_mode):  # opening a device may already do something
         raise Unreadable("file-kind", "is not a plain file")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    with os.fdopen(os.open(path, flags), "rb") as stream:
+        status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("file-kind", "is not a plain file")
-        data = stream.read(most + 1) if status.st_size <= most else None
-    if data is None or len(data) > most:
+        if status.st_size > most:
+            raise Unreadable("file-size", f"has more than {most:,} bytes")
+        yield stream
+
+
+def whole_file_bytes(path: Path, most: int, *, follow: bool = True) -> bytes:
+    """Return the content of a plain file of at most ``most`` bytes.
+
+    Raises Unreadable for what is no plain file or has more, OSError where it cannot be read.
+    """
+    with opened_plainly(path, most, follow=follow) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
         raise Unreadable("file-size", f"has more than {most:,} bytes")
     return data
+
+
+def unpacked_size(path: Path) -> int:
+    """Return the bytes that a record has after decompression, as far as it says so itself.
+
+    ``gunzipped`` refuses one whose end says another size than comes out. Raises OSError.
+    """
+    size = path.stat().st_size
+    if path.suffix != ".gz" or size < GZIP_END:
+        return size
+    with path.open("rb") as stream:
+        stream.seek(-GZIP_END, os.SEEK_END)
+        return int.from_bytes(stream.read(GZIP_END), "little")
 
 
 def gunzipped(data: bytes) -> bytes:

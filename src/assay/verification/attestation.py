@@ -24,6 +24,8 @@ from securesystemslib.signer import CryptoSigner, Signature, SSlibKey
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import parse_record
 from assay.records.attestation import Statement
+from assay.shared.bounded_json import parse_bounded
+from assay.shared.read_limits import MOST_KEY_FILE, Unreadable, whole_file_bytes
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
@@ -70,9 +72,11 @@ def public_pem(key: SSlibKey) -> bytes:
 
 def _key_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return whole_file_bytes(path, MOST_KEY_FILE)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such key file") from None
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -115,7 +119,7 @@ def parse_envelope(data: bytes) -> Envelope:
     Raises CheckFailed for any other form: a changed byte is found even where it means nothing.
     """
     try:
-        document = json.loads(data)
+        document = parse_bounded(data)
         payload = base64.b64decode(document["payload"], validate=True)
         payload_type = document["payloadType"]
         signatures = {}
@@ -178,4 +182,4 @@ def parse_statement(envelope: Envelope) -> Statement:
     try:
         return parse_record(Statement, envelope.payload, Path("statement"))
     except BadInput as error:
-        raise CheckFailed(f"malformed {error}") from error
+        raise CheckFailed(f"malformed {error}", code=error.code) from error

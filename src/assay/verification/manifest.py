@@ -1,55 +1,128 @@
-"""A report's files as a list: walked without following links, digested, compared."""
+"""A report's files as a list: walked without following links, digested, compared.
 
+The folder may be an enemy's: what is too much, and what only a file system can hold, is refused as
+soon as it is seen, and a file is read no further than the manifest says.
+"""
+
+import hashlib
 import os
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.shared.counting import counted
-from assay.shared.files import sha256_file
+from assay.shared.read_limits import (
+    MOST_FILE,
+    MOST_FILES,
+    MOST_FOLDERS_DEEP,
+    MOST_NAME,
+    MOST_REPORT,
+    Unreadable,
+    opened_plainly,
+    whole_file_bytes,
+)
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
+PIECE = 1 << 20
+"""Bytes that are digested at a time."""
 
 
 def walk(directory: Path) -> Iterator[str]:
     """Yield the relative paths of all regular files, sorted within each folder.
 
-    Raises CheckFailed for a link, a special file or an empty folder: none of them can be vouched
-    for by a digest.
+    Raises CheckFailed for a link, a special file or an empty folder, none of which can be vouched
+    for by a digest; for a name that is not the same everywhere; for more than a report has.
     """
-    yield from _walk(directory, PurePosixPath())
+    yield from _walk(directory, PurePosixPath(), [0])
 
 
-def _walk(directory: Path, prefix: PurePosixPath) -> Iterator[str]:
+def _walk(directory: Path, prefix: PurePosixPath, seen: list[int]) -> Iterator[str]:
+    """``seen`` counts the entries so far, of all folders."""
+    if len(prefix.parts) > MOST_FOLDERS_DEEP:
+        problem = f"{prefix}: lies more than {MOST_FOLDERS_DEEP} folders deep"
+        raise CheckFailed(problem, code="shape-depth")
+    entries: dict[str, os.DirEntry[str]] = {}
     try:
         with os.scandir(directory) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+            for entry in found:
+                seen[0] += 1
+                if seen[0] > MOST_FILES:
+                    problem = f"there are more than {MOST_FILES:,} files and folders"
+                    raise CheckFailed(problem, code="shape-files")
+                _check_name(prefix / entry.name, entry.name)
+                alike = entries.setdefault(_folded(entry.name), entry)
+                if alike is not entry:
+                    problem = f"{prefix / entry.name} and {alike.name}: one name on some systems"
+                    raise CheckFailed(problem, code="shape-case")
     except OSError as error:
         raise CheckFailed(f"{prefix}: the folder cannot be read: {error.strerror}") from error
     if not entries:
-        raise CheckFailed(f"{prefix}: the folder is empty, so nothing vouches for it")
-    for entry in entries:
+        problem = f"{prefix}: the folder is empty, so nothing vouches for it"
+        raise CheckFailed(problem, code="shape-empty")
+    for entry in sorted(entries.values(), key=lambda each: each.name):
         path = prefix / entry.name
         if entry.is_symlink():
-            raise CheckFailed(f"{path}: is a link; a report holds plain files only")
+            problem = f"{path}: is a link; a report holds plain files only"
+            raise CheckFailed(problem, code="shape-link")
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(directory / entry.name, path)
+            yield from _walk(directory / entry.name, path, seen)
         elif entry.is_file(follow_symlinks=False):
             yield str(path)
         else:
-            raise CheckFailed(f"{path}: is not a plain file")
+            raise CheckFailed(f"{path}: is not a plain file", code="shape-kind")
 
 
-def digest_of(directory: Path, path: str) -> FileDigest:
-    """Name, size and SHA-256 of one file. Raises CheckFailed when it cannot be read."""
+def _check_name(path: PurePosixPath, name: str) -> None:
+    """Raise CheckFailed for a name that is too long, or that not every screen and system shows."""
+    if len(os.fsencode(name)) > MOST_NAME:
+        problem = f"{str(path)[:MOST_NAME]!a}...: its name has more than {MOST_NAME} bytes"
+        raise CheckFailed(problem, code="shape-name")
+    if not name.isprintable() or "\\" in name:
+        problem = f"{str(path)!a}: holds a backslash, or characters that nobody sees"
+        raise CheckFailed(problem, code="shape-name")
+
+
+def _folded(path: str) -> str:
+    """Return a name as file systems see it that tell neither case nor ways of accents apart."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def plain_bytes(directory: Path, name: str, most: int) -> bytes:
+    """Return a file at the top of a report. Raises CheckFailed unless it is a plain file of at most
+    ``most`` bytes.
+    """
     try:
-        file = directory / path
-        return FileDigest(path=path, sha256=sha256_file(file), bytes=file.stat().st_size)
+        return whole_file_bytes(directory / name, most, follow=False)
+    except Unreadable as error:
+        raise CheckFailed(f"{name} {error}", code=error.code) from error
+    except FileNotFoundError as error:
+        raise CheckFailed(f"{name} is missing", code="file-missing") from error
+    except OSError as error:
+        raise CheckFailed(f"{name} cannot be read: {error.strerror}") from error
+
+
+def digest_of(directory: Path, path: str, most: int = MOST_FILE) -> FileDigest:
+    """Return name, size and SHA-256 of one file.
+
+    Raises CheckFailed when it cannot be read; for one of more than ``most`` bytes before it is.
+    """
+    digest, size = hashlib.sha256(), 0
+    try:
+        with opened_plainly(directory / path, most, follow=False) as stream:
+            while piece := stream.read(PIECE):
+                digest.update(piece)
+                size += len(piece)
+                if size > most:
+                    raise Unreadable("file-size", f"has more than {most:,} bytes")
+    except Unreadable as error:
+        raise CheckFailed(f"{path} {error}", code=error.code) from error
     except OSError as error:
         raise CheckFailed(f"{path}: cannot be read: {error.strerror}") from error
+    return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size)
 
 
 def build_manifest(directory: Path, run: str) -> Manifest:
@@ -61,11 +134,19 @@ def build_manifest(directory: Path, run: str) -> Manifest:
     for path in paths:
         if problem := path_problem(path):
             raise CheckFailed(f"{path!r}: {problem}")
-    return Manifest(
-        schema="assay/manifest/1",
-        run=run,
-        files=tuple(digest_of(directory, path) for path in paths),
-    )
+    files = tuple(digest_of(directory, path) for path in paths)
+    if problem := _size_problem(files):
+        raise CheckFailed(problem, code="shape-size")
+    return Manifest(schema="assay/manifest/1", run=run, files=files)
+
+
+def _size_problem(files: Sequence[FileDigest]) -> str | None:
+    """Return a sentence where a report would have more bytes than anybody verifies."""
+    if long := [entry.path for entry in files if entry.bytes > MOST_FILE]:
+        return f"{long[0]} has more than {MOST_FILE:,} bytes"
+    if sum(entry.bytes for entry in files) > MOST_REPORT:
+        return f"the files have more than {MOST_REPORT:,} bytes together"
+    return None
 
 
 def path_problem(path: str) -> str | None:
@@ -90,6 +171,8 @@ def shape_problems(manifest: Manifest, present: set[str]) -> list[str]:
     problems = [f"{path!r} {why}" for path in listed if (why := path_problem(path))]
     if listed != sorted(set(listed)):
         problems.append("the manifest is not sorted, or lists a file twice")
+    if problem := _size_problem(manifest.files):
+        problems.append(problem)
     expected = set(listed) | UNLISTED
     problems += [f"{path} is missing" for path in sorted(expected - present)]
     problems += [f"{path} is not listed" for path in sorted(present - expected)]
@@ -97,10 +180,17 @@ def shape_problems(manifest: Manifest, present: set[str]) -> list[str]:
 
 
 def content_problems(directory: Path, manifest: Manifest) -> list[str]:
-    """Return every listed file whose size or digest is not the listed one."""
+    """Return every listed file whose size or digest is not the listed one.
+
+    No file is read that is longer than listed.
+    """
     problems = []
     for entry in manifest.files:
-        found = digest_of(directory, entry.path)
+        try:
+            found = digest_of(directory, entry.path, entry.bytes)
+        except CheckFailed as error:
+            problems.append(str(error))
+            continue
         if found.bytes != entry.bytes:
             problems.append(f"{entry.path} has {counted(found.bytes, 'byte')}, not {entry.bytes}")
         elif found.sha256 != entry.sha256:

@@ -6,12 +6,13 @@ from pathlib import Path
 from securesystemslib.signer import SSlibKey
 
 from assay.base.errors import AssayError
-from assay.base.io import read_record
+from assay.base.io import parse_record, read_bytes
 from assay.evidence.stages import origin_folder, recorded_builds, target_paths
 from assay.records.builds import FileDigest
 from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
-from assay.shared.files import sha256_file
+from assay.shared.files import sha256_bytes
+from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.attestation import check_signatures, parse_envelope, parse_statement
 
 
@@ -22,14 +23,15 @@ def origin_problems(
     target = plan.target
     folder = report_dir / "evidence" / origin_folder(target)
     try:
-        envelope = parse_envelope((folder / ATTESTATION).read_bytes())
+        if not (folder / ATTESTATION).is_file() or not (folder / MANIFEST).is_file():
+            return [f"{target}: the manifest and attestation of its origin are missing"]
+        envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
         check_signatures(envelope, keys)
         statement = parse_statement(envelope)
-        if statement.subject[0].digest.sha256 != sha256_file(folder / MANIFEST):
+        data = read_bytes(folder / MANIFEST)
+        if statement.subject[0].digest.sha256 != sha256_bytes(data):
             return [f"{target}: the origin's signature is about another manifest"]
-        origin = read_record(Manifest, folder / MANIFEST)
-    except OSError:
-        return [f"{target}: the manifest and attestation of its origin are missing"]
+        origin = parse_record(Manifest, data, folder / MANIFEST)
     except AssayError as error:
         return [f"{target}: origin: {error}"]
     signed = {entry.path: entry for entry in origin.files}

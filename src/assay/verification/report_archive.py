@@ -14,6 +14,13 @@ from pathlib import Path
 from types import ModuleType
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.shared.read_limits import (
+    MOST_FILE,
+    MOST_FILES,
+    MOST_REPORT,
+    Unreadable,
+    whole_file_bytes,
+)
 from assay.verification.manifest import path_problem, walk
 
 SUFFIX = ".tar.xz"
@@ -24,9 +31,6 @@ MAGIC = b"\xfd7zXZ\0"
 
 MOST_PACKED = 32_000_000
 """Bytes of an archive. A report of one target has 5 MB of files and 1.5 MB of archive."""
-MOST_UNPACKED = 64_000_000
-MOST_IN_A_FILE = 32_000_000
-MOST_FILES = 5_000
 MOST_RATIO = 100
 """Bytes that may come out for one that is in; of a report 3 to 10, its samples being compressed."""
 DICTIONARY = 16 << 20
@@ -91,14 +95,17 @@ def pack_report(directory: Path) -> bytes:
 def read_archive(path: Path) -> dict[str, bytes]:
     """Return an archive's files by their paths in the report. Raises CheckFailed for any other."""
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MOST_PACKED + 1)
+        data = whole_file_bytes(path, MOST_PACKED)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    except Unreadable as error:
+        problem = f"{path}: is no archive of a report: it {error}"
+        raise CheckFailed(problem, code=error.code) from error
     try:
         return _unpacked(data, report_name(path.resolve()))
     except CheckFailed as error:
-        raise CheckFailed(f"{path}: is no archive of a report: {error}") from error
+        problem = f"{path}: is no archive of a report: {error}"
+        raise CheckFailed(problem, code="archive") from error
 
 
 def _unpacked(data: bytes, top: str) -> dict[str, bytes]:
@@ -128,7 +135,7 @@ def _decompressed(data: bytes) -> bytes:
     """
     if len(data) > MOST_PACKED:
         raise CheckFailed(f"it has more than {MOST_PACKED} bytes")
-    most = min(MOST_UNPACKED, MOST_RATIO * len(data))
+    most = min(MOST_REPORT, MOST_RATIO * len(data))
     if not data.startswith(MAGIC):
         raise CheckFailed("it is no xz file")
     lzma = _lzma()
@@ -186,8 +193,8 @@ def _entry(block: bytes, top: str, *, first: bool) -> tuple[str, int]:
         raise CheckFailed(f"it holds the report '{folder}': rename it back to {folder}{SUFFIX}")
     if not info.name.startswith(f"{top}/"):
         raise CheckFailed(f"{info.name!r} is not in the folder '{top}', which it is named after")
-    if info.size > MOST_IN_A_FILE:
-        raise CheckFailed(f"{info.name!r} has more than {MOST_IN_A_FILE} bytes")
+    if info.size > MOST_FILE:
+        raise CheckFailed(f"{info.name!r} has more than {MOST_FILE} bytes")
     if info.size < 0 or _header(info.name, info.size) != block:
         raise CheckFailed(f"the entry of {info.name!r} is not as packing writes it")
     return info.name, info.size

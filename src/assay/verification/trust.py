@@ -1,11 +1,12 @@
 """The repository's own: its published reports and the public keys it trusts."""
 
 import base64
-import json
 from pathlib import Path
 
 from assay.base.errors import AssayError
 from assay.records.manifest import ATTESTATION, MANIFEST
+from assay.shared.bounded_json import parse_bounded
+from assay.shared.read_limits import MOST_ENVELOPE, whole_file_bytes
 from assay.verification.report_archive import SUFFIX, is_archive, read_archive, report_name
 
 
@@ -27,10 +28,11 @@ def _signed_at(report: Path) -> str:
     """
     try:
         if is_archive(report):
-            envelope = json.loads(read_archive(report)[ATTESTATION])
+            data = read_archive(report)[ATTESTATION]
         else:
-            envelope = json.loads((report / ATTESTATION).read_bytes())
-        created = json.loads(base64.b64decode(envelope["payload"]))["predicate"]["created"]
+            data = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
+        payload = base64.b64decode(parse_bounded(data)["payload"])
+        created = parse_bounded(payload)["predicate"]["created"]
     except (OSError, ValueError, KeyError, TypeError, AssayError):
         return ""
     return created if isinstance(created, str) else ""

@@ -18,18 +18,11 @@ from assay.evidence.stages import pipeline_path
 from assay.judging.counts import count_verdicts
 from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord, Predicate, Statement
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
+from assay.records.manifest import VERDICTS, Manifest
 from assay.records.verdicts import VerdictsFile
-from assay.shared.counting import agreeing, counted
-from assay.shared.files import sha256_file
+from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.attestation import (
-    check_signatures,
-    load_public_key,
-    parse_envelope,
-    parse_statement,
-    public_pem,
-)
+from assay.verification.attestation import load_public_key
 from assay.verification.judged_again import (
     TEXTS,
     OwnCode,
@@ -37,8 +30,11 @@ from assay.verification.judged_again import (
     check_verdicts,
     other_rules,
 )
-from assay.verification.manifest import content_problems, shape_problems, walk
 from assay.verification.origin import origin_problems
+from assay.verification.signed_files import check_signed_files
+
+EVIDENCE_CHECKS = ("evidence", "declared", "origins", "verdicts")
+"""What is looked at once the files are known to be those that were signed."""
 
 
 @dataclass(frozen=True)
@@ -94,30 +90,12 @@ def verify(
     keys = [load_public_key(path) for path in trusted_keys]
     origins = [*keys, *(load_public_key(path) for path in origin_keys)]
     log = CheckLog()
-    manifest, shape_holds = _check_shape(log, report_dir)
-    if manifest is None or not shape_holds:
-        # Nothing below may be read through a link or from outside the directory.
-        names = ("contents", "signature", "statement", "evidence", "verdicts", "origins")
-        log.skip(names, "the directory does not have the shape of a report")
+    signed = check_signed_files(log, report_dir, keys, EVIDENCE_CHECKS)
+    if signed is None:
         log.raise_if_failed(report_dir)
-    assert manifest is not None
-    with log.check("contents") as says:
-        none(content_problems(report_dir, manifest))
-        says(
-            f"{counted(len(manifest.files), 'file')} "
-            f"{agreeing(len(manifest.files), 'has', 'have')} the size and SHA-256 "
-            "that the manifest lists"
-        )
-    keyid, statement = "", None
-    with log.check("signature") as says:
-        envelope = parse_envelope((report_dir / ATTESTATION).read_bytes())
-        key = check_signatures(envelope, keys)
-        if (report_dir / SIGNER).read_bytes() != public_pem(key):
-            raise CheckFailed(f"{SIGNER} is not the key that signed ({key.keyid})")
-        keyid = key.keyid
-        statement = parse_statement(envelope)
-        says(f"signed by trusted key {keyid}")
-    catalog, evidence = _check_evidence(log, report_dir, manifest, statement)
+    assert signed is not None
+    manifest = signed.manifest
+    catalog, evidence = _check_evidence(log, report_dir, signed.statement)
     notes: list[str] = []
     if evidence is None or catalog is None:
         log.skip(("verdicts", "origins"), "the evidence cannot be read")
@@ -127,41 +105,25 @@ def verify(
         rules = other_rules(report_dir)
         if rules is None:
             check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
-            if renderer is not None and _holds(log):
+            if renderer is not None and log.holds:
                 notes += _check_texts(log, report_dir, renderer, summaries)
-        elif _holds(log):
+        elif log.holds:
             code = OwnCode(repository, (*trusted_keys, *origin_keys))
             notes += check_by_own_rules(log, report_dir, manifest, code, texts=renderer is not None)
         else:
             log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
-        if renderer is not None and not _holds(log):
+        if renderer is not None and not log.holds:
             log.skip(("texts",), "what they tell of does not hold")
     log.raise_if_failed(report_dir)
     if repository:
         notes += _notes(report_dir, repository)
-    return VerificationResult(manifest.run, keyid, tuple(log.checks), tuple(notes))
-
-
-def _holds(log: CheckLog) -> bool:
-    """Return whether every check so far passed."""
-    return all(check.passed for check in log.checks)
-
-
-def _check_shape(log: CheckLog, report_dir: Path) -> tuple[Manifest | None, bool]:
-    manifest = None
-    with log.check("shape") as says:
-        present = set(walk(report_dir))
-        manifest = read_record(Manifest, report_dir / MANIFEST)
-        none(shape_problems(manifest, present))
-        says("plain files only; none missing, none unlisted")
-        return manifest, True
-    return manifest, False
+    return VerificationResult(manifest.run, signed.keyid, tuple(log.checks), tuple(notes))
 
 
 def _check_evidence(
-    log: CheckLog, report_dir: Path, manifest: Manifest, statement: Statement | None
+    log: CheckLog, report_dir: Path, statement: Statement
 ) -> tuple[Catalog | None, Evidence | None]:
-    """The statement says what the evidence says; the evidence loads."""
+    """The evidence loads; it says what the statement declares of it."""
     catalog: Catalog | None = None
     evidence: Evidence | None = None
     with log.check("evidence") as says:
@@ -172,17 +134,12 @@ def _check_evidence(
             f"{counted(len(catalog.claims), 'claim')} and {counted(count, 'measurement record')} "
             "can be read"
         )
-    if statement is None:
-        log.skip(("statement",), "no trusted signature vouches for it")
-        return catalog, evidence
-    with log.check("statement") as says:
-        if statement.subject[0].digest.sha256 != sha256_file(report_dir / MANIFEST):
-            raise CheckFailed("the signature is about another manifest.json")
+    with log.check("declared") as says:
         verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
         counts = Counter(verdict.status for verdict in verdicts.verdicts)
         predicate = statement.predicate
-        if not predicate.run == manifest.run == verdicts.run:
-            raise CheckFailed("statement, manifest and verdicts name different runs")
+        if predicate.run != verdicts.run:
+            raise CheckFailed("statement and verdicts name different runs")
         if dict(counts) != predicate.verdicts:
             raise CheckFailed("the statement counts other verdicts than verdicts.json holds")
         _check_counts(catalog, verdicts, predicate)
@@ -191,7 +148,7 @@ def _check_evidence(
             raise CheckFailed("statement and evidence name different commits")
         if catalog is None or predicate.judging != catalog.judging:
             raise CheckFailed("the statement declares other margins than the evidence holds")
-        says(f"about this manifest; made {predicate.created} by commit {predicate.commit}")
+        says(f"made {predicate.created} by commit {predicate.commit}")
     return catalog, evidence
 
 
