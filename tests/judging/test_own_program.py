@@ -187,6 +187,10 @@ class TestItGivesNoFigure:
             (record(*[line("fast\n")] * 3), "printed nothing that '{value} TFLOPS' finds"),
             (record(*[line("607 TFLOPS\n")] * 3, gpu=b.OTHER_GPU), "it ran on GPU"),
             (printing(607.0), "ran only once"),
+            (
+                record(*[line("607 TFLOPS\n").model_copy(update={"cut": True})] * 3),
+                "run 1 printed more than is kept",
+            ),
         ],
     )
     def test_what_is_rebuilt_decides_then(self, found: OriginalRunRecord, words: str) -> None:

@@ -10,7 +10,7 @@ from assay.judging.case import Case, Failure, Measured, not_run, reported, to_ba
 from assay.judging.gates import last_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, NotRun, Program
-from assay.records.originals import FigurePattern, GivenLine, OriginalRunRecord
+from assay.records.originals import FigurePattern, GivenLine, LineRun, OriginalRunRecord
 from assay.records.readings import Reading
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take, parse_pattern
@@ -118,20 +118,29 @@ def _values(
         return f"it does not build: {last_words(record.build.stderr)}"
     values: list[float] = []
     for number, run in enumerate(record.runs, start=1):
-        if run.exit_code != 0:
-            said = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.strip()]
-            words = f": {said[-1].strip()}" if said else ""
-            return f"run {number} ended with exit code {run.exit_code}{words}"
-        found = parse_pattern(figure.pattern).values(run.stdout, figure.take)
-        if not found or found[0] <= 0:
-            text = f"run {number} printed nothing that '{figure.pattern}' finds a figure in; "
-            return f"{text}{_give_another(record, figure)}"
-        if len(found) > 1:
-            numbers = ", ".join(f"{value:g}" for value in found)
-            text = f"run {number} printed several figures at '{figure.pattern}' ({numbers}); "
-            return f"{text}{_give_another(record, figure)}"
-        values += found
+        found = _figure(record, run, figure)
+        if isinstance(found, str):
+            return f"run {number} {found}"
+        values.append(found)
     return tuple(values)
+
+
+def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> float | str:
+    """Return the figure that one run printed, or why there is none."""
+    if run.exit_code != 0:
+        said = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.strip()]
+        words = f": {said[-1].strip()}" if said else ""
+        return f"ended with exit code {run.exit_code}{words}"
+    if run.cut:
+        return "printed more than is kept, so that nobody knows all its figures."
+    found = parse_pattern(figure.pattern).values(run.stdout, figure.take)
+    option = f"--original-figure '{record.source}={figure.claim}=PATTERN' gives words that find one"
+    if not found or found[0] <= 0:
+        return f"printed nothing that '{figure.pattern}' finds a figure in; {option}."
+    if len(found) > 1:
+        numbers = ", ".join(f"{value:g}" for value in found)
+        return f"printed several figures at '{figure.pattern}' ({numbers}); {option}."
+    return found[0]
 
 
 def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
@@ -143,11 +152,6 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
         f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
         f"prints at '{figure.pattern}' ({_which(record, figure)}), counted as it counts."
     )
-
-
-def _give_another(record: OriginalRunRecord, figure: FigurePattern) -> str:
-    option = f"--original-figure '{record.source}={figure.claim}=PATTERN'"
-    return f"{option} gives words that find one."
 
 
 def _which(record: OriginalRunRecord, figure: FigurePattern) -> str:

@@ -160,7 +160,8 @@ class OriginalRunRecord(GpuRecord):
     """None where the source names no file; the checkout's own digest covers all of them."""
     checkout: CheckoutCopy
     compiler: LineRun | None
-    """What the build line's first word says to --version; None where nothing is built."""
+    """What the compiler that the build line names says to --version; None where nothing is built,
+    or it names none."""
     build_line: GivenLine | None
     build: LineRun | None
     run_line: GivenLine

@@ -43,8 +43,8 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> tuple[str, .
     parts = [f"run line {_whose(record.run_line)}"]
     if record.build_line is not None:
         parts.append(f"built by {record.build_line.line} ({_whose(record.build_line)})")
-    if record.compiler is not None and record.compiler.stdout.strip():
-        parts.append(f"compiler: {record.compiler.stdout.strip().splitlines()[-1].strip()}")
+        said = record.compiler.stdout.strip().splitlines() if record.compiler else []
+        parts.append(f"compiler: {said[-1].strip() if said else 'unknown'}")
     if record.file is not None:
         parts.append(f"{record.file}: SHA-256 {record.file_sha256}")
     files = counted(record.checkout.files, "file")

@@ -4,12 +4,11 @@
 characters as they stand, upper and lower case alike told apart; a run of blanks stands for one or
 more; ``*`` for anything on the line, the least that will do; ``{value}``, once, for a decimal
 number. It is no regular expression, on purpose: a pattern may come with a checkout or a project
-that a stranger wrote, and nothing that can be written in it takes more than a scan of the line for
-each place where the number may stand.
+that a stranger wrote, and nothing that can be written in it, or printed, takes more than a few
+scans of the output.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -19,11 +18,15 @@ MOST_STARS = 8
 LONGEST_LINE = 4096
 """Characters; what a longer line holds is not looked at."""
 VALUE = "{value}"
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
-)
-_WITHIN = re.compile(r"[0-9A-Za-z_.+-]")
-"""What must not stand before a number: part of another one, or of a name."""
+MOST_TRIES = 20_000
+"""Numbers of one output that are looked at; of an output with more to look at, none is taken."""
+_NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+_NO_PART_BEFORE = r"(?<![0-9A-Za-z_.+-])"
+"""Part of another number, or of a name; a pattern that names what stands before may name these."""
+_NO_NAME_BEHIND = r"(?![0-9A-Za-z_])"
+"""1.5x and 27e are no numbers, unless the pattern names what follows."""
+_NO_GROUP_BEFORE, _NO_GROUP_BEHIND = r"(?<![0-9][.,])", r"(?![.,][0-9])"
+"""The 1 of 1,234.5 is no number, nor its 234.5, nor any of 12.5.6: nobody knows how it is meant."""
 
 
 class Take(StrEnum):
@@ -58,7 +61,7 @@ class OutputPattern:
         Of ``ONLY`` each number once: more than one are several figures, and none of them counts.
         A line counts once. A number too large for a float is none.
         """
-        found = [value for line in output.splitlines() for value in self._in_line(line)]
+        found = self._found(_plain(output.replace("\r", "\n")))
         if not found or take is Take.ALL:
             return tuple(found)
         if take is Take.ONLY:
@@ -71,37 +74,73 @@ class OutputPattern:
         }
         return (chosen[take],)
 
-    def _in_line(self, line: str) -> Iterator[float]:
-        if len(line) > LONGEST_LINE:
-            return
-        text = _plain(line)
-        *leading, last = self.before
-        start = _behind(text, leading, 0)
-        while start is not None:
-            at = text.find(last, start)
-            if at < 0:
-                return
-            number = _NUMBER.match(text, at + len(last))
-            if number is not None and self._fits(text, number.start(), number.end(), bool(last)):
-                value = float(number.group())
-                if abs(value) != float("inf"):
-                    yield value
-                    return
-            start = at + 1
-            if start > len(text):
-                return
+    def _found(self, text: str) -> list[float]:
+        """Return the number of each line that has one.
 
-    def _fits(self, text: str, begin: int, end: int, after_words: bool) -> bool:
-        """Whether a number is a whole one and what follows it is what the pattern says."""
-        if not after_words and begin and _WITHIN.match(text[begin - 1]):
-            return False
-        first, *rest = self.after
-        if not text.startswith(first, end):
-            return False
-        if not first and end < len(text) and re.match(r"[0-9A-Za-z_]", text[end]):
-            # 1.5x and 27e are no numbers, unless the pattern names what follows.
-            return False
-        return _behind(text, rest, end + len(first)) is not None
+        The text is scanned once for numbers between the words beside them. What else a pattern
+        asks of a line is a place on it, before and behind which a number may not be.
+        """
+        number, found = self._number(), list[float]()
+        at, tries, line, first, last = 0, 0, _Line(0, -1), 0, 0
+        while (match := number.search(text, at)) is not None:
+            tries += 1
+            if tries > MOST_TRIES:
+                return []
+            if match.start() > line.end:
+                line = _line_of(text, match.start())
+                first, last = self._between(text, line)
+            if match.start() < first:
+                at = first
+            elif match.end() > last:
+                at = line.end + 1
+            elif abs(value := float(match.group("number"))) == float("inf"):
+                at = match.start() + 1
+            else:
+                found.append(value)
+                at = line.end + 1
+        return found
+
+    def _number(self) -> re.Pattern[str]:
+        """Return what finds a number with the words that stand at it, without going back."""
+        before, behind = re.escape(self.before[-1]), re.escape(self.after[0])
+        return re.compile(
+            f"{before or _NO_PART_BEFORE}{_NO_GROUP_BEFORE}(?=(?P<number>{_NUMBER}))(?P=number)"
+            f"{_NO_GROUP_BEHIND}{behind or _NO_NAME_BEHIND}"
+        )
+
+    def _between(self, text: str, line: "_Line") -> tuple[int, int]:
+        """Return where on a line words and number may begin, and where they must have ended.
+
+        All other words before them have passed by the first place, as early as they can; from the
+        last one on the others follow, as late as they can. No place for a line that lacks them.
+        """
+        nowhere = line.end, line.begin
+        if line.end - line.begin > LONGEST_LINE:
+            return nowhere
+        first, last = line.begin, line.end
+        for literal in self.before[:-1]:
+            found = text.find(literal, first, line.end)
+            if found < 0:
+                return nowhere
+            first = found + len(literal)
+        for literal in reversed(self.after[1:]):
+            last = text.rfind(literal, line.begin, last)
+            if last < 0:
+                return nowhere
+        return first, last
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Where a line begins, and where its end is."""
+
+    begin: int
+    end: int
+
+
+def _line_of(text: str, at: int) -> _Line:
+    end = text.find("\n", at)
+    return _Line(text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end)
 
 
 @cache
@@ -128,14 +167,4 @@ def _literals(text: str) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[ \t]+", " ", text)
-
-
-def _behind(text: str, literals: list[str], start: int) -> int | None:
-    """Where the text goes on behind all literals, found one after the other; None without one."""
-    for literal in literals:
-        at = text.find(literal, start)
-        if at < 0:
-            return None
-        start = at + len(literal)
-    return start
+    return re.sub(r" *\t[ \t]*|  +", " ", text)

@@ -1,5 +1,6 @@
 """original_runs: a stranger's program, built and run by given lines in a copy of a checkout."""
 
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,29 @@ def test_a_file_that_is_not_in_the_checkout_is_refused(job, file):
         run_original(replace(job, file=file), SteadyGpu())
 
 
+@pytest.mark.parametrize(
+    ("build", "compiler"),
+    [
+        ("nvcc -ccbin g++-12 a.cu", "nvcc"),
+        ("cd src && /usr/local/cuda/bin/nvcc a.cu", "/usr/local/cuda/bin/nvcc"),
+        ("CXX=g++; $CXX a.cpp -o a", "g++"),
+        ("cd src;x86_64-linux-gnu-g++-12 a.cpp", "x86_64-linux-gnu-g++-12"),
+        ("ccache clang++ a.cpp # it's fast", "clang++"),
+        ("make -j4", None),
+        ("", None),
+    ],
+)
+def test_which_compiler_is_asked_for_its_version(build, compiler):
+    assert original_runs.compiler_of(build) == compiler
+
+
+def test_a_line_that_names_no_compiler_says_nothing_of_one(job, validated):
+    made = replace(job, build="printf '#!/bin/sh\necho 607 TFLOPS' > winner; chmod +x winner")
+    record = validated("OriginalRunRecord", run_original(made, SteadyGpu()))
+    assert record.compiler is None
+    assert record.runs[0].stdout == "607 TFLOPS\n"
+
+
 class TestLines:
     def run(self, tmp_path, line, timeout_s=10.0):
         return run_line(line, tmp_path, original_runs._environment(str(tmp_path)), timeout_s)
@@ -100,6 +124,17 @@ class TestLines:
         assert self.run(tmp_path, "(sleep 1; touch late) & true")["exit_code"] == 0
         time.sleep(1.3)
         assert not (tmp_path / "late").exists()
+
+    @pytest.mark.parametrize("line", ["sleep 60", "true"])
+    def test_not_even_a_session_of_its_own_outlives_it(self, tmp_path, line):
+        """Nor what such a session starts in another, nor are other children of this process hit."""
+        with subprocess.Popen(["sleep", "60"]) as other:
+            leaves = "setsid sh -c 'setsid sh -c \"sleep 1.5; touch late\" & sleep 60' & sleep 0.2"
+            self.run(tmp_path, f"{leaves}; {line}", 0.8)
+            time.sleep(1.6)
+            assert not (tmp_path / "late").exists()
+            assert other.poll() is None
+            other.kill()
 
     def test_the_users_settings_stay_out(self, tmp_path, monkeypatch):
         monkeypatch.setenv("SECRET_TOKEN", "sesame")

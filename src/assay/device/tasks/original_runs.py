@@ -6,7 +6,9 @@ of its output a limited part is kept. It is no sandbox.
 """
 
 import contextlib
+import ctypes
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -23,15 +25,24 @@ from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
 from assay.shared.specs import Json
 
-MOST_OUTPUT = 4 * 2**20
+MOST_OUTPUT = 2**20
 """Bytes of each stream that are kept; the first ones."""
 POLL_S = 0.01
 VERSION_TIMEOUT_S = 60.0
+ORPHANS_S = 10.0
+"""For killing what a line left running; what starts others faster than that outlives it."""
+_CHILD_SUBREAPER = 36
+"""prctl(2): PR_SET_CHILD_SUBREAPER."""
 KEPT_VARIABLES = (
     "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CUDA_HOME", "CUDA_PATH",
     "CUDA_VISIBLE_DEVICES", "LANG", "LC_ALL", "TZ",
 )  # fmt: skip
 """Where compilers and libraries lie; tokens, proxies and the user's own settings stay out."""
+_COMPILER = re.compile(
+    r"(?:\S*/)?(?:[A-Za-z0-9_.]+-)*(?:nvcc|nvc\+\+|hipcc|clang\+\+|clang|icpx|g\+\+|gcc|c\+\+|cc)"
+    r"(?:-[0-9.]+)?"
+)
+"""A compiler's name, with its path, platform and version where they are part of it."""
 
 
 def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
@@ -47,7 +58,9 @@ def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
         variables = _environment(home)
         compiler = build = None
         if job.build is not None:
-            compiler = run_line(_version_line(job.build), working, variables, VERSION_TIMEOUT_S)
+            if (name := compiler_of(job.build)) is not None:
+                asked = f"{shlex.quote(name)} --version"
+                compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S)
             build = run_line(job.build, working, variables, job.build_timeout_s)
             progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
         runs: list[Json] = []
@@ -87,20 +100,30 @@ def _environment(home: str) -> dict[str, str]:
     return {**kept, "HOME": home, "TMPDIR": home}
 
 
-def _version_line(build: str) -> str:
-    """Return what asks a build line's compiler, its first word, for its version."""
+def compiler_of(build: str) -> str | None:
+    """Return the first compiler that a build line names, also as a variable's value; else None.
+
+    A line may begin with ``cd``, a wrapper or an assignment, and one that starts ``make`` names
+    none.
+    """
     try:
-        first = shlex.split(build)[0]
-    except (ValueError, IndexError):
-        first = build.split(maxsplit=1)[0] if build.split() else "false"
-    return f"{shlex.quote(first)} --version"
+        lexer = shlex.shlex(build, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        words = build.split()
+    named = (re.sub(r"^[A-Za-z_][A-Za-z0-9_]*=", "", word) for word in words)
+    return next((word for word in named if _COMPILER.fullmatch(word)), None)
 
 
 def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: float) -> Json:
     """Give a line to a shell and wait; the LineRun record.
 
-    What outlives ``timeout_s`` is killed with its children, and so is what it left running.
+    What outlives ``timeout_s`` is killed with its children, and so is what it left running, also in
+    sessions of its own.
     """
+    _adopt_orphans(True)
+    before = _children()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.monotonic()
         process = subprocess.Popen(
@@ -122,6 +145,8 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
                 time.sleep(POLL_S)
         finally:
             _end_group(process)
+            _end_orphans(before)
+            _adopt_orphans(False)
         texts = [_kept(stream) for stream in (output, errors)]
         return {
             "exit_code": process.returncode,
@@ -136,6 +161,40 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):  # where nobody of it is left
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _adopt_orphans(on: bool) -> None:
+    """Become the parent of every descendant whose own parent ends, where the kernel does that."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, int(on), 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """Return the processes whose parent this one is."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            # After the name, which may hold anything: its state, then its parent.
+            parent = entry.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                found.add(int(entry.parent.name))
+    return found
+
+
+def _end_orphans(before: set[int]) -> None:
+    """Kill what a line left in sessions of its own, one generation after the other.
+
+    ``before``: children of this process that are not the line's.
+    """
+    limit = time.monotonic() + ORPHANS_S
+    while (left := _children() - before) and time.monotonic() < limit:
+        for orphan in left:
+            with contextlib.suppress(OSError):
+                os.kill(orphan, signal.SIGKILL)
+        for orphan in left:
+            with contextlib.suppress(OSError):
+                os.waitpid(orphan, os.WNOHANG)
+        time.sleep(POLL_S)
 
 
 def _kept(stream: IO[bytes]) -> tuple[str, bool]:
