@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import Tally, VerdictCounts, count_verdicts
+from assay.judging.counts import Tally, VerdictCounts, count_verdicts, one_a_claim
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report.counts import told
@@ -19,8 +19,9 @@ SIGNS = {"at_least": "≥ ", "at_most": "≤ "}
 def findings(catalog: Catalog, entries: Sequence[Verdict]) -> list[str]:
     """Return what the verdicts come to, each finding a sentence; none for what nobody has."""
     counts = count_verdicts(catalog, entries)
-    published = [v for v in entries if _has_figure(v) and not _own(catalog, v)]
-    own = [v for v in entries if _has_figure(v) and _own(catalog, v)]
+    counted_rows = [verdict for verdict in one_a_claim(entries) if _has_figure(verdict)]
+    published = [verdict for verdict in counted_rows if not _own(catalog, verdict)]
+    own = [verdict for verdict in counted_rows if _own(catalog, verdict)]
     return [
         *_misstated(catalog, counts, published),
         *_not_reproduced(catalog, counts, published),
@@ -71,6 +72,10 @@ def _furthest(rows: Iterable[Verdict], status: Status) -> Verdict | None:
 def _named(catalog: Catalog, verdict: Verdict) -> str:
     claim = catalog.claims[verdict.claim]
     return f"*{markdown(claim.statement)}* ({verdict.source}:{claim.place.line})"
+
+
+def _on(catalog: Catalog, verdict: Verdict) -> str:
+    return f" on {catalog.targets[verdict.target].product}" if verdict.target else ""
 
 
 def _apart(verdict: Verdict) -> str:
@@ -130,13 +135,15 @@ def _exceeded(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]) 
 
 def _own_kernels(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict]) -> Iterator[str]:
     ratios = [row for row in rows if row.unit == Unit.RATIO.value]
-    best = sorted(ratios, key=lambda row: -_ratio(row.measured, row))[:SHOWN_OWN]
+    ranked = sorted(ratios, key=lambda row: -_ratio(row.measured, row))
+    best = {row.claim: row for row in reversed(ranked)}  # of a claim's rows the best one
     if not best:
         return
+    shown = sorted(best.values(), key=ranked.index)[:SHOWN_OWN]
     named = "; ".join(
-        f"{_named(catalog, row)} {quantity(row.measured, row.unit)} "
+        f"{_named(catalog, row)} {quantity(row.measured, row.unit)}{_on(catalog, row)} "
         f"(promised {claimed_text(row)}: {outcome(row).word})"
-        for row in best
+        for row in shown
     )
     yield (
         f"Of this project's own claims {told(counts.own)}. Its kernels over their rivals, best "

@@ -73,7 +73,9 @@ class TestElsewhere:
     """Figures of other hardware are drawn and counted as such; which it is, is said once."""
 
     def test_what_stood_in_for_what_is_said_once(self, text: str, markdown: str) -> None:
-        said = "Measured on NVIDIA H100 80GB HBM3; the source names L4 &lt;PCIe&gt; (1 claim)."
+        said = (
+            "Measured on NVIDIA H100 80GB HBM3; the source names NVIDIA L4 &lt;PCIe&gt; (1 claim)."
+        )
         assert text.count(said) == markdown.count(said) == 1
         assert text.count("the source names") == 1
 

@@ -87,7 +87,7 @@ def told_report(root: Path) -> Path:
     claims = claims.replace("configuration: {BK: 32}", READ + "configuration: {BK: 32}")
     claims = claims.replace("evaluation:\n      kind: program", TWIN)
     (root / "config/claims/demo.yaml").write_text(claims.replace("audits:", ELSEWHERE))
-    l4 = TARGET.replace("id: h100", "id: l4").replace("H100 80GB HBM3", "L4")
+    l4 = TARGET.replace("id: h100", "id: l4").replace("H100 80GB HBM3", "L4 <PCIe>")
     (root / "config/targets/l4.yaml").write_text(l4)
     head, rest = KERNELS.split("  - {id: demo_88,")
     (root / "kernels/demo/kernel.yaml").write_text(head + PROGRAMS + rest.split("probes:")[1])

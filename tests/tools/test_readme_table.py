@@ -55,6 +55,30 @@ class TestFindings:
             "another GPU* (demo:8)"
         )
 
+    def test_only_the_verdict_that_counts_is_shown(
+        self, told: tuple[Catalog, VerdictsFile]
+    ) -> None:
+        """Beside a verdict on the hardware named, what was measured elsewhere is no finding."""
+        exceeded = changed(told[1], "demo_ratio", status=Status.EXCEEDED)
+        (row,) = (v for v in exceeded.verdicts if v.claim == "demo_ratio")
+        away = row.model_copy(
+            update={"status": Status.ELSEWHERE, "as_if": Status.EXCEEDED, "measured": 99.0}
+        )
+        shown, wrong = findings(told[0], exceeded.verdicts), [*exceeded.verdicts, away]
+        assert findings(told[0], wrong) == shown
+
+    def test_a_claim_on_two_gpus_is_named_once_with_the_better(
+        self, told: tuple[Catalog, VerdictsFile]
+    ) -> None:
+        source = told[0].sources["demo"]
+        own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
+        catalog = replace(told[0], sources={"demo": own})
+        (row,) = (v for v in told[1].verdicts if v.claim == "demo_ratio")
+        better = row.model_copy(update={"target": "l4", "measured": 9.0})
+        (line,) = (each for each in findings(catalog, [row, better]) if "best first" in each)
+        assert line.count("(demo:4)") == 1
+        assert "on NVIDIA L4 <PCIe> (promised" in line
+
     def test_arithmetic_that_does_not_hold_comes_last(
         self, told: tuple[Catalog, VerdictsFile]
     ) -> None:
@@ -111,7 +135,7 @@ class TestTable:
 
     def test_which_gpu_stood_in_is_said_once(self, told: tuple[Catalog, VerdictsFile]) -> None:
         text = readme_table.result_tables(*told, "reports/demo_run")
-        assert text.count("the source names L4 &lt;PCIe&gt;") == 1
+        assert text.count("the source names NVIDIA L4 &lt;PCIe&gt;") == 1
 
     def test_more_than_ten_sources_share_the_last_line(
         self, told: tuple[Catalog, VerdictsFile]

@@ -56,7 +56,7 @@ class VerdictCounts:
 def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCounts:
     """Return the counts of a run's verdicts, or of any part of them."""
     kinds: dict[str, list[Verdict]] = {name: [] for name in vars(VerdictCounts())}
-    for verdict in _one_a_claim(verdicts):
+    for verdict in one_a_claim(verdicts):
         kinds[_kind(catalog, verdict)].append(verdict)
     return VerdictCounts(**{name: _tally(found) for name, found in kinds.items()})
 
@@ -68,8 +68,8 @@ def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
     return sum(n for tally in tallies for status, n in tally.items() if status.facts.strict)
 
 
-def _one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Leave out rows that a better row of the same claim stands for.
+def one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the rows that count: without those that a better row of the same claim stands for.
 
     On hardware that it names a claim has one verdict a target, and all of them count. Without a
     figure there, its figures elsewhere count, on the first target that has one.

@@ -68,15 +68,15 @@ def capital(text: str) -> str:
 def elsewhere_lines(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Return one line a GPU that stood in for others: what the sources of its figures name.
 
-    Said once for the page: no row repeats it.
+    Said once for the page: no row repeats it. However sources spell a GPU, it is named by its
+    product.
     """
     named: dict[str, dict[str, set[str]]] = {}
     there: set[str] = set()
     for verdict in verdicts:
         if verdict.status is Status.ELSEWHERE and verdict.measured_on and verdict.target:
             claim = catalog.claims[verdict.claim]
-            product = catalog.targets[claim.hardware.targets[0]].product
-            stated = claim.hardware.as_stated or product
+            stated = " or ".join(catalog.targets[name].product for name in claim.hardware.targets)
             on = named.setdefault(verdict.measured_on.product, {})
             on.setdefault(stated, set()).add(verdict.claim)
         elif verdict.status is not Status.NOT_RUN:
@@ -85,7 +85,7 @@ def elsewhere_lines(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[str,
 
 
 def _elsewhere_line(product: str, stated: dict[str, set[str]], there: set[str]) -> str:
-    names = "; ".join(f"{name} ({counted(len(c), 'claim')})" for name, c in stated.items())
+    names = " and ".join(f"{name} ({counted(len(c), 'claim')})" for name, c in stated.items())
     both = sum(len(claims & there) for claims in stated.values())
     line = (
         f"Measured on {product}; the source names {names}. Such figures are {Status.ELSEWHERE.word}"

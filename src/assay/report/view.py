@@ -131,24 +131,28 @@ def _commit(commit: str | None, clean: bool | None) -> str:
 
 
 def headline(evidence: Evidence, pipeline: PipelineRecord, summary: RunSummary) -> Headline:
-    """Return which GPU measured what, when, by which commit; or plainly that none measured here."""
+    """Return which GPU measured what, when, by which commit, or whose records a report judges."""
     plans = evidence.plan.targets
     here = [plan for plan in plans if plan.provision.kind == "device"]
     recorded = [plan for plan in plans if plan.provision.kind == "recorded"]
+    commit = _commit(pipeline.commit, pipeline.clean_tree)
     if here:
         measured = " and ".join(_measured(evidence, plan) for plan in here)
-        commit = _commit(pipeline.commit, pipeline.clean_tree)
         lead = f"Measured in this run on {measured}, by {commit}."
     else:
-        lead = "No figure was measured on this machine"
+        lead = "No figure was measured on this machine, and none was taken from an earlier report."
         if recorded:
+            reports = dict.fromkeys(plan.provision.recorded_in for plan in recorded)
+            several = len(reports) > 1
+            signed = f"{len(reports)} signed reports" if several else "a signed report"
+            how = "together" if several else "again"
             places = "; ".join(
-                f"{plan.provision.recorded_in}, measured on {_measured(evidence, plan)}"
-                for plan in recorded
+                f"{_measured(evidence, plan)} ({plan.provision.recorded_in})" for plan in recorded
             )
-            lead += f": figures come from {places}."
-        else:
-            lead += ", and none was taken from an earlier report."
+            lead = (
+                f"Records of {signed}, judged {how} by {commit}: measured on "
+                f"{places}. No figure was measured on this machine."
+            )
     return Headline(
         measured_here=bool(here),
         lead=lead,
