@@ -160,8 +160,8 @@ def _cells(logs: FloatArray, signs: tuple[float, ...]) -> Cells:
 def outcomes(summary: Summary, found: Interval) -> list[bool]:
     """Which of ``COUNTS`` one measurement of true log 0 adds to."""
     edge = 1 + MARGIN
-    above = equivalence(summary, 1 / edge, MARGIN, True).status  # the truth lies at +margin
-    below = equivalence(summary, edge, MARGIN, True).status
+    above = equivalence(summary, 1 / edge, MARGIN, "above").status  # the truth lies at +margin
+    below = equivalence(summary, edge, MARGIN, "above").status
     single = one_sided(summary, 1.0, Relation.AT_LEAST).status
     low, high = found.percentile
     return [

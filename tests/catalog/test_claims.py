@@ -17,13 +17,17 @@ from assay.records.arithmetic import Operand
 from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
     Arithmetic,
+    Benchmark,
     Derived,
+    Metric,
     NotRun,
     Program,
     Support,
     Unanswerable,
 )
 from assay.records.readings import FlopFormula
+from assay.records.units import Unit
+from assay.shared.expressions import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ["000", "001", "002", "003", "004", "assay"]
@@ -88,7 +92,63 @@ class TestRealClaims:
         for stage in ("baseline", "phase1", "phase2", "final"):
             readings = {entry.id: entry for entry in catalog.claims[f"s002_{stage}"].readings}
             assert {"count_a", "as_run", "dense_b", "whole", "whole_dense_b"} <= readings.keys()
-            assert readings["as_run"].flops == "2 * m * n * k * density_a"
+            assert readings["count_a"].flops == "2 * m * n * k * density_a"
+
+    def test_what_ran_as_the_author_ran_it_counts_the_k_that_the_author_counts(
+        self, catalog: Catalog
+    ) -> None:
+        """Blocks of 96 and 112 cover more than K = 8192; the program counts 8192 all the same."""
+        counted = [
+            (claim.id, reading.says, reading.flops)
+            for claim in catalog.claims.values()
+            for reading in claim.readings
+            if reading.id.startswith("as_run")
+        ]
+        assert len(counted) > 15
+        problem = {"m": 8192, "n": 8192, "k": 8288, "density_a": 16 / 74}
+        for name, says, formula in counted:
+            assert formula is not None, name
+            assert parse(formula).value(problem) == 2 * 8192**3 * 16 / 74, name
+            assert "K = 8192" in says, name
+
+    def test_a_ratio_of_two_claims_is_derived_from_them(self, catalog: Catalog) -> None:
+        """So that it stands no better than its parts, and has their readings."""
+        arms = {
+            (catalog.source_of[claim.id], term.comparison, term.arm)
+            for claim in catalog.claims.values()
+            if isinstance(claim.evaluation, Benchmark)
+            and claim.evaluation.metric in (Metric.RATE, Metric.TIME)
+            for term in claim.evaluation.terms
+        }
+        apart = {
+            claim.id
+            for claim in catalog.claims.values()
+            if isinstance(claim.evaluation, Benchmark) and claim.relation.two_sided
+            for term in claim.evaluation.terms
+            if {
+                (catalog.source_of[claim.id], term.comparison, name)
+                for name in (term.arm, term.over)
+            }
+            <= arms
+            and term.over is not None
+        }
+        assert apart == set()
+
+    def test_statements_of_no_difference_have_no_better_side(self, catalog: Catalog) -> None:
+        alike = {name for name, c in catalog.claims.items() if c.relation is Relation.SAME}
+        assert alike == {"s001_no_degradation", "s002_wgmma_no_gain", "s002_tma_no_gain"}
+        equal_to_one = {
+            name
+            for name, c in catalog.claims.items()
+            if (c.value, c.unit, c.relation) == (1, Unit.RATIO, Relation.EQUALS)
+        }
+        assert equal_to_one == set()
+
+    def test_one_sentence_on_five_rows_of_a_table_is_named_once(self, catalog: Catalog) -> None:
+        rows = [c for name, c in catalog.claims.items() if "_pingpong_faster_" in name]
+        audits = [a for name, a in catalog.audits.items() if "_pingpong_faster_" in name]
+        assert {c.sentence for c in rows} == {a.sentence for a in audits} == {"pingpong_faster"}
+        assert len(rows) == len(audits) == 5
 
     def test_all_cells_of_the_architecture_matrix_are_claims(self, catalog: Catalog) -> None:
         features = ("wmma", "cp_async", "tma", "wgmma", "fa2", "fa3")
@@ -395,7 +455,7 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     ),
     "a ratio without its baseline arm": (
         "002",
-        lambda d: _of(d, "s002_gain_tiles")["evaluation"]["terms"][0].pop("over"),
+        lambda d: _of(d, "s002_wgmma_no_gain")["evaluation"]["terms"][0].pop("over"),
         ("claims.", "baseline arm"),
     ),
     "a support statement with a value": (

@@ -160,7 +160,7 @@ class TestReadingsOnly:
         self.edit(
             tree,
             "config/claims/002.yaml",
-            "{comparison: bsr_bsr_stages, arm: stage1, over: stage0}",
+            "{comparison: bsr_gemm_128, arm: wgmma, over: mma}",
             "{comparison: bsr_bsr_as_run, arm: stage1, over: stage2}",
         )
         with pytest.raises(BadInput, match="holds 'stage1' against arm 'stage2'"):

@@ -6,7 +6,7 @@ from assay.catalog.model import Catalog
 from assay.judging.counts import count_verdicts, failing_strict
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, ClaimKind
-from assay.records.evaluations import Arithmetic, Benchmark, Metric, Term
+from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Support, Term
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from tests import builders as b
@@ -82,6 +82,7 @@ def test_statuses_that_nothing_has_are_absent() -> None:
     assert counts.by_kind() == {
         "published": {Status.MISSTATED: 1},
         "elsewhere": {},
+        "ratios": {},
         "own": {},
         "probes": {},
         "arithmetic": {},
@@ -92,6 +93,42 @@ def test_what_is_no_speed_is_no_speed_figure() -> None:
     warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
     counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])
     assert (counts.published, counts.probes) == ({}, {Status.NOT_RUN: 1})
+
+
+def derived(name: str, **changes: Any) -> Claim:
+    ratio = Derived(kind="derived", formula="quotient", numerator="a", denominator="b")
+    return b.claim(name, ratio, value=2.0, unit=Unit.RATIO, kind=ClaimKind.RATIO, **changes)
+
+
+def test_a_ratio_of_two_figures_is_no_third_measurement() -> None:
+    rows = [row(name, Status.MISSTATED) for name in ("a", "b", "gap")]
+    counts = count_verdicts(catalog("a", "b", gap=derived("gap")), rows)
+    assert (counts.published, counts.ratios) == ({Status.MISSTATED: 2}, {Status.MISSTATED: 1})
+
+
+def test_what_is_elsewhere_is_never_counted_as_what_was_judged() -> None:
+    """Only speed figures have a line of their own for what they would be there."""
+    runs = Support(kind="support", probe="p", arch="sm_90a", expect="builds")
+    probe = b.claim("probe", runs, value=None, unit=None, resolution=None, kind=ClaimKind.SUPPORT)
+    rows = [
+        row(name, Status.ELSEWHERE, target="h200", as_if=Status.REPRODUCED)
+        for name in ("a", "probe", "gap")
+    ]
+    counts = count_verdicts(catalog("a", "b", probe=probe, gap=derived("gap")), rows)
+    assert counts.elsewhere == {Status.REPRODUCED: 1}
+    assert counts.probes == counts.ratios == {Status.ELSEWHERE: 1}
+
+
+def test_rows_that_one_sentence_makes_count_once_by_the_worst() -> None:
+    claims = {name: derived(name, sentence="faster") for name in ("s1", "s2")}
+    claims["s3"] = derived("s3")
+    rows = [
+        row("s1", Status.REPRODUCED),
+        row("s2", Status.NOT_REPRODUCED),
+        row("s3", Status.REPRODUCED),
+    ]
+    counts = count_verdicts(catalog("a", "b", **claims), rows)
+    assert counts.ratios == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
 
 
 def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> None:

@@ -118,18 +118,68 @@ class TestEquivalence:
         self, centre: float, half: float, margin: float
     ) -> None:
         summary = Summary(centre, centre - half, centre + half, 5, 20, 100, 0)
-        status = equivalence(summary, 1.0, margin, True).status
+        status = equivalence(summary, 1.0, margin, "above").status
         edge = math.log1p(margin)
         inside = -edge <= summary.low and summary.high <= edge
         assert (status is Status.REPRODUCED) == inside
         assert (status is Status.EXCEEDED) == (summary.low > edge)
         assert (status is Status.NOT_REPRODUCED) == (summary.high < -edge)
-        mirrored = equivalence(summary, 1.0, margin, False).status
+        mirrored = equivalence(summary, 1.0, margin, "below").status
         swap = {
             Status.EXCEEDED: Status.NOT_REPRODUCED,
             Status.NOT_REPRODUCED: Status.EXCEEDED,
         }
         assert mirrored is swap.get(status, status)
+
+
+class TestSame:
+    """What is said to be alike has no better side: beyond the margin either way it is refuted."""
+
+    def same(self, arm: str, over: str) -> Verdict:
+        term = Term(comparison="duel", arm=arm, over=over)
+        claim = b.claim(
+            "alike",
+            bench(Metric.TIME_RATIO, term),
+            value=1.0,
+            unit=Unit.RATIO,
+            resolution=0.1,
+            relation=Relation.SAME,
+        )
+        return verdict_on(claim)
+
+    @pytest.mark.parametrize(("arm", "over"), [("ours", "rival"), ("rival", "ours")])
+    def test_a_difference_refutes_it_on_either_side(self, arm: str, over: str) -> None:
+        verdict = self.same(arm, over)
+        assert (verdict.status, verdict.relation) == (Status.NOT_REPRODUCED, "same")
+        assert verdict.margin == 0.05
+
+    def test_within_the_margin_it_is_borne_out(self) -> None:
+        record = b.benchmark({"ours": 0.2, "rival": 0.201})
+        term = Term(comparison="duel", arm="ours", over="rival")
+        claim = b.claim(
+            "alike",
+            bench(Metric.TIME_RATIO, term),
+            value=1.0,
+            unit=Unit.RATIO,
+            resolution=0.1,
+            relation=Relation.SAME,
+        )
+        assert verdict_on(claim, benchmarks=[record]).status is Status.REPRODUCED
+
+    def test_it_is_claimed_as_a_ratio_of_one(self) -> None:
+        with pytest.raises(ValueError, match="claimed as a ratio of 1"):
+            b.claim("alike", bench(), relation=Relation.SAME)
+
+    def test_of_several_terms_none_is_the_worst(self) -> None:
+        terms = [Term(comparison="duel", arm="ours", over="rival") for _ in range(2)]
+        with pytest.raises(ValueError, match="none is the worst"):
+            b.claim(
+                "alike",
+                bench(Metric.TIME_RATIO, *terms),
+                value=1.0,
+                unit=Unit.RATIO,
+                relation=Relation.SAME,
+            )
 
 
 class TestOneSided:

@@ -108,6 +108,20 @@ class TestReadings:
         assert verdict.status is Status.NOT_REPRODUCED
         assert "(1 more could not be)" in verdict.explanation
 
+    def test_several_without_a_record_are_counted_in_english(self) -> None:
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        gone = [reading(name, evaluation=absent) for name in ("gone", "lost")]
+        (verdict,) = judged(read(*gone, value=9000.0))
+        assert "(2 more could not be)" in verdict.explanation
+
+    def test_an_open_reading_is_told_and_not_passed_off_as_failed(self) -> None:
+        """Inside the figure's noise nobody can say that it does not hold."""
+        (verdict,) = judged(read(WHOLE, value=OURS_RATE / DENSITY * 1.08))
+        assert [entry.holds for entry in verdict.readings] == [False, None]
+        assert "under none of them for certain" in verdict.explanation
+        assert "Under 1 it is open: as whole says." in verdict.explanation
+
     def test_its_records_stand_among_the_evidence(self) -> None:
         command = ("--q=1",)
         program = Program(
@@ -235,7 +249,77 @@ class TestRatiosOfClaims:
         ]
         gap = judged(quotient(GAP * DENSITY), *parts)[0]
         assert (gap.status, gap.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
-        assert "By itself the ratio would be misstated" in gap.explanation
+        assert "By itself the ratio would be exceeded" in gap.explanation
+
+    def test_it_holds_under_a_reading_only_where_its_parts_do(self) -> None:
+        """Two rates counted four times too high keep their ratio, and are not had by that."""
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
+        ]
+        gap = judged(quotient(GAP * DENSITY), *parts)[0]
+        whole = gap.readings[1]
+        assert whole.measured == pytest.approx(GAP * DENSITY, rel=0.02)
+        assert whole.holds is False
+        assert whole.reason is not None and "top does not hold" in whole.reason
+        assert gap.status is Status.NOT_REPRODUCED
+        assert "the figure holds under none" in gap.explanation
+
+    def test_nor_does_its_primary_reading(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            read(WHOLE, value=OURS_RATE * 3).model_copy(update={"id": "bottom"}),
+        ]
+        primary = judged(quotient(GAP), *parts)[0].readings[0]
+        assert (primary.holds, primary.measured) == (False, pytest.approx(GAP, rel=0.02))
+        assert primary.reason is not None and "top does not hold and bottom" in primary.reason
+
+    def test_where_a_part_is_open_so_is_it(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
+            read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
+        ]
+        whole = judged(quotient(GAP * DENSITY), *parts)[0].readings[1]
+        assert whole.holds is None
+        assert whole.reason is not None and "top is open" in whole.reason
+
+    @pytest.mark.parametrize("metric", [Metric.RATE, Metric.TIME])
+    def test_where_neither_figure_falls_short_what_it_is_held_against_got_faster(
+        self, metric: Metric
+    ) -> None:
+        """A rate is held against the lower figure of a quotient, a time against the upper."""
+        times = metric is Metric.TIME
+        fast, slow = ("bottom", "top") if times else ("top", "bottom")
+        unit = Unit.MS if times else Unit.TFLOP_PER_S
+        held = {"ours": b.TIMES_MS["ours"], "rival": b.TIMES_MS["rival"]}
+        held = held if times else {"ours": OURS_RATE, "rival": RIVAL_RATE}
+        worse = 3 if times else 1 / 3
+        parts = [
+            b.claim(
+                fast,
+                rate("ours").model_copy(update={"metric": metric}),
+                value=held["ours"],
+                unit=unit,
+            ),
+            b.claim(
+                slow,
+                rate("rival").model_copy(update={"metric": metric}),
+                value=held["rival"] * worse,
+                unit=unit,
+            ),
+        ]
+        gap = (held["rival"] / held["ours"]) if times else 1 / GAP
+        found = judged(quotient(gap * 3), *parts)[0]
+        assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.COMPARATOR_FASTER)
+        assert f"What it is compared with, {slow}, got faster" in found.explanation
+
+    def test_a_figure_that_falls_short_is_the_cause_itself(self) -> None:
+        parts = [
+            b.claim("top", rate("ours"), value=OURS_RATE * 3),
+            b.claim("bottom", rate("rival"), value=RIVAL_RATE / 3),
+        ]
+        found = judged(quotient(9 / GAP), *parts)[0]
+        assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.REBUILT)
 
 
 class TestElsewhere:

@@ -58,6 +58,7 @@ def audit(
     consistent = _stands(recomputed, printed, relation)
     verb = {
         Relation.EQUALS: "agrees with" if consistent else "disagrees with",
+        Relation.SAME: "agrees with" if consistent else "disagrees with",
         Relation.AT_LEAST: "reaches" if consistent else "falls short of",
         Relation.AT_MOST: "stays within" if consistent else "goes beyond",
     }[relation]

@@ -1,6 +1,6 @@
 """Causes: the code beside a status that says why a claim does not plainly hold."""
 
-from assay.records.claims import Claim
+from assay.records.claims import Claim, Relation
 from assay.records.evaluations import DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
 
@@ -49,6 +49,8 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return Why.OTHER_OUTCOME
     if own:
         return Why.OWN_KERNEL_SLOWER
+    if verdict.relation == Relation.SAME.value and verdict.artifact == "original":
+        return Why.NOT_ALIKE
     return {
         "reimplemented": Why.REBUILT,
         "original": Why.ORIGINAL_SLOWER,

@@ -1,9 +1,11 @@
 """Counts of verdicts: one function for the headline, README and the attestation. Pure.
 
 What is counted is measurements, not rows: one measurement that answers seven claims counts once,
-by the worst of its verdicts. A claim counts once: by its verdict on the hardware that it names;
-where it has none, by what it would be on the GPU that it was measured on. Speed figures of the
-sources, this project's own claims, statements without a speed and arithmetic are counted apart.
+by the worst of its verdicts, and so do the rows that one sentence makes. A claim counts once: by
+its verdict on the hardware that it names; where it has none, a speed figure of a source counts by
+what it would be on the GPU that it was measured on, and anything else as measured elsewhere. Speed
+figures of the sources, ratios of two of them (which are no measurements of their own), this
+project's own claims, statements without a speed and arithmetic are counted apart.
 """
 
 from collections import Counter
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
 from assay.records.claims import METRIC_UNITS
-from assay.records.evaluations import Arithmetic
+from assay.records.evaluations import Arithmetic, Derived
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
@@ -22,6 +24,7 @@ SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
 KINDS = {
     "published": "published speed figures",
     "elsewhere": "measured elsewhere only, as they would be there",
+    "ratios": "ratios of two such figures, measured with these",
     "own": "this project's own claims",
     "probes": "compile probes and other statements",
     "arithmetic": "arithmetic and statements of the sources",
@@ -37,6 +40,8 @@ class VerdictCounts:
     """Speed figures that sources publish, on the hardware that they name."""
     elsewhere: Tally = field(default_factory=dict)
     """Those that were measured on other hardware alone, by what they would be there."""
+    ratios: Tally = field(default_factory=dict)
+    """Quotients of two claims' figures: their samples are counted with the two."""
     own: Tally = field(default_factory=dict)
     """What this project says of its own kernels."""
     probes: Tally = field(default_factory=dict)
@@ -58,7 +63,7 @@ def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCoun
     kinds: dict[str, list[Verdict]] = {name: [] for name in vars(VerdictCounts())}
     for verdict in one_a_claim(verdicts):
         kinds[_kind(catalog, verdict)].append(verdict)
-    return VerdictCounts(**{name: _tally(found) for name, found in kinds.items()})
+    return VerdictCounts(**{name: _tally(catalog, kinds[name], name) for name in kinds})
 
 
 def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
@@ -94,16 +99,29 @@ def _kind(catalog: Catalog, verdict: Verdict) -> str:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"
+    if isinstance(claim.evaluation, Derived):
+        return "ratios"
     return "elsewhere" if verdict.status is Status.ELSEWHERE else "published"
 
 
-def _tally(verdicts: list[Verdict]) -> Tally:
-    """Count measurements: rows that rest on the same samples are one, by the worst of them."""
+def _tally(catalog: Catalog, verdicts: list[Verdict], kind: str) -> Tally:
+    """Count measurements: rows that rest on the same samples are one, by the worst of them.
+
+    So are those of one sentence.
+    """
     groups: dict[tuple[str | None, tuple[str, ...]], list[Status]] = {}
     for row in verdicts:
-        members = tuple(sorted((row.claim, *row.same_measurement)))
-        groups.setdefault((row.target, members), []).append(row.as_if or row.status)
+        status = row.as_if if kind == "elsewhere" and row.as_if else row.status
+        groups.setdefault((row.target, _members(catalog, row)), []).append(status)
     worst = Counter(
         min(statuses, key=lambda status: status.facts.severity) for statuses in groups.values()
     )
     return {status: worst[status] for status in Status if worst[status]}
+
+
+def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:
+    """Return a name for all rows that count once with this one."""
+    entry = catalog.claims.get(row.claim) or catalog.audits.get(row.claim)
+    if entry is not None and entry.sentence is not None:
+        return "sentence", row.source, entry.sentence
+    return tuple(sorted((row.claim, *row.same_measurement)))

@@ -3,7 +3,8 @@
 ``equals`` claims: two one-sided tests. With x = ln(measured / claimed) and m the declared margin,
 the claim is reproduced when the whole interval of x lies within +-ln(1 + m); exceeded when it lies
 wholly beyond on the better side, not reproduced wholly beyond on the worse side; else inconclusive.
-(A symmetric margin in log space: 8 % more and 8 % less by the same factor.)
+(A symmetric margin in log space: 8 % more and 8 % less by the same factor.) A ``same`` claim says
+that two things are alike: it is judged so too, but no side of it is the better one.
 
 ``at_least`` and ``at_most`` claims are one-sided and get no margin: reproduced when the whole
 interval is on the claimed side of the figure (touching it counts), not reproduced when it is wholly
@@ -21,6 +22,7 @@ margin makes the verdict inconclusive, whatever the interval says.
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from assay.judging import remedy
 from assay.judging.case import Measured, show_percent
@@ -30,6 +32,9 @@ from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary
+
+Side = Literal["above", "below"]
+"""Of a claimed figure."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +59,15 @@ def decide(measured: Measured, claimed: float, relation: Relation, judging: Judg
     gate = _gate(measured, margin, judging)
     if gate is not None:
         return gate
-    if relation is Relation.EQUALS:
-        higher_is_better = measured.unit is not Unit.MS
-        decision = equivalence(measured.summary, claimed, margin, higher_is_better)
+    if relation.two_sided:
+        decision = equivalence(measured.summary, claimed, margin, _better(relation, measured.unit))
     else:
         decision = one_sided(measured.summary, claimed, relation)
         if decision.status is not Status.INCONCLUSIVE:
             return _within_noise(measured, claimed, judging) or decision
     if decision.status is not Status.INCONCLUSIVE:
         return decision
-    if relation is Relation.EQUALS:
+    if relation.two_sided:
         words = remedy.two_sided(measured.summary, claimed, math.log1p(margin), judging)
     else:
         words = remedy.one_sided(measured.summary, claimed, judging)
@@ -112,9 +116,14 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
     return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
 
 
-def equivalence(
-    summary: Summary, claimed: float, margin: float, higher_is_better: bool
-) -> Decision:
+def _better(relation: Relation, unit: Unit) -> Side | None:
+    """Return the side of a claimed figure on which more than it is had; None where neither is."""
+    if relation is Relation.SAME:
+        return None
+    return "below" if unit is Unit.MS else "above"
+
+
+def equivalence(summary: Summary, claimed: float, margin: float, better: Side | None) -> Decision:
     """Make two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
     edge, centre = math.log1p(margin), math.log(claimed)
     low, high = summary.low - centre, summary.high - centre
@@ -122,10 +131,10 @@ def equivalence(
     if -edge <= low and high <= edge:
         return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
     if low > edge:
-        status = Status.EXCEEDED if higher_is_better else Status.NOT_REPRODUCED
+        status = Status.EXCEEDED if better == "above" else Status.NOT_REPRODUCED
         return Decision(status, None, f"the whole interval lies above {within}")
     if high < -edge:
-        status = Status.NOT_REPRODUCED if higher_is_better else Status.EXCEEDED
+        status = Status.EXCEEDED if better == "below" else Status.NOT_REPRODUCED
         return Decision(status, None, f"the whole interval lies below {within}")
     clause = f"the interval reaches across the edge of {within}"
     return Decision(Status.INCONCLUSIVE, "interval_too_wide", clause)

@@ -106,10 +106,7 @@ def measure_derived(
     was measured apart, and its errors are added by interval arithmetic: conservative. Raises
     BadInput where the two are not of one dimension.
     """
-    parts = [
-        _meant(case.catalog.claims[name], evaluation.under)
-        for name in (evaluation.numerator, evaluation.denominator)
-    ]
+    parts = parts_of(case, evaluation)
     sides: list[Measured] = []
     for part in parts:
         side = measure_claim(case, part, target)
@@ -148,6 +145,12 @@ def measure_derived(
         notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
         evidence=(*top.evidence, *bottom.evidence),
     )
+
+
+def parts_of(case: Case, evaluation: Derived) -> list[Claim]:
+    """Return the two claims that a figure is derived from, under the reading that is meant."""
+    names = (evaluation.numerator, evaluation.denominator)
+    return [_meant(case.catalog.claims[name], evaluation.under) for name in names]
 
 
 def _meant(part: Claim, reading: str | None) -> Claim:

@@ -4,6 +4,8 @@ The primary reading decides. Where it fails and another holds, the figure can be
 work than the source states: the verdict is ``misstated``. Every reading that was tried is told.
 """
 
+from collections.abc import Iterable
+
 from assay.judging.case import (
     Case,
     Failure,
@@ -14,7 +16,7 @@ from assay.judging.case import (
     significant,
 )
 from assay.judging.decision import decide
-from assay.judging.measured import measure_claim
+from assay.judging.measured import measure_claim, parts_of
 from assay.judging.own_program import SAYS, own_program, rebuilt_reading
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
@@ -69,6 +71,8 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     if not others:
         return verdict
     primary = measure_claim(case, claim, target)
+    holds = _holds(verdict.status)
+    wanting = _wanting_parts(case, claim, target) if holds else {}
     tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
     first = VerdictReading(
         id=PRIMARY,
@@ -76,9 +80,9 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
         primary=True,
         measured=verdict.measured if isinstance(verdict.measured, float) else None,
         ci90=verdict.ci90,
-        holds=_holds(verdict.status),
+        holds=_worse_of(holds, wanting.values()),
         work_ratio=_work_ratio(primary) if isinstance(primary, Measured) else None,
-        reason=primary.explanation if isinstance(primary, Failure) else None,
+        reason=primary.explanation if isinstance(primary, Failure) else _told_parts(wanting),
     )
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
@@ -123,6 +127,8 @@ def _tried(
     claimed, base = claimed_value(meant)
     unit = claim.unit or base
     decision = decide(measured, claimed, claim.relation, case.catalog.judging)
+    holds = _holds(decision.status)
+    wanting = _wanting_parts(case, meant, target) if holds else {}
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
     outcome = VerdictReading(
         id=reading.id,
@@ -130,10 +136,44 @@ def _tried(
         primary=False,
         measured=significant(from_base(measured.summary.value(), unit)),
         ci90=(low, high),
-        holds=_holds(decision.status),
+        holds=_worse_of(holds, wanting.values()),
         work_ratio=_work_ratio(measured),
+        reason=_told_parts(wanting),
     )
     return outcome, measured.evidence
+
+
+def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | None]:
+    """Return the parts of a ratio that do not hold, or are open, under the reading that is meant.
+
+    An order is a statement of its own, whatever the two figures are.
+    """
+    if not isinstance(claim.evaluation, Derived) or not claim.relation.two_sided:
+        return {}
+    found: dict[str, bool | None] = {}
+    for part in parts_of(case, claim.evaluation):
+        measured = measure_claim(case, part, target)
+        claimed, _ = claimed_value(part)
+        if isinstance(measured, Measured):
+            decision = decide(measured, claimed, part.relation, case.catalog.judging)
+            found[part.id] = _holds(decision.status)
+    return {name: holds for name, holds in found.items() if not holds}
+
+
+def _worse_of(holds: bool | None, parts: Iterable[bool | None]) -> bool | None:
+    """Return whether a ratio holds, which it does no better than its parts."""
+    every = (holds, *parts)
+    return False if False in every else None if None in every else True
+
+
+def _told_parts(wanting: dict[str, bool | None]) -> str | None:
+    if not wanting:
+        return None
+    named = " and ".join(
+        f"{name} {'is open' if holds is None else 'does not hold'}"
+        for name, holds in wanting.items()
+    )
+    return f"The ratio fits, but not the figures that it is formed from: {named}."
 
 
 def _holds(status: Status) -> bool | None:
@@ -151,8 +191,11 @@ def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
     measured = [outcome for outcome in tried if outcome.measured is not None]
     count = f"{counted(len(measured), 'other reading')} {agreeing(len(measured), 'was', 'were')}"
     missing = len(tried) - len(measured)
-    lacking = f" ({counted(missing, 'more')} could not be)" if missing else ""
+    lacking = f" ({missing} more could not be)" if missing else ""
+    unsettled = [outcome.says for outcome in measured if outcome.holds is None]
+    still = f" Under {len(unsettled)} it is open: {'; '.join(unsettled)}." if unsettled else ""
     if not holding:
-        return f"{count} measured{lacking}; the figure holds under none of them."
+        none = "none of them" if not unsettled else "none of them for certain"
+        return f"{count} measured{lacking}; the figure holds under {none}.{still}"
     named = "; ".join(reading.says for reading in holding)
-    return f"{count} measured{lacking}; the figure holds under {len(holding)}: {named}."
+    return f"{count} measured{lacking}; the figure holds under {len(holding)}: {named}.{still}"

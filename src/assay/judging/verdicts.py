@@ -19,7 +19,7 @@ from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.records.claims import Claim, Relation
+from assay.records.claims import Claim
 from assay.records.evaluations import RUNS, Derived, DeviceCode, Execution, Program, Support
 from assay.records.plan import Answer
 from assay.records.units import Unit
@@ -160,7 +160,7 @@ def decided(
         _beyond_roofline(claim, claimed, measured),
         "" if case.own_statement(claim.id) else _rebuilt(measured),
     ]
-    two_sided = claim.relation is Relation.EQUALS
+    two_sided = claim.relation.two_sided
     return verdict(
         case,
         answer,

@@ -170,6 +170,7 @@ def judge_inspection(
     claimed = claim.value or 0.0
     agrees = {
         Relation.EQUALS: measured == claimed,
+        Relation.SAME: measured == claimed,
         Relation.AT_LEAST: measured >= claimed,
         Relation.AT_MOST: measured <= claimed,
     }[claim.relation]

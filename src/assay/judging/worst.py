@@ -49,7 +49,7 @@ def lowest_is_worst(claim: Claim, evaluation: Benchmark) -> bool:
     """Return which term is the worst: the lowest, but the longest time, and the highest of "at
     most".
     """
-    if claim.relation is Relation.EQUALS:
+    if claim.relation.two_sided:
         return METRIC_UNIT[evaluation.metric] is not Unit.MS
     return claim.relation is Relation.AT_LEAST
 

@@ -46,8 +46,15 @@ class Relation(StrEnum):
     """The relation of measured to claimed value that a claim needs to hold."""
 
     EQUALS = "equals"
+    SAME = "same"
+    """Two things are said to be alike: an equality that has no better side."""
     AT_LEAST = "at_least"
     AT_MOST = "at_most"
+
+    @property
+    def two_sided(self) -> bool:
+        """Return whether the claimed figure may be missed on either side: it has a margin."""
+        return self in (Relation.EQUALS, Relation.SAME)
 
 
 class Hardware(Record):
@@ -119,6 +126,8 @@ class Claim(Record):
     evaluation: Evaluation
     note: str | None = None
     """A fact about this figure that a reader of the verdict should know."""
+    sentence: Identifier | None = None
+    """A name for the sentence that states it, where that states more: all of it counts once."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Claim":
@@ -133,11 +142,16 @@ class Claim(Record):
                 "against it"
             )
         printed = self.unit is not None and not self.unit.facts.exact
-        if self.resolution == 0 and self.relation is Relation.EQUALS and printed:
+        if self.resolution == 0 and self.relation.two_sided and printed:
             raise ValueError(
                 "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
                 "has a last digit"
             )
+        if self.relation is Relation.SAME and (self.unit, self.value) != (Unit.RATIO, 1):
+            raise ValueError("what is the same as something else is claimed as a ratio of 1")
+        terms = self.evaluation.terms if isinstance(self.evaluation, Benchmark) else ()
+        if self.relation is Relation.SAME and len(terms) > 1:
+            raise ValueError("of several terms none is the worst where no side is the better one")
         of_support = isinstance(self.evaluation, Support | Execution | DeviceCode)
         if of_support and self.kind is not ClaimKind.SUPPORT:
             raise ValueError(
@@ -233,6 +247,8 @@ class Audit(Record):
     formula: Formula
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
     note: str | None = None
+    sentence: Identifier | None = None
+    """As a claim's."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Audit":

@@ -158,6 +158,8 @@ class Why(StrEnum):
     OTHER_WORDS = "other_words", "the source's words must be taken otherwise than they stand"
     REBUILT = "rebuilt", "rebuilt from a description; the original did not run"
     ORIGINAL_SLOWER = "original_slower", "the original itself gives less here"
+    COMPARATOR_FASTER = "comparator_faster", "what it is compared with is faster here than stated"
+    NOT_ALIKE = "not_alike", "what is said to be alike differs here"
     OWN_KERNEL_SLOWER = "own_kernel_slower", "this project's own kernel misses what it promised"
     WRONG_OUTPUT = "wrong_output", "its output is wrong"
     TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open"
@@ -186,7 +188,7 @@ class VerdictReading(Record):
     work_ratio: float | None = None
     """FLOPs counted for each one really done, of a rate; None for other figures."""
     reason: str | None = None
-    """Why there is no figure."""
+    """Why there is no figure, or why a ratio that fits does not hold."""
 
 
 class Nearest(Record):

@@ -14,7 +14,12 @@ from assay.report.links import Link, link
 from assay.report.readings import ReadingTable, reading_table
 from assay.shared.counting import counted
 
-RELATIONS = {Relation.EQUALS.value: "", Relation.AT_LEAST.value: "≥ ", Relation.AT_MOST.value: "≤ "}
+RELATIONS = {
+    Relation.EQUALS.value: "",
+    Relation.SAME.value: "= ",
+    Relation.AT_LEAST.value: "≥ ",
+    Relation.AT_MOST.value: "≤ ",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class ReadingRow:
     factor: str
     holds: str
     reason: str | None
-    """Why there is no figure."""
+    """Why there is no figure, or why a ratio that fits does not hold."""
 
 
 @dataclass(frozen=True)
