@@ -6,12 +6,14 @@ their ratio is not, what the one is held against got further than it.
 
 from collections.abc import Mapping
 
-from assay.records.claims import Relation
-from assay.records.units import Unit
+from assay.records.claims import METRIC_UNITS, Relation
+from assay.records.evaluations import Metric
 from assay.records.verdicts import Status, Verdict, Why
 
 GOOD = (Status.REPRODUCED, Status.EXCEEDED)
 """Statuses that take nothing from a ratio."""
+TIMES = frozenset(unit.value for unit in METRIC_UNITS[Metric.TIME])
+"""Units of which less is better."""
 
 
 def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Verdict]) -> Verdict:
@@ -54,8 +56,7 @@ def _comparator(parts: Mapping[str, Verdict]) -> tuple[str, Verdict]:
     ``parts`` has the numerator first.
     """
     numerator, denominator = parts.items()
-    unit = numerator[1].unit
-    return numerator if unit is not None and Unit(unit).base is Unit.MS else denominator
+    return numerator if numerator[1].unit in TIMES else denominator
 
 
 def _outrun(parts: Mapping[str, Verdict]) -> bool:
