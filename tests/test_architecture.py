@@ -27,7 +27,8 @@ DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 """The same within ``device``."""
 
 BOOTSTRAP = {"assay.base.errors", "assay.base.isolation", "assay.base.launcher",
-             "assay.base.pip_locks", "assay.base.progress", "assay.shared.counting",
+             "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
+             "assay.shared.counting",
              "assay.shared.exit_codes",
              "assay.shared.files"}  # fmt: skip
 """Run before anything is installed."""

@@ -23,6 +23,7 @@ MODULES = (
     "base/isolation",
     "base/launcher",
     "base/pip_locks",
+    "base/printable",
     "base/progress",
     "shared/counting",
     "shared/exit_codes",

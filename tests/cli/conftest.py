@@ -4,7 +4,6 @@ import sys
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from assay.cli import console
 from assay.cli import main as cli
@@ -13,8 +12,8 @@ from assay.cli import main as cli
 @pytest.fixture(autouse=True)
 def plain_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Consoles that are made under capture: ``./assay test`` made its own at the terminal."""
-    monkeypatch.setattr(console, "out", Console(highlight=False))
-    monkeypatch.setattr(console, "err", Console(stderr=True, highlight=False))
+    monkeypatch.setattr(console, "out", console.PlainConsole(highlight=False))
+    monkeypatch.setattr(console, "err", console.PlainConsole(stderr=True, highlight=False))
 
 
 class Answer:

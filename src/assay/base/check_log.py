@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
+from assay.base.printable import shown_line
 
 MOST_NAMED = 8
 """Problems of one kind that a sentence names before it counts the rest."""
@@ -46,11 +47,11 @@ class CheckLog:
             raise
         except AssayError as error:
             code = name if error.code == type(error).code else error.code
-            self.checks.append(NamedCheck(name, False, str(error), code))
+            self.checks.append(NamedCheck(name, False, shown_line(str(error)), code))
         except Exception as error:
             # Whatever a crafted file provokes in a parser or in the judge is a failed check.
             detail = f"could not be done: {type(error).__name__}: {error}"
-            self.checks.append(NamedCheck(name, False, detail, name))
+            self.checks.append(NamedCheck(name, False, shown_line(detail), name))
         else:
             self.checks.append(NamedCheck(name, True, found[0]))
 
@@ -64,7 +65,9 @@ class CheckLog:
         failed = [check for check in self.checks if not check.passed]
         if failed:
             lines = "".join(f"\n  {check.name}: {check.detail}" for check in failed)
-            raise CheckFailed(f"{report_dir} does not verify:{lines}", code=failed[0].code)
+            raise CheckFailed(
+                f"{shown_line(str(report_dir))} does not verify:{lines}", code=failed[0].code
+            )
 
 
 def none(problems: Sequence[str], code: str | None = None) -> None:

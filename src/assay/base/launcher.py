@@ -30,6 +30,7 @@ from assay.base.isolation import (
     take_option,
 )
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.printable import shown_sentence
 from assay.base.progress import (
     NOT_BEGUN,
     SignalledExit,
@@ -62,7 +63,7 @@ def main(root: str, arguments: Sequence[str]) -> int:
         python = prepare(Path(root), arguments, os.environ)
         hold_signals()  # for the command line to take: its start knows no handlers
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        print(f"assay: {shown_sentence(str(error))}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, SignalledExit) as stop:
         whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")

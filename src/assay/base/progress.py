@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from assay.base.printable import shown_line
+
 
 def say(line: str) -> None:
     """A line of progress on stderr; stdout belongs to results."""
-    print(f"assay: {line}", file=sys.stderr, flush=True)
+    print(f"assay: {shown_line(line)}", file=sys.stderr, flush=True)
 
 
 def quote(text: str) -> None:

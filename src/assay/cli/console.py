@@ -1,6 +1,5 @@
 """The output of the command line: results on standard output, progress on standard error."""
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.base.check_log import NamedCheck
+from assay.base.printable import shown, shown_json, shown_line
 from assay.cli.diagnosis import Diagnosis
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
@@ -22,18 +22,27 @@ from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class PlainConsole(Console):
+    """A console that shows every character of a text and obeys none of them."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as any console; texts through ``shown``, whoever wrote them."""
+        super().print(*(shown(o) if isinstance(o, str) else o for o in objects), **options)
+
+
+out = PlainConsole(highlight=False)
+err = PlainConsole(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
     """A line of the result, whole however long, with nothing in it read as markup."""
-    out.print(text, markup=False, soft_wrap=True)
+    out.print(shown_line(text), markup=False, soft_wrap=True)
 
 
 def show_json(value: object) -> None:
     """A result for programs."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(shown_json(value) + "\n")
 
 
 def show_plan(plan: Plan) -> None:

@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 
 from assay.base.errors import AssayError, BadInput, Interrupted
 from assay.base.isolation import HOST_PATH, host_packages
+from assay.base.printable import shown_sentence
 from assay.base.progress import SignalledExit, leave_on_signals
 from assay.cli import checkout, console
 from assay.cli.commands.bundle import bundle
@@ -107,7 +108,8 @@ def _usage_sentence(error: TyperException) -> str:
 
 
 def _end(sentence: str, exit_code: int) -> NoReturn:
-    console.err.print(f"assay: {sentence}", markup=False, soft_wrap=True)
+    text = shown_sentence(f"assay: {sentence}")
+    console.err.print(text, markup=False, soft_wrap=True)
     sys.exit(exit_code)
 
 

@@ -6,11 +6,13 @@ cells apart by tabs, every column there. What people read beside it goes to stan
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+
+from assay.base.printable import shown, shown_line
 
 PROSE_WIDTH = 20
 """Characters below which a column of sentences is left out rather than squeezed."""
@@ -44,10 +46,12 @@ def show_table(
 
     ``title`` stands above, on ``err`` where ``out`` is no terminal.
     """
+    rows = [[_one_line(cell) for cell in row] for row in rows]
+    columns = [replace(column, heading=_one_line(column.heading)) for column in columns]
     if not is_terminal(out):
         _say(err, title)
         lines = [[column.heading for column in columns], *rows]
-        out.file.writelines("\t".join(map(_one_line, line)) + "\n" for line in lines)
+        out.file.writelines("\t".join(line) + "\n" for line in lines)
         return
     _say(out, title)
     widths = fit(columns, rows, out.width)
@@ -136,8 +140,8 @@ def _show_records(out: Console, columns: Sequence[TableColumn], rows: Sequence[R
 
 
 def _one_line(cell: str) -> str:
-    return " ".join(cell.split())
+    return shown_line(" ".join(cell.split()))
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)
+    console.print(shown(text), markup=False, soft_wrap=True)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.pipeline.failures import StepFailure, read_failures
 
@@ -63,7 +64,7 @@ class WorkflowOutput:
         if self._verbose or line.startswith(OURS):
             self._told_at = now
             with suppress(OSError):  # nobody listens any more: the log does
-                print(line, file=sys.stderr, flush=True)
+                print(shown_line(line), file=sys.stderr, flush=True)
 
 
 def run_process(

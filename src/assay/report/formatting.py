@@ -140,6 +140,8 @@ def markdown(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = " ".join(value.split("\n"))
-    text = re.sub(r"([\\`*\[\]|])", r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"([\\`*\[\]|])", r"\\\1", text)
+    text = re.sub(r"&(?=#|[A-Za-z][A-Za-z0-9]*;)", "&amp;", text)
+    text = text.replace("<", "&lt;").replace(">", "&gt;")
     # Inside a word an underscore is just an underscore.
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)

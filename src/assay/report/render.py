@@ -11,6 +11,7 @@ from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record, write_record
+from assay.base.printable import shown
 from assay.catalog.load import catalog_files, load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
@@ -97,7 +98,8 @@ def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
         text = markdown.get_template("report.md.j2").render(view=view)
     except (TemplateError, OSError) as error:
         raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error
-    return page, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    # Whatever the evidence says: nothing on a page turns its letters round or is invisible.
+    return shown(page), shown(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:

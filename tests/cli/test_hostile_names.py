@@ -1,0 +1,204 @@
+"""Names and texts that an enemy chose reach no terminal and no page as they are."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.base.printable import shown
+from assay.cli import checkout, console, main
+from assay.report.render import render
+from assay.shared.files import sha256_file
+from assay.verification.attestation import load_signer, parse_envelope, parse_statement, seal
+from tests.report_fixtures import signed_report, write_repository, write_run
+
+HOSTILE = {
+    "ESC": "\x1b",
+    "CSI": "\x1b[2J\x1b[31m",
+    "OSC 8": "\x1b]8;;evil.example\x07click\x1b]8;;\x07",
+    "BEL": "\x07",
+    "CR": "\rok  signature",
+    "newline": "\nok  signature",
+    "U+202E": "\u202egnp",
+    "U+2066": "\u2066x\u2069",
+    "zero width": "a\u200bb\ufeff",
+}
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("names")
+    signed_report(write_repository(base / "repo"))
+    return base
+
+
+@pytest.fixture
+def report(made: Path, tmp_path: Path) -> Path:
+    base = Path(shutil.copytree(made, tmp_path / "base"))
+    return base / "repo" / "reports" / "demo_run"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; its exit code, and all that it printed."""
+
+    def run(root: Path, *arguments: str | Path) -> tuple[int, str]:
+        monkeypatch.setattr(checkout, "ROOT", root)
+        monkeypatch.setattr("sys.argv", ["./assay", *map(str, arguments)])
+        monkeypatch.setattr(main, "leave_on_signals", lambda: None)
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out + printed.err
+
+    return run
+
+
+def assert_harmless(text: str, hostile: str) -> None:
+    assert shown(text) == text
+    assert hostile not in text
+    assert not any(line.startswith("ok  signature") for line in text.splitlines()[:1])
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+class TestTerminal:
+    def test_the_name_of_a_directory(self, kind: str, report: Path, command: Command) -> None:
+        named = report.with_name(f"run{HOSTILE[kind]}")
+        report.rename(named)
+        (named / "report.md").write_text("other")
+        code, text = command(
+            report.parents[1], "verify", named, "--key", report.parents[2] / "key.pub"
+        )
+        assert code == 1
+        assert_harmless(text, HOSTILE[kind])
+        code, text = command(report.parents[1], "verify", f"{named}x")
+        assert code == 2
+        assert_harmless(text, HOSTILE[kind])
+        assert len(text.splitlines()) == 1
+
+    def test_the_name_of_a_key_file(self, kind: str, report: Path, command: Command) -> None:
+        key = report.parents[2] / f"key{HOSTILE[kind]}"
+        code, text = command(report.parents[1], "verify", report, "--key", key)
+        assert code == 2
+        assert_harmless(text, HOSTILE[kind])
+        key.write_text("no key")
+        code, text = command(report.parents[1], "verify", report, "--key", key)
+        assert code == 2
+        assert_harmless(text, HOSTILE[kind])
+
+    def test_a_key_id(self, kind: str, report: Path, command: Command) -> None:
+        path = report / "attestation.json"
+        document = json.loads(path.read_bytes())
+        document["signatures"][0]["keyid"] = HOSTILE[kind]
+        path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+        code, text = command(
+            report.parents[1], "verify", report, "--key", report.parents[2] / "key.pub"
+        )
+        assert code == 1
+        assert_harmless(text, HOSTILE[kind])
+
+    def test_a_file_name(self, kind: str, report: Path, command: Command) -> None:
+        (report / f"x{HOSTILE[kind]}").write_text("")
+        code, text = command(
+            report.parents[1], "verify", report, "--key", report.parents[2] / "key.pub"
+        )
+        assert code == 1
+        assert_harmless(text, HOSTILE[kind])
+
+    def test_a_file_name_in_a_signed_manifest(
+        self, kind: str, report: Path, command: Command
+    ) -> None:
+        path = report / "manifest.json"
+        document = json.loads(path.read_bytes())
+        document["files"][0]["path"] = f"evidence/{HOSTILE[kind]}"
+        path.write_text(json.dumps(document))
+        statement = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+        digest = statement.subject[0].digest.model_copy(update={"sha256": sha256_file(path)})
+        subject = statement.subject[0].model_copy(update={"digest": digest})
+        sealed = seal(
+            statement.model_copy(update={"subject": (subject,)}),
+            load_signer(report.parents[2] / "key"),
+        )
+        (report / "attestation.json").write_bytes(sealed)
+        code, text = command(
+            report.parents[1], "verify", report, "--key", report.parents[2] / "key.pub"
+        )
+        assert code == 1
+        assert_harmless(text, HOSTILE[kind])
+
+    def test_the_statement_of_a_claim(self, kind: str, made: Path, tmp_path: Path,
+                                      command: Command) -> None:  # fmt: skip
+        root = _with_claim(made, tmp_path, HOSTILE[kind])
+        for options in ((), ("--json",)):
+            code, text = command(root, "claims", *options)
+            assert code == 0
+            assert_harmless(text, HOSTILE[kind])
+            assert "Sparse kernel" in text
+
+    def test_the_explanation_of_a_verdict(
+        self, kind: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        console.say(f"note {HOSTILE[kind]}")
+        console.show_json({"reason": HOSTILE[kind]})
+        console.err.print(f"{HOSTILE[kind]}")
+        printed = capsys.readouterr()
+        assert shown(printed.out + printed.err) == printed.out + printed.err
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_page_holds_them(kind: str, made: Path, tmp_path: Path) -> None:
+    """As a claim's statement and note, and a source's title, say them."""
+    root = _with_claim(made, tmp_path, HOSTILE[kind])
+    run = write_run(root, "hostile")
+    report = tmp_path / "out"
+    render(root, run, report)
+    for name in ("report.html", "report.md"):
+        text = (report / name).read_bytes().decode()
+        assert shown(text) == text
+        assert "Sparse kernel" in text
+        if not HOSTILE[kind].startswith("\n"):
+            assert HOSTILE[kind] not in text
+
+
+def test_no_entity_of_markdown_spells_them(made: Path, tmp_path: Path) -> None:
+    root = _with_claim(made, tmp_path, "&#x202e;&rlm;")
+    report = tmp_path / "out"
+    render(root, write_run(root, "hostile"), report)
+    assert "&amp;#x202e;&amp;rlm;" in (report / "report.md").read_text()
+    assert "&amp;#x202e;&amp;rlm;" in (report / "report.html").read_text()
+
+
+def test_the_page_allows_nothing_from_outside(made: Path) -> None:
+    page = (made / "repo" / "reports" / "demo_run" / "report.html").read_text()
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    head = page.split("</head>")[0]
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in head
+    assert head.index("Content-Security-Policy") < head.index("<style>")
+    for word in (
+        "<script",
+        "<iframe",
+        "<img",
+        "<link",
+        "<object",
+        "@import",
+        "url(",
+        "javascript:",
+    ):
+        assert word not in page
+
+
+def _with_claim(made: Path, tmp_path: Path, hostile: str) -> Path:
+    """A repository whose claim and source say something hostile, by YAML's own escapes."""
+    root = tmp_path / "hostile"
+    shutil.copytree(made / "repo", root, ignore=shutil.ignore_patterns("results", "demo_run"))
+    path = root / "config" / "claims" / "demo.yaml"
+    spelled = json.dumps(hostile)[1:-1]
+    text = path.read_text()
+    text = text.replace("Sparse kernel ", f"Sparse kernel {spelled}")
+    text = text.replace("A demo <source>", f"A demo {spelled}<source>")
+    text = text.replace("A note with ", f"A note {spelled} with ")
+    path.write_text(text)
+    return root
