@@ -15,7 +15,7 @@ include: "workflow/rules/verify.smk"
 rule all:
     default_target: True
     input:
-        f"{ASSAY.run_dir}/verified.txt",
+        ASSAY.finished_files(),
 
 
 rule portable:

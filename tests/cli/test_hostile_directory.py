@@ -23,38 +23,26 @@ from assay.records.platform import Device
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.job import PlatformJob
-from assay.verification.sign import public_key_path
 from tests.hostile import Hostile, make_hostile
 from tests.jobs import TARGET
-from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.library_checkout import REPOSITORY
+from tests.unmeasured import Unmeasured
 
 
-class Repository:
+class Repository(Unmeasured):
     """A small checkout, and a directory of an enemy's that its command is started in."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.hostile = folder, make_hostile(folder)
-        self.root = write_config(folder / "checkout", ["h100"], ["duel"])
-        copy_code(self.root)
-        shutil.copy(REPOSITORY / "assay", self.root)
-        (self.root / "config" / "trusted_keys").mkdir()
+        super().__init__(folder)
+        self.hostile = make_hostile(folder)
 
-    def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Type ``./assay`` there, by its path."""
-        own = {
-            "ASSAY_NO_VENV": "1",
-            "ASSAY_PYTHON": sys.executable,
-            "ASSAY_LOCK_DIR": str(self.folder / "locks"),
-            "HOME": str(self.folder / "home"),
-        }
-        return subprocess.run(
-            [self.root / "assay", *map(str, arguments)], cwd=self.hostile.place,
-            env=self.hostile.environment() | own, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+    def typed(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Type ``./assay`` there."""
+        return self.assay(*arguments, cwd=self.hostile.place, **self.hostile.environment())
 
-    def reproduce(self, *more: object) -> subprocess.CompletedProcess[str]:
-        """Start a run, which has no GPU: every step but those that measure."""
-        return self.assay("reproduce", "--run", "first", "--cores", 1, *more)
+    def started(self, *more: object) -> subprocess.CompletedProcess[str]:
+        """Start the run there."""
+        return self.reproduce(*more, cwd=self.hostile.place, **self.hostile.environment())
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +52,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     packages = found.folder / "packages" / "greeting-2.dist-info"
     packages.mkdir(parents=True)
     (packages / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 2\n")
-    ended = found.reproduce("--host-path", packages.parent, "--device-path", packages.parent)
+    ended = found.started("--host-path", packages.parent, "--device-path", packages.parent)
     assert ended.returncode == 0, ended.stderr
     return found
 
@@ -73,11 +61,11 @@ def test_the_launcher_the_workflow_and_its_steps_import_their_own_code(
     repository: Repository,
 ) -> None:
     assert repository.hostile.ran() == []
-    assert (repository.root / "reports" / "first" / "attestation.json").is_file()
+    assert (repository.report / "attestation.json").is_file()
 
 
 def test_directories_of_packages_are_recorded_with_what_lies_there(repository: Repository) -> None:
-    run_dir = repository.root / "results" / "first"
+    run_dir = repository.run_dir
     packages = str(repository.folder / "packages")
     (found,) = read_record(PipelineRecord, run_dir / "pipeline.json").host_paths or ()
     assert (found.path, found.packages) == (packages, {"greeting": "2"})
@@ -85,17 +73,15 @@ def test_directories_of_packages_are_recorded_with_what_lies_there(repository: R
 
 
 def test_a_dry_run(repository: Repository) -> None:
-    ended = repository.reproduce("--dry-run")
+    ended = repository.started("--dry-run")
     assert (repository.hostile.ran(), ended.returncode) == ([], 0), ended.stderr
 
 
 def test_verify_in_the_report_itself(repository: Repository) -> None:
-    report = repository.root / "reports" / "first"
-    key = public_key_path(repository.folder / "home" / ".config" / "assay" / "signing_key.pem")
-    as_it_was_sent = repository.assay("verify", report, "--key", key)
+    as_it_was_sent = repository.typed("verify", repository.report, "--key", repository.key)
     assert as_it_was_sent.returncode == 0, as_it_was_sent.stderr
-    shutil.copytree(report, repository.hostile.place, dirs_exist_ok=True)
-    ended = repository.assay("verify", ".", "--key", key)
+    shutil.copytree(repository.report, repository.hostile.place, dirs_exist_ok=True)
+    ended = repository.typed("verify", ".", "--key", repository.key)
     assert repository.hostile.ran() == []
     assert ended.returncode == 1, "what an enemy adds to a report is noticed"
 

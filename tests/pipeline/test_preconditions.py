@@ -1,5 +1,6 @@
 """The questions asked of the machine before anything is planned or begun."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,24 @@ class TestPlaces:
     def test_snakemakes_cache_leaves_a_home_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         given = {"HOME": str(tmp_path), "A": "b"}
-        assert snakemake_environment(tmp_path, given) == given
+        ours = {"PYTHONPATH": str(tmp_path / "src"), "PYTHONSAFEPATH": "1"}
+        assert snakemake_environment(tmp_path, given) == given | ours
         for bad in ({"HOME": str(tmp_path / "file")}, {"XDG_CACHE_HOME": str(tmp_path / "file")}):
             found = snakemake_environment(tmp_path, {**given, **bad})
             assert found["XDG_CACHE_HOME"] == str(tmp_path / "results" / "cache" / "home")
+
+
+class TestAReportThatCannotBeReplaced:
+    """One sentence with what helps, before anything is begun."""
+
+    def test_a_write_protected_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        report = tmp_path / "reports" / "asked"
+        (report / "evidence").mkdir(parents=True)
+        page = report / "evidence" / "plan.json"
+        page.touch()
+        require_places(tmp_path, "asked", None, writes=True)
+        access = os.access
+        monkeypatch.setattr(os, "access", lambda path, mode: path != page and access(path, mode))
+        with pytest.raises(MissingEnvironment, match=r"plan\.json is write-protected, .* --run"):
+            require_places(tmp_path, "asked", None, writes=True)
+        require_places(tmp_path, "asked", None, writes=False)

@@ -15,6 +15,7 @@ from assay.base.errors import AssayError, BadInput, Interrupted
 from assay.base.isolation import HOST_PATH, host_packages
 from assay.base.printable import shown_sentence
 from assay.base.progress import SignalledExit, leave_on_signals
+from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
 from assay.cli.commands.bundle import bundle
 from assay.cli.commands.cdi import cdi
@@ -28,7 +29,6 @@ from assay.cli.commands.test import test
 from assay.cli.commands.tune import tune
 from assay.cli.commands.verify import verify
 from assay.cli.commands.version import version
-from assay.cli.unwritable import is_about_writing, unwritable_sentence
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (

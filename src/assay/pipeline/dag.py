@@ -15,6 +15,7 @@ from assay.catalog.model import Catalog
 from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.run_files import read_bound, same
+from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, SIGNER, TEXT, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
@@ -144,6 +145,11 @@ class Dag:
             if plan.provision.kind != "none"
             for path in evidence.target_outputs(plan)
         ]
+
+    def finished_files(self) -> list[str]:
+        """Return what a finished run leaves for its reader, and the word that it was verified."""
+        report = (PAGE, TEXT, VERDICTS, MANIFEST, ATTESTATION, SIGNER)
+        return [self.path("verified.txt"), *(f"{self.report_dir}/{name}" for name in report)]
 
     def timed_files(self) -> list[str]:
         """Return the plan and what the benchmarks of every target write: a sweep needs no more."""

@@ -1,5 +1,6 @@
 """Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> N
                     f"a run writes below {root / folder}, and cannot ({why}): make {root} "
                     "writable, or run from a copy of it"
                 )
+        _require_writable(root / "reports" / run)
     if key is not None:
         try:
             require_key_place(key)
@@ -44,3 +46,14 @@ def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> N
             if writes:
                 raise
             say(str(error))
+
+
+def _require_writable(report: Path) -> None:
+    """Raise MissingEnvironment for a report of an earlier start that cannot be replaced."""
+    found = (path for path in (report, *report.rglob("*")) if path.exists())
+    protected = next((path for path in found if not os.access(path, os.W_OK)), None)
+    if protected is not None:
+        raise MissingEnvironment(
+            f"{protected} is write-protected, and the run would make {report} again: make it "
+            "writable, or name another run with --run"
+        )

@@ -99,7 +99,7 @@ def pending_files(
         bound_run(root, catalog, request, plan, scratch=True) as draft,
     ):
         command = snakemake_command(root, request, draft=draft)
-        command += ["--cores", "1", "--summary", *forced(request, again)]
+        command += ["--cores", "1", "--summary", *forced(root, request, again)]
         told = subprocess.run(
             command, cwd=root, check=False, capture_output=True, text=True, errors="replace",
             env={**snakemake_environment(root, os.environ), "XDG_CACHE_HOME": cache},

@@ -1,4 +1,4 @@
-"""The choice of what a further start tries again: evidence beside the figures that failed.
+"""The choice of what a further start makes again: evidence that failed, a report that was damaged.
 
 A record that says ``failed`` ends its run well (see best_effort.py), yet a later start of the
 same run may have more luck. What was judged stands, whatever it says, and so does a lack that a
@@ -7,13 +7,15 @@ record names, such as ``not_installed``.
 
 from pathlib import Path
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import of_purpose
 from assay.records.base import Record
+from assay.records.manifest import MANIFEST, Manifest
 from assay.records.plan import Plan, TargetPlan
+from assay.verification.manifest import content_problems
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
@@ -32,6 +34,20 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
             for path in entry.paths(target).values()
         )
     ]
+
+
+def is_damaged(report_dir: Path) -> bool:
+    """Return whether a report lacks a file that it was signed with, or has another in its place.
+
+    A report that is not there at all, or was never signed, is none; the workflow sees to that.
+    """
+    if not (report_dir / MANIFEST).is_file():
+        return False
+    try:
+        manifest = read_record(Manifest, report_dir / MANIFEST)
+        return content_problems(report_dir, manifest) != []
+    except (BadInput, CheckFailed):
+        return True
 
 
 def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:

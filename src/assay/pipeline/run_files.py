@@ -21,6 +21,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
 from assay.measuring.host_platform import package_directories
+from assay.pipeline.clock import date_now
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
@@ -37,10 +38,13 @@ def bound_run(
 
     ``catalog``: what ``plan`` was made from. For a dry run (``scratch``) the run stays as it is;
     where it is bound to something else, that lies in the folder that this yields, and goes away
-    again. Raises BadInput where the configuration was edited since it was read.
+    again. Raises BadInput where the configuration was edited since it was read, and what
+    ``date_now`` raises.
     """
     began, started = datetime.now(UTC), time.monotonic()
     run_dir = root / "results" / request.run
+    if not scratch:
+        date_now(root, request.run)  # before anything that is newer is written
     with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
         draft = Path(folder)
         _write(draft, root, request, plan)

@@ -12,8 +12,11 @@ from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import SignalledExit, exclusive, quote, say
 from assay.base.writable import why_not_writable
+from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.failures import error_of, read_failures
+from assay.pipeline.retry import is_damaged
 from assay.pipeline.workflow_process import log_path, run_process
+from assay.records.manifest import PAGE
 from assay.records.plan import Request
 from assay.shared.counting import agreeing, counted
 from assay.shared.exit_codes import ExitCode
@@ -40,8 +43,8 @@ def run_workflow(
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
     ``verbose``. The first step that finds that the machine lacks something ends the run; what was
-    finished is kept. Raises the failed steps' error with the first one's exit code, Interrupted
-    when this process is.
+    finished is kept. A report that is no longer as it was signed is made again. Raises the failed
+    steps' error with the first one's exit code, Interrupted when this process is.
     """
     run_dir = root / "results" / request.run
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
@@ -49,7 +52,8 @@ def run_workflow(
     say("each step is told when it ends, but for those that take less than a second")
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
-        command += forced(request, again)
+    command += forced(root, request, again)
+    clock = StepsBack()
     try:
         code = run_process(
             command,
@@ -59,6 +63,7 @@ def run_workflow(
             verbose=verbose,
             ends_run=lambda failure: failure.lacks_something,
             cancels=request.executor == "slurm",
+            on_tick=lambda: _keep_dates(clock, root, request.run),
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
@@ -67,6 +72,11 @@ def run_workflow(
         return
     if failures := read_failures(run_dir):
         raise error_of(failures)
+    if clock.seen:
+        raise CheckFailed(
+            "the clock of this machine went backwards under the run, so that a step's files were "
+            f"older than what they are made of: start it again; {_kept(root, run_dir)}"
+        )
     if not verbose:
         quote(tail(log_path(run_dir)))
     raise CheckFailed(
@@ -93,9 +103,18 @@ def snakemake_command(
     ]  # fmt: skip
 
 
-def forced(request: Request, again: Sequence[str]) -> list[str]:
-    """Return options that have outputs made anew."""
-    return ["--forcerun", *(f"results/{request.run}/{output}" for output in again)]
+def forced(root: Path, request: Request, again: Sequence[str]) -> list[str]:
+    """Return options that have outputs of the run made anew, and a report that was changed."""
+    outputs = [f"results/{request.run}/{output}" for output in again]
+    if is_damaged(root / "reports" / request.run):
+        outputs.append(f"reports/{request.run}/{PAGE}")
+    return ["--forcerun", *outputs] if outputs else []
+
+
+def _keep_dates(clock: StepsBack, root: Path, run: str) -> None:
+    """Date what lies in the future now, where the clock went backwards."""
+    if clock.look():
+        date_now(root, run)
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:

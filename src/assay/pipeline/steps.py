@@ -15,6 +15,7 @@ from typing import NoReturn
 from assay.base.errors import AssayError
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
+from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.building import build as building
 from assay.building.inspect_device_code import inspect_device_code
 from assay.building.inspect_package import inspect_or_take
@@ -146,27 +147,20 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
 
     ``run_dir``: results/<run>. An AssayError becomes a sentence on standard error, in ``log`` and
     in ``results/<run>/failures/``, where the command line finds it with the exit code it owes its
-    caller; of any other error ``log`` holds the traceback. Says how long the step took.
+    caller, and so does a place that cannot be written; of any other error ``log`` holds the
+    traceback. Says how long the step took.
     """
     leave_on_signals()
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
     try:
         getattr(Steps(Path.cwd(), run_dir), rule)(**arguments)
-    except AssayError as error:
-        _fail(folder, StepFailure(name, error.exit_code, str(error)), Path(log), str(error))
     except KeyboardInterrupt:
         sys.exit(
             ExitCode.INTERRUPTED
         )  # whoever interrupted the workflow hears of it from the command line
     except Exception as error:
-        words = f"{type(error).__name__}: {error} (the traceback is in {log})"
-        _fail(
-            folder,
-            StepFailure(name, ExitCode.CHECK_FAILED, words),
-            Path(log),
-            traceback.format_exc(),
-        )
+        _fail(folder, *_told(name, log, error), Path(log))
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
     write_timing(folder, rule, arguments, began, seconds)
@@ -174,7 +168,18 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
         say(f"{name}: {seconds:.1f} s")
 
 
-def _fail(run_dir: Path, failure: StepFailure, log: Path, text: str) -> NoReturn:
+def _told(step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
+    """Return an error as the failure of a step, and what its log is to hold of it."""
+    if isinstance(error, AssayError):
+        return StepFailure(step, error.exit_code, str(error)), str(error)
+    if isinstance(error, OSError) and is_about_writing(error):
+        words = unwritable_sentence(error, Path.cwd())
+        return StepFailure(step, ExitCode.MACHINE_LACKS, words), words
+    words = f"{type(error).__name__}: {error} (the traceback is in {log})"
+    return StepFailure(step, ExitCode.CHECK_FAILED, words), traceback.format_exc()
+
+
+def _fail(run_dir: Path, failure: StepFailure, text: str, log: Path) -> NoReturn:
     """Leave word of a failure and end.
 
     Without the mark of a line for people: the command line says the sentence at the run's end.

@@ -76,12 +76,14 @@ def run_process(
     verbose: bool = False,
     ends_run: Callable[[StepFailure], bool] = lambda failure: False,
     cancels: bool = False,
+    on_tick: Callable[[], None] = lambda: None,
 ) -> int:
     """Exit code of the workflow, whose output goes to ``logs/snakemake.log`` of the run.
 
     Its jobs end with it when this process is interrupted, or when a step fails in a way that
     ``ends_run``. ``cancels``: whether jobs run elsewhere and are cancelled by the workflow itself,
     which takes an interrupt for that. ``verbose`` tells everything, not only our own lines.
+    ``on_tick`` is called about twice a second; what it raises ends the run.
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +94,7 @@ def run_process(
     assert process.stdout is not None
     output = WorkflowOutput(process.stdout, log, verbose=verbose)
     try:
-        return _wait(process, run_dir, ends_run)
+        return _wait(process, run_dir, ends_run, on_tick)
     finally:
         if process.poll() is None:
             output.silence()
@@ -106,13 +108,17 @@ def log_path(run_dir: Path) -> Path:
 
 
 def _wait(
-    process: "subprocess.Popen[str]", run_dir: Path, ends_run: Callable[[StepFailure], bool]
+    process: "subprocess.Popen[str]",
+    run_dir: Path,
+    ends_run: Callable[[StepFailure], bool],
+    on_tick: Callable[[], None],
 ) -> int:
     """Wait for the workflow, saying which steps failed; 3 or so, early, where one ends the run."""
     known: set[str] = set()
     while True:
         with suppress(subprocess.TimeoutExpired):
             return process.wait(POLL_S)
+        on_tick()
         for failure in read_failures(run_dir):
             if ends_run(failure):
                 return failure.exit_code

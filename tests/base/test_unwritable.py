@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.base.writable import why_not_writable
-from assay.cli.unwritable import is_about_writing, unwritable_sentence
 
 ROOT = Path("/somewhere/assay")
 READ_ONLY = (errno.EROFS, "Read-only file system")
