@@ -7,6 +7,7 @@ their tests was skipped fails, however many others passed.
 import importlib.util
 import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,8 +50,15 @@ _required = pytest.StashKey[frozenset[str]]()
 _skipped = pytest.StashKey[list[str]]()
 
 
+def _take_signals() -> None:
+    """Undo what ``nohup`` or a shell's ``&`` set: programs under test inherit ignored signals."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; refuse to start when a required part cannot run at all."""
+    _take_signals()
     for name, (_, description, _) in PARTS.items():
         config.addinivalue_line("markers", f"{name}: {description}")
     required = frozenset(os.environ.get("ASSAY_TEST_REQUIRE", "").split())

@@ -18,8 +18,14 @@ from assay.base.errors import BadInput
 from assay.shared.files import sha256_bytes, write_bytes
 
 OPTION = "-lineinfo"
-SECTIONS = (".debug_line", ".rel.debug_line", ".rela.debug_line")
-"""The line tables and their relocations."""
+SECTIONS = (
+    ".debug_line",
+    ".rel.debug_line",
+    ".rela.debug_line",
+    ".nv.merc.debug_line",
+    ".nv.merc.rela.debug_line",
+)
+"""The line tables and their relocations; from sm_100 on a cubin holds a second table."""
 NAMES = ".shstrtab"
 """Names of the sections: a skeleton keeps them, for by them the others are found."""
 FOLDER = "config/line_tables"
