@@ -12,6 +12,7 @@ from assay.base.errors import BadInput
 from assay.building.line_tables import (
     FOLDER,
     NAMES,
+    code_digest,
     differ_in_line_tables_alone,
     keep_skeleton,
     restored,
@@ -83,3 +84,19 @@ def test_a_skeleton_that_is_none_shows_nothing(tmp_path: Path, cubin: bytes, for
     other.write_bytes(changed(cubin, ".debug_line"))
     keep_skeleton(tmp_path, cubin).write_bytes(forged)
     assert not differ_in_line_tables_alone(tmp_path, sha256_bytes(cubin), other)
+
+
+def test_the_digest_of_machine_code_looks_past_line_tables_and_names_of_files(cubin: bytes) -> None:
+    """nvcc puts digits of a source's content into internal names: a comment changes them."""
+    text = next(s for s in ELFFile(BytesIO(cubin)).iter_sections() if s.name == ".strtab")
+    at = text["sh_offset"]
+
+    def named(digits: bytes) -> bytes:
+        name = b"_ZN43_GLOBAL__N__" + digits + b"_10_bsr_mma_cu_"
+        return cubin[:at] + name + cubin[at + len(name) :]
+
+    one, other = named(b"66d12cec"), named(b"ed68cbef")
+    assert code_digest([one]) == code_digest([other])
+    assert code_digest([one]) == code_digest([changed(one, ".debug_line")])
+    assert code_digest([one]) != code_digest([changed(one, ".text.")])
+    assert code_digest([one]) != code_digest([one, one])

@@ -1013,9 +1013,26 @@ class TestVerdicts:
         plans = evidence.plan.model_copy(update={"targets": (older,)})
         (before,) = judge(b.catalog([claim]), replace(evidence, plan=plans)).verdicts
         assert f"compiled from the sources of {'c' * 12}; today's are others" in before.explanation
+        assert "nobody compared what the compiler makes of them" in before.explanation
         assert (
             "today's are others" not in judge(b.catalog([claim]), evidence).verdicts[0].explanation
         )
+        measured = b.build("our_kernel", content="our binary")
+
+        def said(then: str | None, now: str | None) -> str:
+            was = measured.model_copy(update={"code_sha256": then})
+            compiled = b.build("our_kernel", content="new").model_copy(update={"code_sha256": now})
+            given = replace(
+                evidence,
+                plan=plans,
+                builds={("our_kernel", "sm_90a"): compiled},
+                earlier_builds={("h100", "our_kernel"): was},
+            )
+            return judge(b.catalog([claim]), given).verdicts[0].explanation
+
+        assert "today's are others" not in said("a" * 64, "a" * 64)
+        assert "so is what the compiler makes of them" in said("a" * 64, "b" * 64)
+        assert "nobody compared" in said(None, "a" * 64)
 
     def test_judging_twice_gives_the_same_bytes(self) -> None:
         claims = [b.claim("rate", bench(), value=OURS_RATE), b.claim("other", bench())]

@@ -102,6 +102,9 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     earlier = provision.earlier_sources
     assert {"bsr_gemm_wgmma", "bsr_bsr_stage3"} <= earlier.keys()
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in earlier.values())
+    assert "builds/sm_90a/bsr_gemm_wgmma.json" in provision.earlier_builds
+    assert len(provision.earlier_builds) == len(earlier)
+    assert not set(provision.earlier_builds) & set(provision.recorded_paths)
 
 
 class TestVariants:

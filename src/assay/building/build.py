@@ -64,7 +64,7 @@ def _artifact_path(job: Compilation) -> str:
 
 
 def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
-    """An earlier build with this key; a damaged one counts as none."""
+    """An earlier build with this key; a damaged one, and one that nobody looked into, is none."""
     try:
         record = read_record(BuildRecord, folder / "record.json")
     except BadInput:
@@ -73,6 +73,8 @@ def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | Non
         return (record, None) if record.status == "failed" else None
     file = folder / job.output
     if not file.is_file() or sha256_file(file) != record.artifact.sha256:
+        return None
+    if record.code_sha256 is None:
         return None
     return record, file
 
@@ -121,6 +123,7 @@ def _compile(
         cubins=outcome.cubins,
         resources=outcome.resources,
         asserts=outcome.asserts,
+        code_sha256=outcome.code_sha256,
         toolchain=toolchain.record,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,

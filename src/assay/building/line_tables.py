@@ -8,6 +8,8 @@ the skeleton came from.
 """
 
 import lzma
+import re
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 
@@ -31,6 +33,10 @@ NAMES = ".shstrtab"
 FOLDER = "config/line_tables"
 """Where the repository keeps skeletons, each under the digest of its cubin."""
 _UNREADABLE = (ELFError, UnicodeDecodeError, ValueError, KeyError, OverflowError)
+
+_FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
+"""In the mangled names of what has internal linkage: eight digits, by what the file holds."""
+_NO_FILE_ID = b"0" * 8
 
 Place = tuple[str, int, int]
 """Name, offset and size of a section."""
@@ -61,6 +67,21 @@ def restored(bones: bytes, cubin: bytes) -> bytes | None:
     for (_, to, size), (_, start, _) in zip(wanted, given, strict=True):
         whole[to : to + size] = cubin[start : start + size]
     return bytes(whole)
+
+
+def code_digest(cubins: Iterable[bytes]) -> str:
+    """Return the digest of machine code: equal for sources that compile to the same instructions.
+
+    Line tables are left out, and so is what nvcc makes of a source's content to tell its internal
+    names from those of other files. Raises BadInput for no ELF file.
+    """
+    listed = []
+    for cubin in cubins:
+        for name, start, size in _others(cubin):
+            content = _FILE_ID.sub(_NO_FILE_ID, cubin[start : start + size])
+            plain = _FILE_ID.sub(_NO_FILE_ID, name.encode()).decode()
+            listed.append(f"{sha256_bytes(content)}  {plain}\n")
+    return sha256_bytes("".join(listed).encode())
 
 
 def differ_in_line_tables_alone(root: Path, sha256: str, cubin: Path) -> bool:

@@ -17,6 +17,7 @@ from time import monotonic
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, ticking
+from assay.building.line_tables import code_digest
 from assay.building.recipe import CUTLASS, TOOL, Compilation
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.builds import CompileCost, FileDigest, KernelResources
@@ -40,6 +41,7 @@ class Compiled:
     cubins: tuple[FileDigest, ...]
     resources: tuple[KernelResources, ...]
     asserts: bool | None
+    code_sha256: str | None
     diagnostics: str
     cost: CompileCost
 
@@ -135,15 +137,17 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
             "give this machine more memory or space, or run fewer jobs at once"
         )
     if code != 0:
-        return Compiled(None, (), (), None, last_lines(text, DIAGNOSTIC_LINES), cost)
+        return Compiled(None, (), (), None, None, last_lines(text, DIAGNOSTIC_LINES), cost)
     artifact = directory / job.output
     kept = [path for path in (directory / KEEP).glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
+    machine_code = [cubin.read_bytes() for cubin in cubins]
     return Compiled(
         artifact,
         tuple(map(file_digest, cubins)),
         parse_ptxas(text),
-        any(has_asserts(cubin.read_bytes()) for cubin in cubins),
+        any(map(has_asserts, machine_code)),
+        code_digest(machine_code),
         "",
         cost,
     )

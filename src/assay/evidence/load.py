@@ -12,6 +12,7 @@ from assay.evidence.stages import (
     INSPECTIONS,
     TARGET_STAGES,
     TOOLCHAIN_IMAGES,
+    earlier_builds,
     plan_path,
     recorded_builds,
     timings_path,
@@ -47,6 +48,14 @@ def load_evidence(directory: Path) -> Evidence:
         toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
         timings=records.read(TimingsRecord, timings_path()),
         recorded_builds=_recorded_builds(records, plan),
+        earlier_builds=records.load(
+            BUILDS.record,
+            {
+                (target.target, variant): path
+                for target in plan.targets
+                for variant, path in earlier_builds(target).items()
+            },
+        ),
         **of_targets,
     )
 

@@ -64,6 +64,8 @@ class Evidence:
     """By claim: what optional packages hold, where somebody looked."""
     recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
     """What made the binaries of figures that were taken over; this run need not compile it."""
+    earlier_builds: dict[tuple[str, str], BuildRecord] = field(default_factory=dict)
+    """By target and variant: what made measured binaries whose sources are others by now."""
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:

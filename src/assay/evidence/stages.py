@@ -82,6 +82,18 @@ def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
     return found
 
 
+def earlier_builds(plan: TargetPlan) -> dict[str, str]:
+    """Return where the build records of variants lie that were measured with earlier sources.
+
+    By variant. They stand with what came along, and say nothing of what this checkout compiles.
+    """
+    found: dict[str, str] = {}
+    for path in plan.provision.earlier_builds if plan.provision.kind == "recorded" else ():
+        if match := _BUILD_PATH.fullmatch(path):
+            found[match["id"]] = f"{origin_folder(plan.target)}/{path}"
+    return found
+
+
 def platform_path(target: str) -> str:
     """<target>/platform.json."""
     return f"{target}/platform.json"

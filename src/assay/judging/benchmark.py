@@ -9,6 +9,7 @@ from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
 from assay.judging.formulas import AS_IS, Conversion, Counting, Uncounted, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
+from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.measurements import (
     ArmFacts,
@@ -115,20 +116,43 @@ def _measure(
         work_ratio=conversion.factor if metric is Metric.RATE else None,
         notes=(
             *((conversion.sentence,) if conversion.sentence and _counts_flop(metric) else ()),
-            *_of_earlier_sources(case, target, [facts[arm].variant for arm in arms_of(term)]),
+            *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=paths,
     )
 
 
-def _of_earlier_sources(case: Case, target: str, variants: Sequence[str]) -> Iterator[str]:
-    """Sentences on recorded figures whose kernels have another source by now."""
-    for variant in dict.fromkeys(variants):
-        if commit := case.earlier_source(target, variant):
+def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> Iterator[str]:
+    """Sentences on recorded figures whose kernels have another source by now, and not the same
+    device code."""
+    arch = case.catalog.targets[target].arch
+    for variant, measured in {arm.variant: arm.binary_sha256 for arm in arms}.items():
+        commit = case.earlier_source(target, variant)
+        then = case.evidence.earlier_builds.get((target, variant))
+        now = case.evidence.builds.get((variant, arch))
+        made_it = then is not None and then.artifact and then.artifact.sha256 == measured
+        same = _same_code(then, now) if made_it else None
+        if commit and not same:
+            code = (
+                "and so is what the compiler makes of them"
+                if same is False
+                else "and nobody compared what the compiler makes of them"
+            )
             yield (
                 f"{variant} was measured as compiled from the sources of {commit[:12]}; today's "
-                "are others."
+                f"are others, {code}."
             )
+
+
+def _same_code(then: BuildRecord | None, now: BuildRecord | None) -> bool | None:
+    """Return whether two builds have the same machine code; None where nobody looked."""
+    if then is None or now is None:
+        return None
+    if then.cubins and then.cubins == now.cubins:
+        return True
+    if then.code_sha256 is None or now.code_sha256 is None:
+        return None
+    return then.code_sha256 == now.code_sha256
 
 
 def _unusable(record: BenchmarkRecord, term: Term) -> str:

@@ -24,6 +24,7 @@ from assay.evidence.stages import (
     PROGRAMS,
     TARGET_STAGES,
     build_path,
+    earlier_builds,
     of_purpose,
     origin_folder,
     platform_path,
@@ -87,6 +88,7 @@ def _recorded_in(
         platform = evidence.platforms[target]
         gpu = platform.device.gpu
         paths = usable_paths(catalog, then, evidence, target, programs) | builds
+        earlier = _earlier_sources(catalog, evidence, target, builds)
         _tell_left_out(name, catalog, then, evidence, target)
         _tell_programs(name, evidence, target, programs)
         found[target] = Provision(
@@ -94,7 +96,10 @@ def _recorded_in(
             kind="recorded",
             recorded_in=name,
             recorded_paths=tuple(sorted(paths)),
-            earlier_sources=_earlier_sources(catalog, evidence, target, builds),
+            earlier_sources=earlier,
+            earlier_builds=tuple(
+                build_path(name, catalog.targets[target].arch) for name in earlier
+            ),
             detail=(
                 f"figures come from {name}, measured on {gpu.product} "
                 f"({gpu.uuid}) at {platform.recorded_at}"
@@ -211,7 +216,7 @@ def _earlier_sources(
 ) -> dict[str, str]:
     """Variants that were measured with sources other than this checkout's, and of which commit.
 
-    Their device code may be the same all the same; nobody has shown it.
+    Their device code may be the same all the same: judging compares what both records say of it.
     """
     arch, commit = now.targets[target].arch, evidence.platforms[target].commit
     return {
@@ -330,5 +335,5 @@ def take_origin(report: Path, plan: TargetPlan, run_dir: Path) -> None:
     origin.mkdir(parents=True)
     for name in (MANIFEST, ATTESTATION):
         shutil.copyfile(report / name, origin / name)
-    for (artifact, arch), path in recorded_builds(plan).items():
-        take(report, build_path(artifact, arch), run_dir, into=path)
+    for path in (*recorded_builds(plan).values(), *earlier_builds(plan).values()):
+        take(report, path.removeprefix(f"{origin_folder(plan.target)}/"), run_dir, into=path)

@@ -77,6 +77,9 @@ class BuildRecord(Record):
     asserts: bool | None = None
     """Whether the device code calls the assertion handler; None in a failed build, and in records
     of versions that did not look."""
+    code_sha256: Sha256 | None = None
+    """Of the machine code, but for line tables and for digits in names that only tell source files
+    apart; None in a failed build, and in records of versions that did not look."""
     built_elsewhere: bool
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None

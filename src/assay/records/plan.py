@@ -26,6 +26,8 @@ class Provision(Record):
     earlier_sources: dict[Identifier, str] = {}
     """Variants that were measured as compiled from other sources than today's, and of which commit;
     for ``recorded``."""
+    earlier_builds: tuple[str, ...] = ()
+    """Evidence paths of the build records of those, by which their device code is compared."""
     detail: str
     """What was found, in one sentence."""
     reason: NotRun | None = None

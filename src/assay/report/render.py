@@ -15,6 +15,7 @@ from assay.base.printable import shown
 from assay.catalog.load import catalog_files, load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
+    earlier_builds,
     origin_folder,
     pipeline_path,
     plan_path,
@@ -119,6 +120,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
                     raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
                 yield path
             paths += recorded_builds(target_plan).values()
+            paths += earlier_builds(target_plan).values()
         else:
             jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]
