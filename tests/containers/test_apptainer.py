@@ -64,9 +64,10 @@ class TestCommandLine:
 
     def test_variables_go_by_its_own_prefix(self, monkeypatch):
         monkeypatch.setenv("APPTAINERENV_LEAK", "x")
+        monkeypatch.setenv("SINGULARITYENV_LEAK", "x")
         outer = outer_environment("/bin/apptainer", {"A": "b,c", "HOME": "/h"})
         assert outer["APPTAINERENV_A"] == "b,c"
-        assert "APPTAINERENV_LEAK" not in outer
+        assert not {"APPTAINERENV_LEAK", "SINGULARITYENV_LEAK"} & outer.keys()
         assert "APPTAINERENV_HOME" not in outer
         assert "SINGULARITYENV_A" in outer_environment("/bin/singularity", {"A": "b"})
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,8 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.measuring.device_process import DeviceJobFailed, run_device_batch, run_device_job
 from assay.records.base import Record
-from assay.runtimes.base import Place
+from assay.records.images import ImageRecord
+from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.errors import FailureKind
 from assay.shared.job import BenchmarkJob
@@ -162,3 +164,37 @@ def test_a_single_job_raises_its_error(place: Place):
     assert run_device_job(place, batch("work")[0], Done).name == "a"
     with pytest.raises(DeviceJobFailed, match="the arm is bad"):
         run_device_job(place, batch("fail")[0], Done)
+
+
+class Container:
+    """A runtime that notes what it is asked to run, and runs nothing."""
+
+    name = "podman"
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+
+    def describe(self) -> str:
+        return "a container"
+
+    def run(
+        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+    ) -> CommandOutcome:
+        self.tasks.append(task)
+        return CommandOutcome(1, None)
+
+
+def test_a_container_sees_named_packages_at_their_own_place_and_cannot_change_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    container = Container()
+    place = Place(container, packages=(tmp_path / "packages",))  # type: ignore[arg-type]
+    with pytest.raises(DeviceJobFailed):
+        run_device_job(place, benchmark(), Done, echo=False)
+    (task,) = container.tasks
+    assert Bind(tmp_path / "packages", writable=False) in task.binds
+    source, *packages = task.environment["PYTHONPATH"].split(":")
+    assert (Path(source) / "assay" / "device").is_dir()
+    assert packages == [str(tmp_path / "packages")]
+    assert task.environment["PYTHONSAFEPATH"] == "1"

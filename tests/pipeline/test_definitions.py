@@ -190,6 +190,12 @@ class TestConfiguration:
         here, none = definitions(root), definitions(root, "none")
         assert all(here.stage(stage) != none.stage(stage) for stage in STAGES)
 
+    def test_other_directories_of_packages_concern_everything(self, root: Path) -> None:
+        here = definitions(root)
+        request = here.request.model_copy(update={"device_paths": ("/opt/packages",)})
+        there = Definitions(here.catalog, request, here.plan)
+        assert all(here.stage(stage) != there.stage(stage) for stage in STAGES)
+
 
 def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) -> None:
     path = root / "config/comparisons/demo.yaml"

@@ -6,7 +6,6 @@ temporary directory.
 """
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -26,6 +25,7 @@ from assay.measuring.host_platform import assert_allocation, parse_allocation
 from assay.records.platform import Allocation
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verification.verify import verify
+from tests.hostile import Hostile, make_hostile
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.report_fixtures import provision, signed_report, write_run
 from tests.slurm.cluster import NODES, PARTITION, Cluster
@@ -53,6 +53,8 @@ class Reproduced:
     fixture: Path
     key: Path
     process: subprocess.CompletedProcess[str]
+    hostile: Hostile
+    """Where it was started: an enemy's directory, which all variables lead to."""
 
     @property
     def told(self) -> str:
@@ -66,17 +68,20 @@ def reproduced(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Re
     fixture = _signed_fixture(folder)
     root = _write_config(folder / "checkout")
     copy_code(root)
+    shutil.copy(REPOSITORY / "assay", root)
+    hostile = make_hostile(folder)
     key, public = folder / "own" / "key", folder / "key.pub"
     command = [
-        sys.executable, "-m", "assay.cli", "reproduce", "--executor", "slurm", "--run", RUN,
+        root / "assay", "reproduce", "--executor", "slurm", "--run", RUN,
         "--recorded", str(fixture), "--key", str(public), "--signing-key", str(key),
         "--runtime", "host", "--cores", "2",
     ]  # fmt: skip
-    environment = {**os.environ, "ASSAY_ROOT": str(root), "PYTHONPATH": str(root / "src")}
+    given = {"ASSAY_NO_VENV": "1", "ASSAY_PYTHON": sys.executable}
     process = subprocess.run(
-        command, cwd=root, env=environment, capture_output=True, text=True, timeout=400, check=False
-    )
-    return Reproduced(root, fixture, public, process)
+        command, cwd=hostile.place, env=hostile.environment() | given, capture_output=True,
+        text=True, timeout=400, check=False,
+    )  # fmt: skip
+    return Reproduced(root, fixture, public, process, hostile)
 
 
 def _signed_fixture(folder: Path) -> Path:
@@ -93,6 +98,10 @@ def _write_config(root: Path) -> Path:
 
 def test_it_runs_to_its_end(reproduced: Reproduced, cluster: Cluster) -> None:
     assert reproduced.process.returncode == 0, reproduced.told + cluster.logs()
+
+
+def test_no_job_imports_what_lies_where_it_was_started(reproduced: Reproduced) -> None:
+    assert reproduced.hostile.ran() == []
 
 
 @pytest.mark.parametrize("job", GPU_STEPS)
