@@ -137,6 +137,9 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     yield Fact("PyTorch", libraries)
     yield Fact("Nsight Compute", show(device.nsight_compute))
     yield Fact("device Python", device.python)
+    for directory in platform.device_paths or ():
+        found = ", ".join(f"{name} {version}" for name, version in directory.packages.items())
+        yield Fact("packages before its own", f"{directory.path}: {found or 'none'}")
     yield Fact(
         "host CPU",
         f"{platform.cpu}, {counted(platform.cores, 'core')}, {fmt.size(platform.memory_bytes)}",
