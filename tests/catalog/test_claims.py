@@ -27,6 +27,7 @@ from assay.records.evaluations import (
 )
 from assay.records.readings import FlopFormula
 from assay.records.units import Unit
+from assay.records.workloads import Operation
 from assay.shared.expressions import parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,6 +144,41 @@ class TestRealClaims:
             if (c.value, c.unit, c.relation) == (1, Unit.RATIO, Relation.EQUALS)
         }
         assert equal_to_one == set()
+
+    @pytest.mark.parametrize(
+        "name", ["s002_cutlass", "s000_fmha_65k", "s000_fmha_8k", "s000_fmha_32k"]
+    )
+    def test_what_rounds_the_table_of_source_001_is_read_as_its_command_too(
+        self, catalog: Catalog, name: str
+    ) -> None:
+        """One program's 603 and 600 are had by one command: they have one cause."""
+        (typed,) = catalog.claims[name].readings
+        assert isinstance(typed.evaluation, Program)
+        commands = {
+            claim.evaluation.typed
+            for claim in catalog.claims.values()
+            if catalog.source_of[claim.id] == "001" and isinstance(claim.evaluation, Program)
+        }
+        assert typed.evaluation.stated.arguments in commands
+        assert (typed.evaluation.figure, typed.differs) == ("*", "problem")
+
+    def test_tma_is_held_against_cp_async_in_one_kernel(self, catalog: Catalog) -> None:
+        """Loads alone tie where memory bounds them: they answer nothing of a product."""
+        evaluation = catalog.claims["s002_tma_no_gain"].evaluation
+        assert isinstance(evaluation, Benchmark)
+        (term,) = evaluation.terms
+        arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
+        assert term.over is not None
+        tma, rival = (catalog.variants[arms[name].variant] for name in (term.arm, term.over))
+        assert arms[term.arm].workload == arms[term.over].workload
+        assert (tma.operation, rival.id) == (Operation.BSR_GEMM, "bsr_gemm_stage2")
+        shared = {"BM", "BN", "BK", "WM", "WN"}
+        assert {k: tma.defines[k] for k in shared} == {k: rival.defines[k] for k in shared}
+
+    def test_why_triage_does_not_work_is_told_by_where_it_compiles(self, catalog: Catalog) -> None:
+        expected, found = catalog.audits["s004_audit_triage_cause"].operands
+        assert (expected.value, found.value) == (1, 0)
+        assert found.what is not None and "fails for sm_90a" in found.what
 
     def test_one_sentence_on_five_rows_of_a_table_is_named_once(self, catalog: Catalog) -> None:
         rows = [c for name, c in catalog.claims.items() if "_pingpong_faster_" in name]

@@ -893,6 +893,19 @@ class TestWithoutGpu:
             words = f"{matches} places with 'tma'; the source says at least 1."
             assert words in verdict.explanation
 
+    def test_a_program_that_compiles_says_whether_it_ran_there(self) -> None:
+        """A build says nothing of a run; a run on that architecture does."""
+        evaluation = Support(kind="support", probe="ex88", arch="sm_90a", expect="builds")
+        claim = b.claim(
+            "ex88", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        build = b.build("ex88", "sm_90a", kind="program")
+        runs = b.program_record("ex88", ("--q=1",), [b.output_88({"tma": 600.0})] * 5)
+        ran = verdict_on(claim, on=None, builds=[build], programs=[runs])
+        assert "run too: on NVIDIA H100 5 of 5 runs ended without an error." in ran.explanation
+        alone = verdict_on(claim, on=None, builds=[build])
+        assert "Nothing of it ran on a GPU of sm_90a for this." in alone.explanation
+
     def test_a_build_is_shown_with_what_ran(self) -> None:
         quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="ours"))
         evaluation = Support(

@@ -169,6 +169,13 @@ class TestReadings:
         with pytest.raises(ValueError, match="says which is the primary one"):
             b.claim("rate", rate("ours"), readings=(WHOLE,))
 
+    @pytest.mark.parametrize("formula", ["2**9**9", "m/(n-n)", "0-m"])
+    def test_a_formula_that_never_counts_is_refused_before_anything_is_measured(
+        self, formula: str
+    ) -> None:
+        with pytest.raises(ValueError, match="has no value above zero for any problem"):
+            reading("never", flops=formula)
+
     def test_a_reading_of_another_unit_is_refused(self) -> None:
         time = rate("ours").model_copy(update={"metric": Metric.TIME})
         with pytest.raises(ValueError, match="not measured in the claim's unit"):

@@ -24,6 +24,7 @@ from assay.records.evaluations import (
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
+from assay.shared.counting import counted
 
 
 def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arithmetic) -> Verdict:
@@ -119,6 +120,8 @@ def judge_support(
         f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
         f"{'as' if agrees else 'other than'} stated.{words}"
     )
+    if outcome == "builds":
+        text += _told_runs(case, evaluation)
     recorded = None if key in case.evidence.builds else case.evidence.recorded_builds[key]
     if recorded is not None:
         text += (
@@ -139,6 +142,26 @@ def judge_support(
         ran=f"nvcc for {evaluation.arch}",
         evidence=(recorded.path if recorded else build_path(*key),),
     )
+
+
+def _told_runs(case: Case, evaluation: Support) -> str:
+    """Return a sentence on what ran of a program that compiles: a build says nothing of a run."""
+    if evaluation.probe not in case.catalog.programs:
+        return ""
+    told = []
+    for target in case.catalog.targets.values():
+        runs = [
+            run
+            for (on, _), record in case.evidence.programs.items()
+            if (on, record.program, target.arch) == (target.id, evaluation.probe, evaluation.arch)
+            for run in record.runs
+        ]
+        ended = sum(run.exit_code == 0 for run in runs)
+        if runs:
+            told.append(f"on {target.product} {ended} of {counted(len(runs), 'run')}")
+    if told:
+        return f" It was run too: {' and '.join(told)} ended without an error."
+    return f" Nothing of it ran on a GPU of {evaluation.arch} for this."
 
 
 def _not_compiled(case: Case, evaluation: Support) -> str:

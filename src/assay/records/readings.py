@@ -28,8 +28,11 @@ class FlopFormula(StrEnum):
 
 
 def _formula(text: str) -> str:
-    """Return ``text``. Raises ValueError for what is no formula."""
-    return parse(text).text
+    """Return ``text``. Raises ValueError for what is no formula, or one that never counts."""
+    formula = parse(text)
+    if not formula.counts_something():
+        raise ValueError(f"'{text}' has no value above zero for any problem")
+    return formula.text
 
 
 Formulated = Annotated[str, AfterValidator(_formula)]

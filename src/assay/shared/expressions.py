@@ -7,6 +7,7 @@ Python's own parser and computed by walking the tree; nothing is ever evaluated 
 
 import ast
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from functools import cache
 LONGEST = 300
 """Characters of a formula."""
 DEEPEST = 30
-"""Levels of nesting."""
+"""Levels of nesting; the terms of a sum stand side by side."""
 LARGEST_EXPONENT = 8.0
 """No count grows with a higher power; a larger one would only make a huge number."""
 
@@ -43,6 +44,10 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: lambda a, b: a / b,
     ast.Pow: _power,
 }
+
+
+SAMPLE_SIZES = (1.0, 3.0, 64.0, 8192.0)
+"""What names stand for where it is asked whether a formula ever has a value."""
 
 
 class BadExpression(ValueError):
@@ -74,6 +79,27 @@ class Expression:
             raise BadExpression(f"'{self.text}' has no finite value")
         return result
 
+    def counts_something(self) -> bool:
+        """Return whether it has a value above zero for any of several problems.
+
+        Tried are problems whose facts are alike, rise or fall, and one with shares below one.
+        """
+        names = sorted(self.names)
+        every = [dict.fromkeys(names, size) for size in SAMPLE_SIZES]
+        for order in (names, names[::-1]):
+            every += [
+                {name: size * (i + 2) for i, name in enumerate(order)} for size in SAMPLE_SIZES
+            ]
+            every.append({name: 1 / (i + 2) for i, name in enumerate(order)})
+        every += [{name: 0.25 if "density" in name else 8192.0 for name in names}]
+        return any(self._is_positive(facts) for facts in every)
+
+    def _is_positive(self, facts: Mapping[str, float]) -> bool:
+        try:
+            return self.value(facts) > 0
+        except BadExpression:
+            return False
+
 
 @cache
 def parse(text: str) -> Expression:
@@ -84,12 +110,16 @@ def parse(text: str) -> Expression:
     return Expression(text, frozenset(names))
 
 
+@cache
 def _tree(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise BadExpression(f"a formula has at most {LONGEST} characters, this one {len(text)}")
     try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        with warnings.catch_warnings():
+            # What Python merely warns of ("1if m") is no number of a formula.
+            warnings.simplefilter("error")
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, Warning, ValueError, MemoryError, RecursionError) as error:
         raise BadExpression(f"'{text}' is no formula") from error
 
 
@@ -120,7 +150,9 @@ def _check(text: str, node: ast.expr, names: set[str], depth: int) -> None:
                 f"{', '.join(FUNCTIONS)}, no '{ast.unparse(node)}'"
             )
     for part in parts:
-        _check(text, part, names, depth + 1)
+        # A sum of many terms leans to the left, and is no deeper for it.
+        beside = isinstance(node, ast.BinOp) and part is node.left
+        _check(text, part, names, depth if beside else depth + 1)
 
 
 def _value(node: ast.expr, facts: Mapping[str, float]) -> float:
