@@ -17,7 +17,7 @@ from assay.catalog.model import Catalog
 from assay.findings.step_timings import ON_GPU
 from assay.pipeline.compilations import COSTS, Compilations, known_costs
 from assay.pipeline.durations import compiling_seconds, estimate
-from assay.pipeline.plan import make_plan
+from assay.pipeline.plan import make_plan, unanswered
 from assay.pipeline.preview import build_seconds, every_step
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import usable_memory
@@ -93,6 +93,18 @@ class TestWhatIsCompiled:
         left = {job.id for job in plan.not_compiled}
         assert left >= {"bsr_gemm_wgmma_g64", "bsr_gemm_wgmma_64x64_rows4"}
         assert not left & variants
+
+    @pytest.mark.parametrize("target", ["a100", "rtx4090", "h100_nvl"])
+    def test_nothing_for_a_target_that_answers_nothing(self, catalog: Catalog, target: str) -> None:
+        """Its GPU is not here and no claim is for it: compiling ahead for it is asked for."""
+        asked = {"targets": (provision(target, "none"),)}
+        plan = make_plan(catalog, request(**asked))
+        assert unanswered([t.provision for t in plan.targets], plan.answers) == (target,)
+        assert {job.kind for job in plan.builds} == {"probe"}
+        assert plan.not_compiled
+        arch = catalog.targets[target].arch
+        ahead = make_plan(catalog, request(rebuild=True, **asked)).builds
+        assert {job.arch for job in ahead if job.kind == "variant"} == {arch}
 
     def test_every_probe_of_a_support_claim_is_compiled(self, catalog: Catalog) -> None:
         plan = make_plan(catalog, request("none"))

@@ -15,6 +15,7 @@ from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
 from assay.judging.counts import KINDS, VerdictCounts
+from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
@@ -79,6 +80,18 @@ def show_absences(provisions: Sequence[Provision]) -> None:
     """What keeps targets from being measured here; what several lack is said once."""
     for line in absences(provisions):
         err.print(line, markup=False, soft_wrap=True)
+
+
+def show_unanswered(plan: Plan) -> None:
+    """Say which targets a run has nothing to say of."""
+    provisions = [target.provision for target in plan.targets]
+    for name in unanswered(provisions, plan.answers):
+        err.print(
+            f"{name}: no claim is for it and it is not measured, so this run says nothing of it; "
+            "--rebuild compiles for it",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def absences(provisions: Sequence[Provision]) -> list[str]:

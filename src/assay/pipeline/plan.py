@@ -26,9 +26,16 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     work = find_work(catalog, request.sources, targets, tuning=request.tuning)
     measures = any(provision.kind == "device" for provision in request.targets)
     everything = measures or request.rebuild or request.prebuilt is not None
-    builds = work.compiled_here(catalog, everything=everything)
     claims = tuple(catalog.claims_of(request.sources))
     answers = tuple(make_answers(catalog, request, claims))
+    idle = () if everything else unanswered(request.targets, answers)
+    wanted = {catalog.targets[target].arch for target in targets if target not in idle}
+    for_nobody = {catalog.targets[target].arch for target in idle} - wanted
+    builds = tuple(
+        job
+        for job in work.compiled_here(catalog, everything=everything)
+        if job.kind == "probe" or job.arch not in for_nobody
+    )
     return Plan(
         schema="assay/plan/1",
         run=request.run,
@@ -42,6 +49,15 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         ),
         answers=answers,
     )
+
+
+def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
+    """Return the targets that are neither measured nor taken over, and that no answer speaks of.
+
+    No claim is for them; nothing is compiled on their account, unless a run compiles everything.
+    """
+    told = {answer.target for answer in answers}
+    return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
 
 
 def _needed_on(catalog: Catalog, answers: Iterable[Answer], provision: Provision) -> list[Claim]:

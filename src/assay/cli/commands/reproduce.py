@@ -182,6 +182,7 @@ def reproduce(
     width = cores or os.cpu_count() or 1
     again = outputs_to_retry(checkout.ROOT / "results" / request.run, plan)
     console.show_absences(request.targets)
+    console.show_unanswered(plan)
     if dry_run:
         found = preview(checkout.ROOT, catalog, request, plan, cores=width, again=again)
         for line in preview_lines(catalog, found, width, every=verbose):
