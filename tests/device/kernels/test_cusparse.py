@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from assay.device.kernels.cusparse import ORDERS, ell_columns, ell_values
-from assay.device.kernels.inputs import make_inputs, ragged_blocks
+from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import densify
 from assay.shared.specs import PatternSpec
+from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import bsr_workload
 
 

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from assay.device.kernels.inputs import (
-    FP8_SCALE,
-    fill,
-    make_inputs,
-    memory_found,
-    ragged_blocks,
-    written,
-)
+from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, memory_found, written
 from assay.shared import sparsity as patterns
 from assay.shared.specs import PatternSpec
+from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,

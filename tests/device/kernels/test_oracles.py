@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assay.device.kernels import oracles
-from assay.device.kernels.inputs import make_inputs, ragged_blocks
+from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import (
     Errors,
     densify,
@@ -15,6 +15,7 @@ from assay.device.kernels.oracles import (
     true_product,
 )
 from assay.shared.specs import PatternSpec
+from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 
 from assay.device.kernels.cusparse import prepare_cusparse
-from assay.device.kernels.inputs import Blocks, Inputs, Tensor
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import RivalMissing, Unsupported
+from assay.shared.stored_blocks import Blocks
 
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""

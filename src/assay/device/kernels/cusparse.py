@@ -13,9 +13,10 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Blocks, Inputs, Tensor
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import NoRoom, Unsupported
+from assay.shared.stored_blocks import Blocks
 
 # Values from cusparse.h and library_types.h; they are part of the library's ABI.
 _INDEX_32I = 2

@@ -1,17 +1,14 @@
-"""Inputs of a workload: patterns by ``shared.sparsity``, values by a seeded generator."""
+"""Inputs of a workload: patterns by ``shared.stored_blocks``, values by a seeded generator."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from assay.shared import flops
-from assay.shared import sparsity as patterns
-from assay.shared.sparsity import Int32Array
-from assay.shared.specs import Json, PatternSpec, WorkloadSpec
+from assay.shared.specs import Json, WorkloadSpec
+from assay.shared.stored_blocks import Blocks, workload_blocks
 
 Tensor = Any
 """torch.Tensor; mypy sees no torch."""
@@ -31,38 +28,6 @@ LOOKED_AT = 2**24
 """Elements of unwritten memory that are counted at a time."""
 K_MAJOR = ("float8_e4m3",)
 """Types whose dense B lies in memory as [n, k]: tensor cores read 8-bit operands no other way."""
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Stored blocks of one matrix: a grid of block_rows x block_cols blocks in CSR form."""
-
-    grid_rows: int
-    grid_cols: int
-    block_rows: int
-    block_cols: int
-    row_ptr: Int32Array
-    col_idx: Int32Array
-    search: str = "lower_bound"
-
-    @property
-    def stored(self) -> int:
-        """Return the number of stored blocks."""
-        return len(self.col_idx)
-
-    @property
-    def density(self) -> float:
-        """Return stored blocks over all blocks of the grid."""
-        return self.stored / (self.grid_rows * self.grid_cols)
-
-    def found(self) -> Int32Array:
-        """Return which stored block the kernel's search finds; [grid_rows, grid_cols], -1: none."""
-        return patterns.searched_blocks(self.row_ptr, self.col_idx, self.grid_cols, self.search)
-
-    def rows(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (block row, first stored block, end) of each block row."""
-        for row in range(self.grid_rows):
-            yield row, int(self.row_ptr[row]), int(self.row_ptr[row + 1])
 
 
 @dataclass(frozen=True)
@@ -125,39 +90,6 @@ def _bits(tensor: Tensor) -> Tensor:
     """A tensor's memory as integers, so that NaNs and signed zeros compare too."""
     whole = {1: torch.uint8, 2: torch.int16}.get(tensor.element_size())
     return tensor if whole is None else tensor.view(whole)
-
-
-def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int) -> Blocks:
-    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
-    grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
-    row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
-    shape = pattern.block_rows, pattern.block_cols
-    return Blocks(*grid, *shape, row_ptr, col_idx, pattern.search)
-
-
-def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: int) -> Blocks:
-    """Return block rows of every length from none to full, with an empty one, in random order."""
-    generator = np.random.Generator(np.random.PCG64(seed))
-    lengths = generator.permutation(np.arange(grid_rows) % (grid_cols + 1))
-    columns = [
-        np.sort(generator.choice(grid_cols, size=length, replace=False)) for length in lengths
-    ]
-    row_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    col_idx = np.concatenate(columns).astype(np.int32)
-    shape = pattern.block_rows, pattern.block_cols
-    return Blocks(grid_rows, grid_cols, *shape, row_ptr, col_idx)
-
-
-def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
-    """Return stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
-    w = workload
-    first = second = None
-    if w.pattern is not None:
-        shape = (w.seq_q, w.seq_kv) if w.operation.endswith("attention") else (w.m, w.k)
-        first = make_blocks(w.pattern, *shape, seed)
-    if w.pattern_b is not None:
-        second = make_blocks(w.pattern_b, w.k, w.n, seed + 1)
-    return first, second
 
 
 def _value_shapes(

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Blocks, Inputs, Tensor
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.shared import flops
 from assay.shared.specs import WorkloadSpec
+from assay.shared.stored_blocks import Blocks
 
 CHUNK_BYTES = 2**30
 """Largest float64 temporary; scores and their exponentials need two or three of them at once."""

@@ -13,14 +13,7 @@ from functools import partial
 
 import torch
 
-from assay.device.kernels.inputs import (
-    Blocks,
-    Inputs,
-    fill,
-    make_inputs,
-    ragged_blocks,
-    written,
-)
+from assay.device.kernels.inputs import Inputs, fill, make_inputs, written
 from assay.device.kernels.oracles import measure_errors, oracle, true_product
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
@@ -34,6 +27,7 @@ from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
 from assay.shared.job import CorrectnessJob
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec
+from assay.shared.stored_blocks import Blocks, ragged_blocks
 
 DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""

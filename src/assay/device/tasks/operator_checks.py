@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Blocks, Inputs, make_inputs, ragged_blocks
+from assay.device.kernels.inputs import Inputs, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.ops import OPERATORS, Kernel, reference
 from assay.ops.checks import NoKernel, NotContiguous, Tensor, WrongIndexType
 from assay.shared.counting import counted
 from assay.shared.specs import Json, PatternSpec, WorkloadSpec
+from assay.shared.stored_blocks import Blocks, ragged_blocks
 
 GRID = (6, 5)
 """Block rows and columns of A: a row of every length from none to full, where rows are ragged."""

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
-from assay.device.kernels.inputs import Blocks, Tensor, make_inputs, written
+from assay.device.kernels.inputs import Tensor, make_inputs, written
 from assay.device.tasks.correctness import ragged_layout, small_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
 from assay.device.tasks.sanitizer_tool import (
@@ -35,6 +35,7 @@ from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec
+from assay.shared.stored_blocks import Blocks
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 WORKERS = 6

@@ -5,15 +5,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import Phases
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
-from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
+from assay.shared.launch_facts import launch_facts
+from assay.shared.schedule import CONTROL, Slot, plan_blocks
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec
 
 TIME_DIGITS = 6

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.facts import launch_facts
 from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import FailureKind, KnownFailure
+from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import WorkloadSpec
 
 COLD_FACTOR = 2

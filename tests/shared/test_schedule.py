@@ -2,7 +2,7 @@
 
 import random
 
-from assay.device.timing.schedule import block_order, plan_blocks
+from assay.shared.schedule import block_order, plan_blocks
 
 
 class TestBlockOrder:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.device.kernels.inputs import Blocks
 from assay.shared import flops
 from assay.shared import sparsity as patterns
 from assay.shared.specs import WorkloadSpec
+from assay.shared.stored_blocks import Blocks
 
 ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float8_e4m3": 1}
 OUTPUT_BYTES = 2

@@ -4,13 +4,14 @@ import dataclasses
 
 import pytest
 
-from assay.device.kernels.facts import launch_facts
-from assay.device.kernels.inputs import make_inputs, workload_blocks
+from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import densify
 from assay.shared import sparsity as patterns
 from assay.shared.expressions import parse
 from assay.shared.formula_names import names_of_operation
+from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import PatternSpec
+from assay.shared.stored_blocks import workload_blocks
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
