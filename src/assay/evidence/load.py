@@ -1,6 +1,6 @@
 """Reading the records of a run from its directory or from a report."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,9 +15,11 @@ from assay.evidence.stages import (
     earlier_builds,
     plan_path,
     recorded_builds,
+    recorded_inspections,
     timings_path,
 )
 from assay.records.base import Record
+from assay.records.inspections import DeviceCodeResult, InspectionsRecord
 from assay.records.plan import Plan
 from assay.records.timings import TimingsRecord
 from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
@@ -36,6 +38,7 @@ def load_evidence(directory: Path) -> Evidence:
     plan = read_record(Plan, directory / plan_path())
     records = _Records(directory)
     inspected = records.load(INSPECTIONS.record, INSPECTIONS.paths(plan)).values()
+    device_code, paths = _device_code(records, plan, inspected)
     of_targets = {
         entry.collection: records.load(entry.record, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
@@ -44,7 +47,8 @@ def load_evidence(directory: Path) -> Evidence:
         plan=plan,
         builds=records.load(BUILDS.record, BUILDS.paths(plan)),
         inspections={e.claim: e for record in inspected for e in record.inspections},
-        device_code={e.claim: e for record in inspected for e in record.device_code},
+        device_code=device_code,
+        device_code_paths=paths,
         toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
         timings=records.read(TimingsRecord, timings_path()),
         recorded_builds=_recorded_builds(records, plan),
@@ -82,6 +86,24 @@ class _Records:
             problem = f"{self._directory}: its records have more than {MOST_EVIDENCE:,} bytes"
             raise BadInput(problem, code="evidence-size")
         return read_record(record, path)
+
+
+def _device_code(
+    records: _Records, plan: Plan, inspected: Iterable[InspectionsRecord]
+) -> tuple[dict[str, DeviceCodeResult], dict[str, str]]:
+    """Return what optional packages hold, by claim, and the paths of what came along.
+
+    What this machine has decides; where it lacks a package, a machine that measured may have it.
+    """
+    found = {each.claim: each for record in inspected for each in record.device_code}
+    paths: dict[str, str] = {}
+    for path in (path for target in plan.targets for path in recorded_inspections(target)):
+        record = records.read(INSPECTIONS.record, path)
+        for each in record.device_code if record else ():
+            here = found.get(each.claim)
+            if each.status == "inspected" and (here is None or here.status != "inspected"):
+                found[each.claim], paths[each.claim] = each, path
+    return found, paths
 
 
 def _recorded_builds(records: _Records, plan: Plan) -> dict[BuildKey, RecordedBuild]:

@@ -62,6 +62,8 @@ class Evidence:
     """How long the steps took; None where nobody kept it. Told, never judged."""
     device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
     """By claim: what optional packages hold, where somebody looked."""
+    device_code_paths: dict[str, str] = field(default_factory=dict)
+    """By claim: where that is recorded, if it came along with recorded figures."""
     recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
     """What made the binaries of figures that were taken over; this run need not compile it."""
     earlier_builds: dict[tuple[str, str], BuildRecord] = field(default_factory=dict)

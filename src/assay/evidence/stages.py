@@ -94,6 +94,22 @@ def earlier_builds(plan: TargetPlan) -> dict[str, str]:
     return found
 
 
+def recorded_inspections(plan: TargetPlan) -> tuple[str, ...]:
+    """Return where inspections lie that came along with a target's recorded figures; one or none.
+
+    Optional packages were looked into where the target was measured, and may not be here.
+    """
+    provision = plan.provision
+    held = provision.kind == "recorded" and inspections_path() in provision.recorded_paths
+    return (f"{origin_folder(plan.target)}/{inspections_path()}",) if held else ()
+
+
+def came_along(plan: TargetPlan) -> tuple[str, ...]:
+    """Return all that came along with a target's recorded figures, below its origin's folder."""
+    builds = (*recorded_builds(plan).values(), *earlier_builds(plan).values())
+    return (*builds, *recorded_inspections(plan))
+
+
 def platform_path(target: str) -> str:
     """<target>/platform.json."""
     return f"{target}/platform.json"

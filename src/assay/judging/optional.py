@@ -79,11 +79,15 @@ def judge_device_code(
             f"{rival.title} is not installed where its binaries were looked for, the device's "
             f"Python. {rival.how_to_get()}"
         )
-        return not_run(NotRun.NOT_INSTALLED, text, (inspections_path(),))
+        return not_run(NotRun.NOT_INSTALLED, text, (_recorded_at(case, claim),))
     if found.status == "failed":
         text = f"The binaries of {rival.title} could not be looked into: {found.detail}."
-        return not_run(NotRun.RUN_FAILED, text, (inspections_path(),))
+        return not_run(NotRun.RUN_FAILED, text, (_recorded_at(case, claim),))
     return _device_code(case, answer, claim, evaluation, rival, found)
+
+
+def _recorded_at(case: Case, claim: Claim) -> str:
+    return case.evidence.device_code_paths.get(claim.id, inspections_path())
 
 
 def _device_code(
@@ -123,7 +127,7 @@ def _device_code(
         relation=claim.relation,
         binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
         ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",
-        evidence=(inspections_path(),),
+        evidence=(_recorded_at(case, claim),),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.errors import BadInput
+from assay.base.io import read_record
 from assay.base.progress import say
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
@@ -24,14 +25,15 @@ from assay.evidence.stages import (
     PROGRAMS,
     TARGET_STAGES,
     build_path,
-    earlier_builds,
+    came_along,
+    inspections_path,
     of_purpose,
     origin_folder,
     platform_path,
-    recorded_builds,
 )
 from assay.judging.rules import RULES
 from assay.records.builds import BuildRecord
+from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant
 from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.records.plan import Provision, TargetPlan
@@ -82,12 +84,13 @@ def _recorded_in(
     evidence = load_evidence(folder / "evidence")
     then = load_catalog(folder / "evidence")
     builds = usable_builds(root, catalog, evidence)
+    looked_into = _inspections(folder / "evidence")
     programs = usable_programs(root, catalog, evidence)
     found = {}
     for target in held:
         platform = evidence.platforms[target]
         gpu = platform.device.gpu
-        paths = usable_paths(catalog, then, evidence, target, programs) | builds
+        paths = usable_paths(catalog, then, evidence, target, programs) | builds | looked_into
         earlier = _earlier_sources(catalog, evidence, target, builds)
         _tell_left_out(name, catalog, then, evidence, target)
         _tell_programs(name, evidence, target, programs)
@@ -209,6 +212,13 @@ def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
         for record in evidence.builds.values()
         if _compiles_alike(root, now, record, lock)
     }
+
+
+def _inspections(evidence: Path) -> set[str]:
+    """Return the path of a report's inspections where they looked into an optional package."""
+    path = evidence / inspections_path()
+    found = read_record(InspectionsRecord, path).device_code if path.is_file() else ()
+    return {inspections_path()} if any(each.status == "inspected" for each in found) else set()
 
 
 def _earlier_sources(
@@ -335,5 +345,5 @@ def take_origin(report: Path, plan: TargetPlan, run_dir: Path) -> None:
     origin.mkdir(parents=True)
     for name in (MANIFEST, ATTESTATION):
         shutil.copyfile(report / name, origin / name)
-    for path in (*recorded_builds(plan).values(), *earlier_builds(plan).values()):
+    for path in came_along(plan):
         take(report, path.removeprefix(f"{origin_folder(plan.target)}/"), run_dir, into=path)

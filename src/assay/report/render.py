@@ -15,11 +15,10 @@ from assay.base.printable import shown
 from assay.catalog.load import catalog_files, load_catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
-    earlier_builds,
+    came_along,
     origin_folder,
     pipeline_path,
     plan_path,
-    recorded_builds,
     run_files,
     target_paths,
     timings_path,
@@ -119,8 +118,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
                 if not (run_dir / path).is_file():
                     raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
                 yield path
-            paths += recorded_builds(target_plan).values()
-            paths += earlier_builds(target_plan).values()
+            paths += came_along(target_plan)
         else:
             jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]

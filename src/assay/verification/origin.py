@@ -7,7 +7,7 @@ from securesystemslib.signer import SSlibKey
 
 from assay.base.errors import AssayError
 from assay.base.io import parse_record, read_bytes
-from assay.evidence.stages import earlier_builds, origin_folder, recorded_builds, target_paths
+from assay.evidence.stages import came_along, origin_folder, target_paths
 from assay.records.builds import FileDigest
 from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
@@ -42,8 +42,7 @@ def origin_problems(
         for path, entry in here.items()
         if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
     ]
-    along = (*recorded_builds(plan).values(), *earlier_builds(plan).values())
-    builds = [f"evidence/{path}" for path in along]
+    builds = [f"evidence/{path}" for path in came_along(plan)]
     problems += [
         f"{path} is not the file that report '{origin.run}' signed"
         for path, entry in here.items()
