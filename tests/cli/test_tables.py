@@ -11,6 +11,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import console
 from assay.cli.listing import claim_rows
+from assay.cli.report_verdicts import VouchedVerdicts
 from assay.cli.tables import TableColumn, fit, show_table
 from assay.records.verdicts import VerdictsFile
 from assay.verification.report_archive import report_name
@@ -130,6 +131,6 @@ class TestTheCommandsTables:
     def test_compare(self, screen: Terminal) -> None:
         names = [report_name(report) for report in published_reports(ROOT)]
         file = read_record(VerdictsFile, published_reports(ROOT)[0] / "verdicts.json")
-        console.show_side_by_side(names, [file] * len(names))
+        console.show_side_by_side([VouchedVerdicts(name, file, "key", "signed") for name in names])
         words = {word.rstrip(":") for word in screen.getvalue().split()}
         assert {verdict.claim for verdict in file.verdicts} | set(names) <= words

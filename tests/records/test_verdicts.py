@@ -33,6 +33,7 @@ from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.commands.reproduce import tell_outcome
+from assay.cli.report_verdicts import VouchedVerdicts
 from assay.evidence.load import load_evidence
 from assay.findings.run_summary import summarise
 from assay.records.verdicts import Status, VerdictsFile
@@ -57,7 +58,7 @@ try:
     strict = ""
 except CheckFailed as error:
     strict = str(error)
-console.show_side_by_side(["demo_run"], [verdicts])
+console.show_side_by_side([VouchedVerdicts("demo_run", verdicts, "key", "signed")])
 facts = {
     "strict": strict,
     "judged": chance.judged,

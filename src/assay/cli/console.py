@@ -11,6 +11,7 @@ from rich.markup import escape
 from assay.base.check_log import NamedCheck
 from assay.base.printable import shown, shown_json, shown_line
 from assay.cli.diagnosis import Diagnosis
+from assay.cli.report_verdicts import VouchedVerdicts
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
@@ -19,7 +20,7 @@ from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -273,9 +274,13 @@ def show_tuning(outcomes: Sequence[SweepOutcome]) -> None:
     show_table(out, err, "tuning", columns, rows)
 
 
-def show_side_by_side(names: Sequence[str], files: Sequence[VerdictsFile]) -> None:
-    """The verdicts of several reports, one column each."""
-    by_key = [{(v.claim, v.target): v for v in file.verdicts} for file in files]
+def show_side_by_side(reports: Sequence[VouchedVerdicts]) -> None:
+    """The verdicts of several reports, one column each; where nobody vouches, each cell says so."""
+    for report in reports:
+        err.print(report.note, markup=False, soft_wrap=True)
+    names = [report.name for report in reports]
+    by_key = [{(v.claim, v.target): v for v in report.file.verdicts} for report in reports]
+    prefixes = ["unverified, " if report.keyid is None else "" for report in reports]
     columns = (
         TableColumn("claim"),
         TableColumn("target", 1),
@@ -283,7 +288,14 @@ def show_side_by_side(names: Sequence[str], files: Sequence[VerdictsFile]) -> No
     )
     keys = {key for verdicts in by_key for key in verdicts}
     rows = [
-        (claim, target or "", *(_cell(verdicts.get((claim, target))) for verdicts in by_key))
+        (
+            claim,
+            target or "",
+            *(
+                prefix + _cell(verdicts.get((claim, target)))
+                for prefix, verdicts in zip(prefixes, by_key, strict=True)
+            ),
+        )
         for claim, target in sorted(keys, key=lambda key: (key[0], key[1] or ""))
     ]
     show_table(out, err, "verdicts side by side", columns, rows)

@@ -10,6 +10,35 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", m
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 digest in lower-case hexadecimal."""
 
+FileName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$", max_length=120)
+]
+"""The name of a file in a folder that is given: no path, no option, nothing hidden."""
+
+PathBelow = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$", max_length=300
+    ),
+]
+"""A path below a folder that is given, in its shortest form; no part begins with a dot."""
+
+Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=120)]
+"""A name of C or Python: a launcher, a macro, a function."""
+
+CompilerWord = Annotated[str, StringConstraints(pattern=r"^-[!-~]+$", max_length=200)]
+"""One word of a compiler's command line that is no file."""
+
+PackageName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=120)
+]
+"""The name of a Python distribution."""
+
+SlurmName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)
+]
+"""A name in Slurm's configuration: no option, no white space, no shell."""
+
 Measurable = Annotated[float, Field(ge=0)]
 """A finite, non-negative number (NaN and infinities are refused by the model config)."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.records.arithmetic import Formula, Operand
-from assay.records.base import Identifier, Record
+from assay.records.base import Identifier, PackageName, PathBelow, Record
 
 
 class NotRun(StrEnum):
@@ -151,8 +151,8 @@ class Inspection(Record):
     """Answered by counting in a file of a pinned package, or a text in all files of a folder."""
 
     kind: Literal["inspection"]
-    package: str
-    path: str
+    package: PackageName
+    path: PathBelow
     quantity: Literal["lines", "bytes", "matches"]
     text: str | None = None
     """For ``matches``: the text that is counted, upper and lower case as they stand."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol
 
 Role = Literal["toolchain", "runner"]
 """``toolchain`` compiles: nvcc, CUTLASS, g++. ``runner`` measures: PyTorch and what it needs."""
@@ -102,7 +102,7 @@ class BaseInputs(Record):
 class RoleInputs(Record):
     """The additions of one role to the base."""
 
-    lock: str
+    lock: PathBelow
     """Hash-pinned wheels, a path below the repository's root."""
     site: AbsolutePath | None
     """Directory the wheels are unpacked into; None for Python's own site-packages."""
@@ -130,7 +130,7 @@ class ImagesFile(Record):
     schema_: Literal["assay/images/1"] = Field(alias="schema")
     base: BaseInputs
     roles: RolesInputs
-    environment: dict[str, str]
+    environment: dict[Symbol, str]
     """Variables of every container."""
     labels: dict[str, str]
     host_import: HostImport

@@ -5,7 +5,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from assay.records.base import Identifier, Record
+from assay.records.base import (
+    CompilerWord,
+    FileName,
+    Identifier,
+    PackageName,
+    PathBelow,
+    Record,
+    Symbol,
+)
 from assay.records.workloads import Operation
 
 Arch = Literal["sm_80", "sm_89", "sm_90a"]
@@ -24,18 +32,18 @@ class Variant(Record):
     title: str
     kind: Literal["kernel", "library"]
     """``kernel``: compiled from this repository; ``library``: called through the device side."""
-    source: str | None = None
+    source: FileName | None = None
     """File beside kernel.yaml, for kernels."""
-    symbol: str | None = None
+    symbol: Symbol | None = None
     """The extern "C" launcher."""
     abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it."""
     archs: tuple[Arch, ...] = ()
     """Those that a kernel is built for; those that a library runs on, all where none is named."""
-    defines: dict[str, int] = {}
-    flags: tuple[str, ...] = ()
+    defines: dict[Symbol, int] = {}
+    flags: tuple[CompilerWord, ...] = ()
     """Further nvcc flags, for example the source's --use_fast_math."""
-    entry: str | None = None
+    entry: Symbol | None = None
     """Name in assay.device.kernels.baselines, for libraries."""
     rival: Identifier | None = None
     """What has to be installed for it, of config/rivals.yaml; None where PyTorch will do."""
@@ -51,15 +59,15 @@ class KernelFamily(Record):
     """The common part of one kernel source's configurations."""
 
     operation: Operation
-    source: str
+    source: FileName
     """File beside kernel.yaml."""
-    symbol: str
+    symbol: Symbol
     """The extern "C" launcher."""
     abi: Abi
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
-    defines: dict[str, int]
+    defines: dict[Symbol, int]
     """Of the base, in the order in which every member shows them."""
-    flags: tuple[str, ...] = ()
+    flags: tuple[CompilerWord, ...] = ()
     artifact: Artifact
     built_from: str | None = None
     """None where each member says its own."""
@@ -71,11 +79,11 @@ class FamilyMember(Record):
     family: Identifier
     id: Identifier
     title: str
-    defines: dict[str, int] = {}
+    defines: dict[Symbol, int] = {}
     """Put over the base's, one by one."""
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)] | None = None
     """In place of the base's, as are the two below."""
-    flags: tuple[str, ...] | None = None
+    flags: tuple[CompilerWord, ...] | None = None
     built_from: str | None = None
     output_dtype: Literal["float32"] | None = None
 
@@ -149,8 +157,8 @@ class OriginalProgram(Record):
 
     id: Identifier
     title: str
-    package: str
-    source: str
+    package: PackageName
+    source: PathBelow
     """Path of the .cu inside the package."""
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
     build: Literal["typed", "release"] | None = None
@@ -160,7 +168,7 @@ class OriginalProgram(Record):
     """In the order of the command line, less the architecture, which is the target's, and -I."""
     left_out: tuple[CitedFlag, ...] = ()
     """Flags of the same command line that change no code, each with why it is not given."""
-    includes: tuple[str, ...]
+    includes: tuple[PathBelow, ...]
     """Include directories inside the package."""
     parser: Literal["cutlass_41", "cutlass_57", "cutlass_88"]
     verify: tuple[str, ...] = ()
@@ -185,8 +193,8 @@ class Probe(Record):
 
     id: Identifier
     title: str
-    source: str
-    flags: tuple[str, ...] = ()
+    source: FileName
+    flags: tuple[CompilerWord, ...] = ()
 
 
 class OperatorKernel(Record):

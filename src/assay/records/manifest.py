@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from assay.records.base import Record
+from assay.records.base import Identifier, Record
 from assay.records.builds import FileDigest
 
 MANIFEST: Final = "manifest.json"
@@ -19,6 +19,6 @@ class Manifest(Record):
     """``manifest.json``: every file of a report but itself, the attestation and the public key."""
 
     schema_: Literal["assay/manifest/1"] = Field(alias="schema")
-    run: str
+    run: Identifier
     files: Annotated[tuple[FileDigest, ...], Field(min_length=1)]
     """Sorted by path; paths are relative, with forward slashes, never through a link."""

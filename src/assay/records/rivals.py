@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import FileName, Identifier, PackageName, Record, Sha256
 
 
 class PinnedWheel(Record):
     """One file of a package, for one kind of machine."""
 
-    file: str
+    file: FileName
     bytes: Annotated[int, Field(gt=0)]
     sha256: Sha256
 
@@ -19,8 +19,8 @@ class PinnedWheel(Record):
 class PinnedPackage(Record):
     """A package at one version, with the digests of all wheels that will do."""
 
-    name: str
-    version: str
+    name: PackageName
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]*$")]
     wheels: Annotated[tuple[PinnedWheel, ...], Field(min_length=1)]
 
 
@@ -31,7 +31,7 @@ class Rival(Record):
     title: str
     purpose: str
     """What it answers, one line."""
-    module: str
+    module: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")]
     """What the device side imports of it."""
     packages: Annotated[tuple[PinnedPackage, ...], Field(min_length=1)]
     """The first is the one that is looked for; without their dependencies, which PyTorch is."""

@@ -1,10 +1,19 @@
 """Targets: GPU products with their architecture flags, scheduler names and datasheet peaks."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints
 
-from assay.records.base import Identifier, Record
+from assay.records.base import Identifier, Record, SlurmName
+
+
+def _regular(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"'{text}' is no regular expression: {error}") from error
+    return text
 
 
 class Peaks(Record):
@@ -25,14 +34,14 @@ class Target(Record):
     schema_: Literal["assay/target/1"] = Field(alias="schema")
     id: Identifier
     product: str
-    product_pattern: str
+    product_pattern: Annotated[str, StringConstraints(max_length=200), AfterValidator(_regular)]
     """Regular expression that NVML's product name must match in full."""
     arch: Identifier
     """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a."""
     compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
-    gpu_model: str
+    gpu_model: SlurmName
     """Slurm's typed-GPU name (``gres=gpu:<gpu_model>``) and Snakemake's gpu_model resource."""
-    slurm_partition: str
+    slurm_partition: SlurmName
     multiprocessors: Annotated[int, Field(gt=0)]
     l2_bytes: Annotated[int, Field(gt=0)]
     max_shared_bytes_per_block: Annotated[int, Field(gt=0)]

@@ -1,6 +1,7 @@
 """``./assay compare`` and ``./assay verify``: what reads report directories."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,31 @@ class TestCompareAndVerify:
         return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
 
     def test_verdicts_stand_side_by_side(self, assay: Any, report: Path) -> None:
-        answer = assay("compare", report, report)
+        answer = assay("compare", report, report, "--key", report / "signer.pub")
         assert answer.code == 0
         assert answer.out.count(report.name) == 2
         assert "demo_rate" in answer.out
+        assert "unverified" not in answer.out + answer.err
+        assert answer.err.count("as trusted key ") == 2
+
+    def test_what_no_trusted_key_signed_is_called_unverified_on_every_line(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        changed = tmp_path / "changed"
+        shutil.copytree(report, changed)
+        (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")
+        answer = assay("compare", report, changed, "--key", report / "signer.pub")
+        assert answer.code == 0
+        lines = answer.out.splitlines()[1:]
+        assert lines
+        for line in lines:
+            _, _, ours, theirs = line.split("\t")
+            assert not ours.startswith("unverified")
+            assert theirs.startswith("unverified, ")
+        assert "changed: unverified: contents: verdicts.json " in answer.err
+        answer = assay("compare", report, report)
+        assert all(line.count("unverified, ") == 2 for line in answer.out.splitlines()[1:])
+        assert "which is not trusted" in answer.err
 
     def test_a_cell_says_why_what_holds_and_what_it_would_be_there(
         self, assay: Any, report: Path, tmp_path: Path
@@ -50,11 +72,13 @@ class TestCompareAndVerify:
             )
         }
         before, after = rows["demo_rate", "h100"]
-        assert before.startswith("reproduced: ")
-        assert after.startswith("misstated: ")
+        assert before.startswith("unverified, reproduced: ")
+        assert after.startswith("unverified, misstated: ")
         assert after.endswith(", holds under 1 of 3 readings (other_work)")
-        assert rows["demo_there", "h100"][0] == "absent"
-        assert rows["demo_there", "h100"][1].startswith("elsewhere (there: not_reproduced): ")
+        assert rows["demo_there", "h100"][0] == "unverified, absent"
+        assert rows["demo_there", "h100"][1].startswith(
+            "unverified, elsewhere (there: not_reproduced): "
+        )
 
     def test_a_report_verifies_check_by_check(self, assay: Any, report: Path) -> None:
         answer = assay("verify", report, "--key", report / "signer.pub")

@@ -1,15 +1,14 @@
 """``./assay compare``: show the verdicts of several reports side by side."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.base.errors import BadInput
-from assay.cli import console
-from assay.cli.report_verdicts import verdicts_of
-from assay.verification.report_archive import opened_report, report_name
+from assay.cli import checkout, console
+from assay.cli.report_verdicts import vouched_verdicts
+from assay.verification.trust import trusted_keys
 
 
 def compare(
@@ -20,12 +19,14 @@ def compare(
             metavar="REPORT_DIR REPORT_DIR",
         ),
     ] = None,
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(help="Public key that must have signed; else config/trusted_keys."),
+    ] = None,
 ) -> None:
     """Show the verdicts of several reports side by side."""
     folders = report_dirs or []
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
-    with ExitStack() as stack:
-        opened = [stack.enter_context(opened_report(folder)) for folder in folders]
-        files = list(map(verdicts_of, opened))
-    console.show_side_by_side([report_name(folder) for folder in folders], files)
+    keys = key or trusted_keys(checkout.ROOT)
+    console.show_side_by_side([vouched_verdicts(folder, keys) for folder in folders])
