@@ -99,6 +99,17 @@ class TestComparisons:
                 assert 2 * rounding < workload.relative_tolerance < 2e-2, workload.id
 
 
+class TestCausal:
+    def test_it_is_dense_attention_of_as_many_queries_as_keys(self) -> None:
+        workloads = {w.id: w for w in load_catalog(ROOT).workloads.values()}
+        causal = workloads["attention_512_d64_causal"].model_dump()
+        with pytest.raises(ValueError, match="as many queries as keys"):
+            Workload(**{**causal, "seq_kv": 1024})
+        sparse = workloads["sparse_8k_d64_16"].model_dump()
+        with pytest.raises(ValueError, match="as many queries as keys"):
+            Workload(**{**sparse, "causal": True})
+
+
 class TestReadingsOnly:
     """Programs that are wrong by nature, and values that nobody wrote, answer readings alone."""
 

@@ -108,7 +108,9 @@ def test_counts_of_products_give_the_flop(workload):
 
 
 def test_counts_of_attention_give_the_flop():
-    for workload in (attention_workload(), sparse_attention_workload()):
+    causal = attention_workload(causal=True)
+    assert facts(causal).flop == 4 * 2 * 3 * 16 * sum(range(1, 65))
+    for workload in (attention_workload(), causal, sparse_attention_workload()):
         found = facts(workload)
         c = found.counts
         products = c["products"] * c["block_m"] * c["block_n"]

@@ -253,6 +253,8 @@ def describe(facts: ArmFacts, workload: Workload) -> str:
     sizes = [(name, getattr(workload, name)) for name in names]
     shape = " ".join(f"{name}={size}" for name, size in sizes if size is not None)
     text = f"{facts.variant} on {shape} {workload.dtype} {workload.distribution}"
+    if workload.causal:
+        text += ", causal"
     if workload.output_dtype is not None:
         text += f", output {workload.output_dtype}"
     for label, pattern in (("", workload.pattern), ("B: ", workload.pattern_b)):

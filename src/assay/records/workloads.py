@@ -68,6 +68,8 @@ class Workload(Record):
     """Stored blocks of A (BSR) or selected score blocks (attention)."""
     pattern_b: Pattern | None = None
     """Stored blocks of B, for BSR x BSR."""
+    causal: bool = False
+    """Of dense attention: a query sees the keys up to its own place, and no later one."""
     relative_tolerance: Annotated[float, Field(gt=0)]
     """Largest accepted ||out - oracle||_F / ||oracle||_F."""
     max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None
@@ -116,6 +118,13 @@ class Workload(Record):
         fits = self.operation in products and self.dtype != "float8_e4m3"
         if self.output_dtype is not None and not fits:
             raise ValueError(f"no {self.dtype} {self.operation.value} here has a float32 output")
+        return self
+
+    @model_validator(mode="after")
+    def _causal_attention_is_dense_and_square(self) -> "Workload":
+        dense = self.operation is Operation.DENSE_ATTENTION
+        if self.causal and not (dense and self.seq_q == self.seq_kv):
+            raise ValueError("causal is a dense attention of as many queries as keys")
         return self
 
     @property

@@ -41,6 +41,11 @@ def dense_attention(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: i
     return 4 * batch * heads * seq_q * seq_kv * head_dim
 
 
+def causal_attention(batch: int, heads: int, seq: int, head_dim: int) -> int:
+    """4 B H D * score elements on and below the diagonal; softmax not counted."""
+    return 4 * batch * heads * head_dim * (seq * (seq + 1) // 2)
+
+
 def block_sparse_attention(
     batch: int, heads: int, stored_blocks: int, block_rows: int, block_cols: int, head_dim: int
 ) -> int:

@@ -69,6 +69,8 @@ def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
     heads = w.batch * w.heads
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
     bytes_ = ELEMENT_BYTES[w.dtype] * heads * w.head_dim * (2 * w.seq_q + 2 * keys)
+    if w.causal:
+        return flops.causal_attention(w.batch, w.heads, w.seq_q, w.head_dim), bytes_
     if blocks is None:
         return flops.dense_attention(w.batch, w.heads, w.seq_q, w.seq_kv, w.head_dim), bytes_
     flop = flops.block_sparse_attention(
@@ -117,8 +119,9 @@ def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[st
 
 def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float]:
     """Counts of attention; 4 * b * h * d * products * block_m * block_n are its FLOPs, a dense one
-    being one block a head.
+    being one block a head, of which a causal one does a share.
     """
+    share = (w.seq_q + 1) / (2 * w.seq_q) if w.causal else 1.0
     return {
         "b": w.batch,
         "h": w.heads,
@@ -128,9 +131,9 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
         "block_m": blocks.block_rows if blocks else w.seq_q,
         "block_n": blocks.block_cols if blocks else w.seq_kv,
         "stored_blocks_a": blocks.stored if blocks else 1,
-        "density_a": blocks.density if blocks else 1.0,
-        "products": blocks.stored if blocks else 1,
-        "true_products": blocks.stored if blocks else 1,
+        "density_a": blocks.density if blocks else share,
+        "products": blocks.stored if blocks else share,
+        "true_products": blocks.stored if blocks else share,
     }
 
 

@@ -71,6 +71,7 @@ class WorkloadSpec:
     pattern: PatternSpec | None = None
     pattern_b: PatternSpec | None = None
     output_dtype: Literal["float32"] | None = None
+    causal: bool = False
 
     @property
     def written(self) -> bool:

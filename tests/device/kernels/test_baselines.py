@@ -39,6 +39,7 @@ GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups
         ("torch_bmm", GROUPED),
         ("sdpa_math", attention_workload()),
         ("sdpa_flash", attention_workload()),
+        ("sdpa_math", attention_workload(causal=True)),
     ],
 )
 def test_agrees_with_the_oracle_and_follows_new_contents(entry, workload):

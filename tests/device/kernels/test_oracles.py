@@ -190,6 +190,13 @@ class TestAttention:
         inputs = make_inputs(attention_workload(), "cpu", 1)
         assert torch.allclose(oracle(inputs).double(), plain_attention(inputs), atol=1e-6)
 
+    def test_causal_in_chunks(self, monkeypatch):
+        """A query sees no key after its own place, wherever its chunk begins."""
+        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 64 * 10)
+        inputs = make_inputs(attention_workload(causal=True), "cpu", 1)
+        mask = torch.ones(64, 64, dtype=torch.bool).tril()
+        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs, mask), atol=1e-6)
+
     @pytest.mark.parametrize("kind", ["random", "sliding_window"])
     def test_only_selected_blocks_count(self, kind):
         workload = sparse_attention_workload(pattern=PatternSpec(kind, 16, 16, 2))

@@ -114,11 +114,14 @@ def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
         attention = importlib.import_module("torch.nn.attention")
         chosen = getattr(attention.SDPBackend, backend)
         q, k, v = (inputs.tensors[name] for name in ("q", "k", "v"))
+        causal = inputs.workload.causal
 
         def launch() -> Tensor:
             with attention.sdpa_kernel(chosen):
                 try:
-                    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+                    return torch.nn.functional.scaled_dot_product_attention(
+                        q, k, v, is_causal=causal
+                    )
                 except RuntimeError as error:
                     if lacks_backend(error):
                         raise Unsupported(f"{backend} takes no such problem here") from error
@@ -195,7 +198,7 @@ def _fa3(inputs: Inputs) -> Prepared:
     q, k, v = (inputs.tensors[name].transpose(1, 2) for name in ("q", "k", "v"))
 
     def launch() -> Tensor:
-        output: Tensor = library.flash_attn_func(q, k, v, causal=False)
+        output: Tensor = library.flash_attn_func(q, k, v, causal=inputs.workload.causal)
         return output.transpose(1, 2)
 
     return Prepared(launch, None)
