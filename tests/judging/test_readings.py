@@ -106,14 +106,14 @@ class TestReadings:
         assert (gone.measured, gone.ci90, gone.holds) == (None, None, None)
         assert gone.reason is not None and "attend" in gone.reason
         assert verdict.status is Status.NOT_REPRODUCED
-        assert "(1 more could not be)" in verdict.explanation
+        assert "None of 1 other reading could be measured." in verdict.explanation
 
     def test_several_without_a_record_are_counted_in_english(self) -> None:
         term = Term(comparison="attend", arm="attention")
         absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
         gone = [reading(name, evaluation=absent) for name in ("gone", "lost")]
-        (verdict,) = judged(read(*gone, value=9000.0))
-        assert "(2 more could not be)" in verdict.explanation
+        (verdict,) = judged(read(*gone, WHOLE, value=9000.0))
+        assert "1 other reading was measured (2 more could not be)" in verdict.explanation
 
     def test_an_open_reading_is_told_and_not_passed_off_as_failed(self) -> None:
         """Inside the figure's noise nobody can say that it does not hold."""

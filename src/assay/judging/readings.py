@@ -189,6 +189,8 @@ def _work_ratio(measured: Measured) -> float | None:
 def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
     """Return how many readings were tried, and under which of them the figure holds."""
     measured = [outcome for outcome in tried if outcome.measured is not None]
+    if not measured:
+        return f"None of {counted(len(tried), 'other reading')} could be measured."
     count = f"{counted(len(measured), 'other reading')} {agreeing(len(measured), 'was', 'were')}"
     missing = len(tried) - len(measured)
     lacking = f" ({missing} more could not be)" if missing else ""
