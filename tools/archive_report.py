@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, pack_report
-from assay.verification.trust import trusted_keys
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,8 @@ from assay.base.printable import shown
 from assay.cli import checkout, console, main
 from assay.report.render import render
 from assay.shared.files import sha256_file
-from assay.verification.attestation import load_signer, parse_envelope, parse_statement, seal
+from assay.verification.attestation import load_signer, parse_statement, seal
+from assay.verification.envelope import parse_envelope
 from tests.report_fixtures import signed_report, write_repository, write_run
 
 HOSTILE = {

@@ -12,7 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import platform_path
 from assay.pipeline.reuse import _same_variant, check_reports, find_recorded, require_figures
 from assay.records.plan import Provision
-from assay.verification.trust import trusted_keys
+from assay.verification.trusted_keys import trusted_keys
 from tests import builders as b
 
 ROOT = Path(__file__).resolve().parents[2]

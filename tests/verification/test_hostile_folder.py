@@ -18,7 +18,8 @@ from assay.base.errors import AssayError, CheckFailed
 from assay.records.attestation import DigestSet
 from assay.records.manifest import Manifest
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.verification.attestation import load_signer, parse_envelope, parse_statement, seal
+from assay.verification.attestation import load_signer, parse_statement, seal
+from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import build_manifest
 from assay.verification.sign import sign
 from assay.verification.verify import verify
@@ -166,7 +167,7 @@ class TestBeforeAnybodyVouches:
         self, report: Path, refusal: Refusal
     ) -> None:
         (report / "attestation.json").write_text("[" * 100_000)
-        assert refusal(report) == "signature"
+        assert refusal(report) == "json-depth"
 
     def test_a_strangers_evidence_may_be_anything(self, report: Path, refusal: Refusal) -> None:
         """The five files that ended verifying by a crash, by 20.9 GB and after 105 s."""
@@ -174,7 +175,7 @@ class TestBeforeAnybodyVouches:
         (report / "evidence" / "plan.json").write_text("[" * 100_000)
         (report / "evidence" / "config" / "judging.yaml").write_text("[" * 100_000)
         _terabyte(report / "verdicts.json")
-        assert refusal(report) == "signature"
+        assert refusal(report) == "envelope"
 
 
 class TestShape:

@@ -27,7 +27,8 @@ from assay.verification.report_archive import (
     pack_report,
     report_name,
 )
-from assay.verification.trust import published_reports, trusted_keys
+from assay.verification.trust import published_reports
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -43,6 +43,7 @@ class TestKeys:
         path = tmp_path / "id_ed25519"
         key = Ed25519PrivateKey.generate()
         path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+        path.chmod(0o600)
         raw = key.public_key().public_bytes_raw().hex()
         assert load_or_create_signer(path).public_key.keyval["public"] == raw
 
@@ -69,6 +70,7 @@ class TestKeys:
     ) -> None:
         path = tmp_path / "key"
         path.write_bytes(data)
+        path.chmod(0o600)
         with pytest.raises(BadInput, match=sentence):
             load_or_create_signer(path)
 

@@ -26,7 +26,8 @@ from assay.runtimes.choose import OPENERS, open_runtime
 from assay.verification.commit_tree import require_ancestor
 from assay.verification.own_rules import NotJudgedAgain
 from assay.verification.report_archive import opened_report, report_name
-from assay.verification.trust import published_reports, trusted_keys
+from assay.verification.trust import published_reports
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify
 
 

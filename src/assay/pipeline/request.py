@@ -29,7 +29,8 @@ from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
-from assay.verification.trust import published_reports, trusted_keys
+from assay.verification.trust import published_reports
+from assay.verification.trusted_keys import trusted_keys
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 DEVICE_PYTHON = "python3"

@@ -35,7 +35,7 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification import sign
-from assay.verification.trust import trusted_keys
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import Renderer
 from assay.verification.verify import verify as verify_report
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from securesystemslib.signer import SSlibKey
-
 from assay.base.errors import AssayError
 from assay.base.io import parse_record, read_bytes
 from assay.evidence.stages import came_along, origin_folder, target_paths
@@ -13,11 +11,14 @@ from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
-from assay.verification.attestation import check_signatures, parse_envelope, parse_statement
+from assay.verification.attestation import parse_statement
+from assay.verification.envelope import parse_envelope
+from assay.verification.signatures import check_signatures
+from assay.verification.trusted_keys import TrustedKey
 
 
 def origin_problems(
-    report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[SSlibKey]
+    report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[TrustedKey]
 ) -> list[str]:
     """Return how files of a recorded target differ from the signed report they were taken from."""
     target = plan.target
@@ -26,8 +27,10 @@ def origin_problems(
         if not (folder / ATTESTATION).is_file() or not (folder / MANIFEST).is_file():
             return [f"{target}: the manifest and attestation of its origin are missing"]
         envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
-        check_signatures(envelope, keys)
+        signers = check_signatures(envelope, keys)
         statement = parse_statement(envelope)
+        for signer in signers:
+            signer.check_signed_on(statement.predicate.created)
         data = read_bytes(folder / MANIFEST)
         if statement.subject[0].digest.sha256 != sha256_bytes(data):
             return [f"{target}: the origin's signature is about another manifest"]

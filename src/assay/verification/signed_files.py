@@ -8,24 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from securesystemslib.dsse import Envelope
-from securesystemslib.signer import SSlibKey
-
 from assay.base.check_log import CheckLog, none
-from assay.base.errors import CheckFailed
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import parse_record
 from assay.records.attestation import Statement
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_KEY_FILE
-from assay.verification.attestation import (
-    check_signatures,
-    parse_envelope,
-    parse_statement,
-    public_pem,
-)
+from assay.verification.attestation import parse_statement, public_key, public_pem
+from assay.verification.envelope import Envelope, parse_envelope
 from assay.verification.manifest import content_problems, plain_bytes, shape_problems, walk
+from assay.verification.signatures import check_signatures, made_by
+from assay.verification.trusted_keys import TrustedKey
 
 CHECKS = ("signature", "statement", "shape", "contents")
 
@@ -34,20 +29,30 @@ CHECKS = ("signature", "statement", "shape", "contents")
 class SignedFiles:
     """The signed list of a report's files, all of which are as it says."""
 
-    keyid: str
+    signers: tuple[TrustedKey, ...]
+    """The trusted keys that signed, each once."""
     statement: Statement
     manifest: Manifest
 
+    @property
+    def keyid(self) -> str:
+        """Return the id of the trusted key that signed, of several the first."""
+        return self.signers[0].keyid
+
 
 def check_signed_files(
-    log: CheckLog, report_dir: Path, keys: Sequence[SSlibKey], further: Sequence[str] = ()
+    log: CheckLog,
+    report_dir: Path,
+    keys: Sequence[TrustedKey],
+    further: Sequence[str] = (),
+    threshold: int = 1,
 ) -> SignedFiles | None:
-    """Return what is signed; None where a check failed, as ``log`` then says.
+    """Return what ``threshold`` keys signed; None where a check failed, as ``log`` then says.
 
     Only the envelope, the public key beside it and, once a trusted key vouches for it, the manifest
     are parsed. ``further`` checks are named as not done where one of these fails.
     """
-    found = _signed(log, report_dir, keys)
+    found = _signed(log, report_dir, keys, threshold)
     if found is None:
         done = {check.name for check in log.checks}
         names = [name for name in (*CHECKS, *further) if name not in done]
@@ -55,16 +60,19 @@ def check_signed_files(
     return found
 
 
-def _signed(log: CheckLog, report_dir: Path, keys: Sequence[SSlibKey]) -> SignedFiles | None:
-    envelope, keyid = None, ""
+def _signed(
+    log: CheckLog, report_dir: Path, keys: Sequence[TrustedKey], threshold: int
+) -> SignedFiles | None:
+    envelope: Envelope | None = None
+    signers: tuple[TrustedKey, ...] = ()
     with log.check("signature") as says:
-        envelope, keyid = _signature(report_dir, keys)
-        says(f"signed by trusted key {keyid}")
+        envelope, signers = _signature(report_dir, keys, threshold)
+        says(_signed_by(envelope, signers))
     if not log.holds or envelope is None:
         return None
     found = None
     with log.check("statement") as says:
-        found = _statement(report_dir, envelope, keyid)
+        found = _statement(report_dir, envelope, signers)
         says(f"about this manifest, of run {found.manifest.run}")
     if found is None:
         return None
@@ -83,22 +91,52 @@ def _signed(log: CheckLog, report_dir: Path, keys: Sequence[SSlibKey]) -> Signed
     return found if log.holds else None
 
 
-def _signature(report_dir: Path, keys: Sequence[SSlibKey]) -> tuple[Envelope, str]:
-    """Return the envelope, and the id of the trusted key that signed it. Raises CheckFailed."""
+def _signature(
+    report_dir: Path, keys: Sequence[TrustedKey], threshold: int
+) -> tuple[Envelope, tuple[TrustedKey, ...]]:
+    """Return the envelope, and the trusted keys that signed it. Raises AssayError."""
     envelope = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
-    key = check_signatures(envelope, keys)
-    if plain_bytes(report_dir, SIGNER, MOST_KEY_FILE) != public_pem(key):
-        raise CheckFailed(f"{SIGNER} is not the key that signed ({key.keyid})")
-    return envelope, str(key.keyid)
+    signers = check_signatures(envelope, keys, threshold)
+    data = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
+    if data not in [public_pem(each.key) for each in signers] and not _signed_too(envelope, data):
+        ids = ", ".join(each.keyid for each in signers)
+        raise CheckFailed(f"{SIGNER} is not the key that signed ({ids})", code="signer-file")
+    return envelope, signers
 
 
-def _statement(report_dir: Path, envelope: Envelope, keyid: str) -> SignedFiles:
+def _signed_too(envelope: Envelope, data: bytes) -> bool:
+    """Return whether ``signer.pub`` is a key that signed as well, of those that nobody trusts."""
+    try:
+        key = TrustedKey(public_key(data, Path(SIGNER)), SIGNER)
+    except BadInput:
+        return False
+    signed = any(made_by(signature, envelope.pae(), key) for signature in envelope.signatures)
+    return signed and data == public_pem(key.key)
+
+
+def _signed_by(envelope: Envelope, signers: Sequence[TrustedKey]) -> str:
+    """Say whose signatures there are, strangers' apart: a name is the verifier's own."""
+    names = ", ".join(f"{each.keyid} ({each.name})" for each in signers)
+    keys = "key" if len(signers) == 1 else f"{len(signers)} keys:"
+    text = f"signed by trusted {keys} {names}"
+    if strangers := len(envelope.signatures) - len(signers):
+        text += f"; {counted(strangers, 'further signature')} not of a trusted key"
+    return text
+
+
+def _statement(
+    report_dir: Path, envelope: Envelope, signers: tuple[TrustedKey, ...]
+) -> SignedFiles:
     """Return the signed statement with the manifest that it is about. Raises AssayError."""
     statement = parse_statement(envelope)
+    for signer in signers:
+        signer.check_signed_on(statement.predicate.created)
     data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
     if statement.subject[0].digest.sha256 != sha256_bytes(data):
-        raise CheckFailed("the signature is about another manifest.json")
+        problem = "the signature is about another manifest.json"
+        raise CheckFailed(problem, code="statement-subject")
     manifest = parse_record(Manifest, data, Path(MANIFEST))
     if manifest.run != statement.predicate.run:
-        raise CheckFailed("statement and manifest name different runs")
-    return SignedFiles(keyid, statement, manifest)
+        problem = "statement and manifest name different runs"
+        raise CheckFailed(problem, code="statement-run")
+    return SignedFiles(signers, statement, manifest)

@@ -1,4 +1,4 @@
-"""The repository's own: its published reports and the public keys it trusts."""
+"""The repository's own: the reports that it publishes."""
 
 import base64
 from pathlib import Path
@@ -36,8 +36,3 @@ def _signed_at(report: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError, AssayError):
         return ""
     return created if isinstance(created, str) else ""
-
-
-def trusted_keys(root: Path) -> list[Path]:
-    """Return the public keys that the repository trusts."""
-    return sorted((root / "config" / "trusted_keys").glob("*.pub"))

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from securesystemslib.signer import SSlibKey
-
 from assay.base.check_log import CheckLog, NamedCheck, none
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
@@ -22,7 +20,6 @@ from assay.records.manifest import VERDICTS, Manifest
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.attestation import load_public_key
 from assay.verification.judged_again import (
     TEXTS,
     OwnCode,
@@ -32,6 +29,7 @@ from assay.verification.judged_again import (
 )
 from assay.verification.origin import origin_problems
 from assay.verification.signed_files import check_signed_files
+from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
 
 EVIDENCE_CHECKS = ("evidence", "declared", "origins", "verdicts")
 """What is looked at once the files are known to be those that were signed."""
@@ -71,11 +69,12 @@ def verify(
     repository: Path | None = None,
     renderer: Renderer | None = None,
     origin_keys: Sequence[Path] = (),
+    threshold: int = 1,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
-    The report itself must be signed by one of ``trusted_keys``; a report that figures were taken
-    over from may as well be signed by one of ``origin_keys``.
+    The report itself must be signed by ``threshold`` distinct ones of ``trusted_keys``; a report
+    that figures were taken over from by one of them, or of ``origin_keys``.
     ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
     of other judging rules is judged by the code of its own commit, from that checkout's history.
     ``renderer`` makes the readable texts again, to be compared byte for byte.
@@ -87,10 +86,10 @@ def verify(
         raise BadInput(f"{report_dir}: no such report directory")
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
-    keys = [load_public_key(path) for path in trusted_keys]
-    origins = [*keys, *(load_public_key(path) for path in origin_keys)]
+    keys = load_trusted_keys(trusted_keys)
+    origins = load_trusted_keys((*trusted_keys, *origin_keys))
     log = CheckLog()
-    signed = check_signed_files(log, report_dir, keys, EVIDENCE_CHECKS)
+    signed = check_signed_files(log, report_dir, keys, EVIDENCE_CHECKS, threshold)
     if signed is None:
         log.raise_if_failed(report_dir)
     assert signed is not None
@@ -207,7 +206,7 @@ def _check_origins(
     report_dir: Path,
     manifest: Manifest,
     evidence: Evidence,
-    keys: Sequence[SSlibKey],
+    keys: Sequence[TrustedKey],
 ) -> None:
     recorded = [plan for plan in evidence.plan.targets if plan.provision.kind == "recorded"]
     with log.check("origins") as says:

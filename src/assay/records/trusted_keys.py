@@ -1,0 +1,60 @@
+"""What a repository says of the public keys that it trusts: ``config/trusted_keys/keys.yaml``."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from assay.records.base import Record
+
+KeyFileName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.pub$", max_length=80)
+]
+KeyName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
+RevocationReason = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=300)
+]
+
+
+class Revocation(Record):
+    """Why a key is no longer believed, whatever date a report of it bears."""
+
+    on: date
+    reason: RevocationReason
+
+
+class TrustedKeyEntry(Record):
+    """One public key, beside the file that names it."""
+
+    file: KeyFileName
+    name: KeyName
+    """Of its holder, as ``verify`` calls it."""
+    from_: date | None = Field(None, alias="from")
+    """First day, in UTC, on which a report may say that it was signed."""
+    until: date | None = None
+    """The last such day."""
+    revoked: Revocation | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "TrustedKeyEntry":
+        if self.from_ and self.until and self.until < self.from_:
+            raise ValueError(f"{self.file}: 'until' lies before 'from'")
+        return self
+
+
+class TrustedKeysFile(Record):
+    """``keys.yaml``: every public key of its folder, and how many of them must have signed."""
+
+    schema_: Literal["assay/trusted_keys/1"] = Field(alias="schema")
+    threshold: Annotated[int, Field(ge=1, le=16)] = 1
+    """Distinct keys that must have signed a report."""
+    keys: Annotated[tuple[TrustedKeyEntry, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "TrustedKeysFile":
+        for values in ([key.file for key in self.keys], [key.name for key in self.keys]):
+            if len(set(values)) < len(values):
+                raise ValueError("a file or a name is given twice")
+        if sum(key.revoked is None for key in self.keys) < self.threshold:
+            raise ValueError(f"the threshold is {self.threshold}, of fewer keys")
+        return self

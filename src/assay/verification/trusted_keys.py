@@ -1,0 +1,97 @@
+"""The public keys that a verifier trusts: what they are called, and when they may have signed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from securesystemslib.signer import SSlibKey
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import load_yaml
+from assay.records.trusted_keys import Revocation, TrustedKeyEntry, TrustedKeysFile
+from assay.verification.attestation import load_public_key
+
+FOLDER = "trusted_keys"
+NOTES = "keys.yaml"
+"""What a folder of that name says of the keys in it; it need not be there."""
+
+
+@dataclass(frozen=True)
+class TrustedKey:
+    """One public key that a verifier trusts."""
+
+    key: SSlibKey
+    name: str
+    since: date | None = None
+    until: date | None = None
+    revoked: Revocation | None = None
+
+    @property
+    def keyid(self) -> str:
+        """Return the id by which envelopes hint at it."""
+        return str(self.key.keyid)
+
+    def check_signed_on(self, created: str) -> None:
+        """Raise CheckFailed unless it was in use when its report says that it was signed.
+
+        ``created`` is UTC, as ``YYYY-MM-DDT...``: the signer's own word.
+        """
+        day = date.fromisoformat(created[:10])
+        if self.since is not None and day < self.since:
+            problem = f"key '{self.name}' is trusted from {self.since} on; this was signed on {day}"
+            raise CheckFailed(problem, code="key-not-yet")
+        if self.until is not None and day > self.until:
+            problem = f"key '{self.name}' is trusted until {self.until}; this was signed on {day}"
+            raise CheckFailed(problem, code="key-expired")
+
+
+def trusted_keys(root: Path) -> list[Path]:
+    """Return the public keys that the repository trusts.
+
+    Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it.
+    """
+    folder = root / "config" / FOLDER
+    paths = sorted(folder.glob("*.pub"))
+    if (folder / NOTES).exists():
+        named = {entry.file for entry in _notes(folder).keys}
+        if odd := sorted(named ^ {path.name for path in paths}):
+            where = "is not there" if odd[0] in named else "is not named there"
+            raise BadInput(f"{folder / NOTES}: {odd[0]} {where}", code="trusted-keys")
+    return paths
+
+
+def threshold(root: Path) -> int:
+    """Return how many distinct keys must have signed where the repository's are asked for."""
+    folder = root / "config" / FOLDER
+    return _notes(folder).threshold if (folder / NOTES).exists() else 1
+
+
+def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
+    """Return the keys of these files, each distinct one once, revoked if one of its files is.
+
+    Raises BadInput with one sentence.
+    """
+    found: dict[str, TrustedKey] = {}
+    for path in paths:
+        key = _load(path)
+        if key.keyid not in found or key.revoked is not None:
+            found[key.keyid] = key
+    return tuple(found.values())
+
+
+def _load(path: Path) -> TrustedKey:
+    key, folder = load_public_key(path), path.absolute().parent
+    if folder.name == FOLDER and (folder / NOTES).exists():
+        for entry in _notes(folder).keys:
+            if entry.file == path.name:
+                return _with_notes(key, entry)
+    return TrustedKey(key, path.stem)
+
+
+def _with_notes(key: SSlibKey, entry: TrustedKeyEntry) -> TrustedKey:
+    return TrustedKey(key, entry.name, entry.from_, entry.until, entry.revoked)
+
+
+def _notes(folder: Path) -> TrustedKeysFile:
+    return load_yaml(TrustedKeysFile, folder / NOTES)

@@ -1,0 +1,177 @@
+"""Key files, and what keys.yaml says of the keys beside it."""
+
+import base64
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from assay.base.errors import BadInput, CheckFailed
+from assay.verification.attestation import load_public_key, load_signer
+from assay.verification.sign import sign
+from assay.verification.trusted_keys import load_trusted_keys, threshold, trusted_keys
+from assay.verification.verify import verify
+from tests.report_fixtures import signed_report, write_repository
+
+
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def private_pem(key: Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def code_of(path: Path, data: bytes, *, private: bool = False, mode: int = 0o600) -> str:
+    path.write_bytes(data)
+    path.chmod(mode)
+    with pytest.raises(BadInput) as raised:
+        (load_signer if private else load_public_key)(path)
+    return raised.value.code
+
+
+class TestKeyFiles:
+    """One key a file, Ed25519, of the large order."""
+
+    def test_an_openssh_line_and_a_pem_block_are_one_key(self, tmp_path: Path) -> None:
+        key = Ed25519PrivateKey.generate().public_key()
+        (tmp_path / "a.pub").write_bytes(public_pem(key))
+        line = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) + b" somebody@host\n"
+        (tmp_path / "b.pub").write_bytes(line)
+        one, other = (load_public_key(tmp_path / name) for name in ("a.pub", "b.pub"))
+        assert one.keyid == other.keyid
+
+    def test_two_keys(self, tmp_path: Path) -> None:
+        keys = [Ed25519PrivateKey.generate() for _ in range(2)]
+        pems = b"".join(public_pem(key.public_key()) for key in keys)
+        assert code_of(tmp_path / "a.pub", pems) == "key-several"
+        lines = b"\n".join(
+            key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) for key in keys
+        )
+        assert code_of(tmp_path / "b.pub", lines) == "key-several"
+        both = b"".join(private_pem(key) for key in keys)
+        assert code_of(tmp_path / "c", both, private=True) == "key-several"
+
+    def test_text_around_a_key(self, tmp_path: Path) -> None:
+        data = b"note\n" + public_pem(Ed25519PrivateKey.generate().public_key())
+        assert code_of(tmp_path / "a.pub", data) == "key-form"
+
+    @pytest.mark.parametrize("number", [0, 1, 2**255 - 20, 2**255 - 18])
+    def test_a_key_that_verifies_what_nobody_signed(self, tmp_path: Path, number: int) -> None:
+        prefix = bytes.fromhex("302a300506032b6570032100")
+        text = base64.b64encode(prefix + number.to_bytes(32, "little"))
+        data = b"-----BEGIN PUBLIC KEY-----\n" + text + b"\n-----END PUBLIC KEY-----\n"
+        assert code_of(tmp_path / "a.pub", data) == "key-weak"
+
+    @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
+    def test_a_private_key_that_others_may_read(self, tmp_path: Path, mode: int) -> None:
+        data = private_pem(Ed25519PrivateKey.generate())
+        assert code_of(tmp_path / "key", data, private=True, mode=mode) == "key-permissions"
+
+    @pytest.mark.parametrize("form", [PrivateFormat.OpenSSH, PrivateFormat.PKCS8])
+    def test_a_key_with_a_passphrase(self, tmp_path: Path, form: PrivateFormat) -> None:
+        key = Ed25519PrivateKey.generate()
+        data = key.private_bytes(Encoding.PEM, form, BestAvailableEncryption(b"secret"))
+        assert code_of(tmp_path / "key", data, private=True) == "key-passphrase"
+
+
+NOTES = """\
+schema: assay/trusted_keys/1
+threshold: {threshold}
+keys:
+  - file: one.pub
+    name: First holder
+{one}
+  - file: two.pub
+    name: Second holder
+"""
+
+
+class TestNotes:
+    """keys.yaml: names, days, revocation, threshold."""
+
+    @pytest.fixture
+    def report(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "1793491200")  # 2026-11-01
+        report = signed_report(write_repository(tmp_path / "repo"), key=tmp_path / "one")
+        folder = tmp_path / "repo" / "config" / "trusted_keys"
+        folder.mkdir(exist_ok=True)
+        (tmp_path / "one.pub").rename(folder / "one.pub")
+        key = Ed25519PrivateKey.generate()
+        (tmp_path / "two").write_bytes(private_pem(key))
+        (tmp_path / "two").chmod(0o600)
+        (folder / "two.pub").write_bytes(public_pem(key.public_key()))
+        return report
+
+    @staticmethod
+    def note(report: Path, one: str = "", threshold: int = 1) -> Path:
+        root = report.parents[1]
+        text = NOTES.format(one=one, threshold=threshold)
+        (root / "config" / "trusted_keys" / "keys.yaml").write_text(text)
+        return root
+
+    def test_the_name_is_told(self, report: Path) -> None:
+        root = self.note(report)
+        result = verify(report, trusted_keys(root))
+        assert "(First holder)" in result.checks[0].detail
+
+    @pytest.mark.parametrize(
+        ("one", "code"),
+        [
+            ('    from: "2026-11-02"', "key-not-yet"),
+            ('    until: "2026-10-31"', "key-expired"),
+            ('    revoked: {on: "2027-01-01", reason: stolen}', "key-revoked"),
+            ('    from: "2026-11-01"\n    until: "2026-11-01"', None),
+        ],
+    )
+    def test_days_and_revocation(self, report: Path, one: str, code: str | None) -> None:
+        root = self.note(report, one)
+        if code is None:
+            assert verify(report, trusted_keys(root)).passed
+            return
+        with pytest.raises(CheckFailed) as raised:
+            verify(report, trusted_keys(root))
+        assert raised.value.code == code
+
+    def test_a_threshold_of_two(self, report: Path) -> None:
+        root = self.note(report, threshold=2)
+        assert threshold(root) == 2
+        with pytest.raises(CheckFailed) as raised:
+            verify(report, trusted_keys(root), threshold=threshold(root))
+        assert raised.value.code == "signature-threshold"
+
+    @pytest.mark.parametrize(
+        "one",
+        [
+            '    from: "2026-11-02"\n    until: "2026-11-01"',
+            "    colour: red",
+            '    from: "yesterday"',
+        ],
+    )
+    def test_notes_that_make_no_sense(self, report: Path, one: str) -> None:
+        with pytest.raises(BadInput):
+            trusted_keys(self.note(report, one))
+
+    def test_files_and_notes_name_the_same(self, report: Path) -> None:
+        root = self.note(report)
+        (root / "config" / "trusted_keys" / "two.pub").unlink()
+        with pytest.raises(BadInput) as raised:
+            trusted_keys(root)
+        assert raised.value.code == "trusted-keys"
+
+    def test_a_folder_without_notes_is_fine(self, report: Path) -> None:
+        root = report.parents[1]
+        assert threshold(root) == 1
+        assert [key.name for key in load_trusted_keys(trusted_keys(root))] == ["one", "two"]
+
+    def test_a_key_that_another_signs_over(self, report: Path, tmp_path: Path) -> None:
+        root = self.note(report, '    revoked: {on: "2026-11-01", reason: lost}')
+        sign(report, tmp_path / "two")
+        assert verify(report, trusted_keys(root)).passed
