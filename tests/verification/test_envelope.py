@@ -183,7 +183,7 @@ class TestSigners:
 
     def test_a_revoked_key_is_refused_beside_another(self) -> None:
         one, other = signer(), signer()
-        revoked = Revocation.model_validate_json('{"on": "2026-11-01", "reason": "lost"}')
+        revoked = Revocation.model_validate_json('{"day": "2026-11-01", "reason": "lost"}')
         keys = [*trusted(one), TrustedKey(other.public_key, "old", revoked=revoked)]
         error = self.refusal(signed_envelope(PAYLOAD, [one, other]), keys)
         assert error.code == "key-revoked"

@@ -24,7 +24,8 @@ from assay.records.manifest import Manifest
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import Unreadable, gunzipped
 from assay.verification import report_archive
-from assay.verification.attestation import dump_envelope, parse_envelope, parse_statement
+from assay.verification.attestation import parse_statement
+from assay.verification.envelope import dump_envelope, parse_envelope
 from assay.verification.manifest import path_problem, shape_problems
 
 bounded = settings(

@@ -8,9 +8,9 @@ from assay.base.check_log import CheckLog
 from assay.base.io import read_record
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.verification.attestation import load_public_key
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.signed_files import check_signed_files
+from assay.verification.trusted_keys import load_trusted_keys
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def verdicts_of(report: Path) -> VerdictsFile:
         return read_record(VerdictsFile, folder / VERDICTS)
 
 
-def vouched_verdicts(report: Path, keys: Sequence[Path]) -> VouchedVerdicts:
+def vouched_verdicts(report: Path, keys: Sequence[Path], threshold: int = 1) -> VouchedVerdicts:
     """Return the verdicts of a report with what its signature says of them.
 
     The files are held against the signature; nothing is judged again, as verifying would. Raises
@@ -39,7 +39,7 @@ def vouched_verdicts(report: Path, keys: Sequence[Path]) -> VouchedVerdicts:
     """
     name, log = report_name(report), CheckLog()
     with opened_report(report) as folder:
-        signed = check_signed_files(log, folder, [load_public_key(path) for path in keys])
+        signed = check_signed_files(log, folder, load_trusted_keys(keys), threshold=threshold)
         file = read_record(VerdictsFile, folder / VERDICTS)
     if signed is None:
         why = next(check for check in log.checks if not check.passed)

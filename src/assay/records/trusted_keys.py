@@ -19,7 +19,7 @@ RevocationReason = Annotated[
 class Revocation(Record):
     """Why a key is no longer believed, whatever date a report of it bears."""
 
-    on: date
+    day: date
     reason: RevocationReason
 
 

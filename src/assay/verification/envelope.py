@@ -84,6 +84,8 @@ def parse_envelope(data: bytes) -> Envelope:
             document["payloadType"],
             tuple(_signature(entry) for entry in document["signatures"]),
         )
+        if not isinstance(envelope.payload_type, str):
+            raise TypeError("a payload's type is a text")
         canonical = dump_envelope(envelope)
     except Unreadable as error:
         raise CheckFailed(f"the envelope is malformed: it {error}", code=error.code) from error

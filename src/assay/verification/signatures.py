@@ -33,7 +33,7 @@ def check_signatures(
         if key.revoked is not None:
             problem = (
                 f"signed by key '{key.name}' ({key.keyid}), which was revoked on "
-                f"{key.revoked.on}: {key.revoked.reason}"
+                f"{key.revoked.day}: {key.revoked.reason}"
             )
             raise CheckFailed(problem, code="key-revoked")
     if not signers:

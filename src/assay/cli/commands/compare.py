@@ -8,7 +8,7 @@ import typer
 from assay.base.errors import BadInput
 from assay.cli import checkout, console
 from assay.cli.report_verdicts import vouched_verdicts
-from assay.verification.trust import trusted_keys
+from assay.verification.trusted_keys import threshold, trusted_keys
 
 
 def compare(
@@ -29,4 +29,5 @@ def compare(
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
     keys = key or trusted_keys(checkout.ROOT)
-    console.show_side_by_side([vouched_verdicts(folder, keys) for folder in folders])
+    needed = 1 if key else threshold(checkout.ROOT)
+    console.show_side_by_side([vouched_verdicts(folder, keys, needed) for folder in folders])
