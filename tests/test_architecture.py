@@ -30,7 +30,8 @@ BOOTSTRAP = {"assay.base.errors", "assay.base.isolation", "assay.base.launcher",
              "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
              "assay.shared.counting",
              "assay.shared.exit_codes",
-             "assay.shared.files"}  # fmt: skip
+             "assay.shared.files",
+             "assay.shared.parent_death"}  # fmt: skip
 """Run before anything is installed."""
 WORLD = {
     "multiprocessing", "os", "pathlib", "random", "shutil", "signal", "socket",

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from assay.base.printable import shown_line
+from assay.shared.parent_death import tied_to_parent
 
 
 def say(line: str) -> None:
@@ -52,6 +53,7 @@ def watch(
             stderr=subprocess.STDOUT,
             env=dict(environment),
             cwd=directory,
+            preexec_fn=tied_to_parent(),
         )
         try:
             while True:

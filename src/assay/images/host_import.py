@@ -29,6 +29,7 @@ from assay.images.sbom import bill_of_materials
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.targets import Target
 from assay.shared.files import sha256_bytes, sha256_file, write_bytes
+from assay.shared.parent_death import tied_to_parent
 
 FORMAT = 1
 EMPTY = {"dev": 0o755, "proc": 0o555, "run": 0o755, "sys": 0o555, "tmp": 0o1777, "var/tmp": 0o1777}
@@ -224,7 +225,11 @@ def host_chunks(
     yield from _directories(extra, inputs.base.source_date_epoch)
     with tempfile.NamedTemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [*command, "--", *names], stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL
+            [*command, "--", *names],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=tied_to_parent(),
         )
         assert process.stdout is not None
         try:

@@ -15,9 +15,11 @@ from assay.base.writable import why_not_writable
 from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.retry import is_damaged
+from assay.pipeline.run_owner import lock_path
 from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
+from assay.runtimes import leftovers, owners
 from assay.shared.counting import agreeing, counted
 from assay.shared.exit_codes import ExitCode
 
@@ -59,7 +61,10 @@ def run_workflow(
             command,
             root,
             run_dir,
-            environment=snakemake_environment(root, os.environ),
+            environment={
+                **snakemake_environment(root, os.environ),
+                **leftovers.variables(run_dir, owners.myself()),
+            },
             verbose=verbose,
             ends_run=lambda failure: failure.lacks_something,
             cancels=request.executor == "slurm",
@@ -98,7 +103,7 @@ def snakemake_command(
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(root),
         "--workflow-profile", str(root / "profiles" / profile),
-        "--nolock", "--resources", *_limits(request),
+        "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
         "--config", *_settings(request, draft),
     ]  # fmt: skip
 
@@ -175,10 +180,13 @@ def _settings(request: Request, draft: Path | None) -> list[str]:
 def only_run(root: Path, name: str) -> Iterator[None]:
     """Hold the run ``name`` of this checkout; waits, saying so, while another process has it.
 
-    Snakemake's own locks outlive a killed process; this one does not.
+    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
+    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
-    folder = root / "results"
-    folder.mkdir(exist_ok=True)
+    lock = lock_path(root, name)
+    lock.parent.mkdir(exist_ok=True)
     waiting = f"another process is at run '{name}' of this checkout; waiting for it"
-    with exclusive(folder / f".{name}.lock", waiting):
+    with exclusive(lock, waiting):
+        lock.write_text(str(owners.myself()))
+        leftovers.end_leftovers(root / "results" / name)
         yield

@@ -4,6 +4,7 @@ This and ``gpu_steps``, which holds the steps of the GPU, are the composition ro
 know all stages. The scripts in ``workflow/scripts`` call it.
 """
 
+import os
 import sys
 import time
 import traceback
@@ -27,6 +28,7 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
+from assay.pipeline.run_owner import leave_with_owner, lock_path
 from assay.records.images import ImageRecord, Role
 from assay.records.manifest import VERDICTS
 from assay.report.render import render, texts_of
@@ -151,6 +153,8 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
     traceback. Says how long the step took.
     """
     leave_on_signals()
+    if not leave_with_owner(os.environ, lock_path(Path.cwd(), Path(run_dir).name)):
+        sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
     try:

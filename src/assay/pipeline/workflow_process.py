@@ -15,6 +15,7 @@ from typing import IO
 from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.pipeline.failures import StepFailure, read_failures
+from assay.shared.parent_death import tied_to_parent
 
 GRACE_S = 60.0
 """Time that jobs have to remove their containers when the run is interrupted."""
@@ -82,14 +83,17 @@ def run_process(
 
     Its jobs end with it when this process is interrupted, or when a step fails in a way that
     ``ends_run``. ``cancels``: whether jobs run elsewhere and are cancelled by the workflow itself,
-    which takes an interrupt for that. ``verbose`` tells everything, not only our own lines.
-    ``on_tick`` is called about twice a second; what it raises ends the run.
+    which takes an interrupt for that. Where this process is killed, the kernel tells the workflow
+    the same way, and its jobs look for themselves (see ``run_owner``). ``verbose`` tells
+    everything, not only our own lines. ``on_tick`` is called about twice a second; what it raises
+    ends the run.
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
         command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        preexec_fn=tied_to_parent(signal.SIGINT if cancels else signal.SIGKILL),
     )  # fmt: skip
     assert process.stdout is not None
     output = WorkflowOutput(process.stdout, log, verbose=verbose)

@@ -17,6 +17,7 @@ from assay.runtimes.engine import NO_COMMAND, exit_code
 from assay.runtimes.said import apptainer_refusal, disk_is_full, lacked_command, lacked_memory
 from assay.runtimes.settings import MEMORY_SHARE, PIDS, SHELL
 from assay.shared.files import sha256_file
+from assay.shared.parent_death import tied_to_parent
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255
@@ -118,6 +119,7 @@ class ApptainerRuntime:
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=tied_to_parent(),
         )
         assert process.stdout is not None
         last = ""

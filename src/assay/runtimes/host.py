@@ -6,12 +6,13 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, Task
+from assay.runtimes.leftovers import environments, passed_on
+from assay.shared.parent_death import tied_to_parent
 
 GRACE_S = 5.0
 """Seconds between asking a process to end and ending it."""
@@ -41,12 +42,13 @@ class HostRuntime:
             process = subprocess.Popen(
                 task.command,
                 cwd=task.directory,
-                env={**inherited, **task.environment, MARK: mark},
+                env={**inherited, **passed_on(), **task.environment, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                preexec_fn=tied_to_parent(),
             )
         except OSError as error:
             raise MissingEnvironment(
@@ -91,7 +93,4 @@ def _end(process: "subprocess.Popen[str]", mark: str) -> None:
 def _marked(mark: str) -> Iterator[int]:
     """Processes that were started with this mark in their environment, or forked from such."""
     wanted = f"{MARK}={mark}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                yield int(folder.name)
+    return (pid for pid, variables in environments() if wanted in variables)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 LABEL = "assay.owner"
 """Label of every container of ours."""
+ENDED = ("Z", "X")
+"""States of a process that ended, and whose parent has not looked yet."""
 _PATTERN = re.compile(r"([^/]+)/([0-9a-f-]+)/([^/]+)/(\d+)/(\d+)")
 
 
@@ -38,14 +40,14 @@ def parse(text: str) -> Owner | None:
 
 def myself() -> Owner:
     """Return the calling process."""
-    started = _started(os.getpid())
-    assert started is not None, "/proc is mounted wherever containers run"
+    state = _state(os.getpid())
+    assert state is not None, "/proc is mounted wherever containers run"
     return Owner(
         host=_host(),
         boot=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         namespace=_namespace(),
         pid=os.getpid(),
-        started=started,
+        started=state[1],
     )
 
 
@@ -67,8 +69,8 @@ def is_gone(owner: Owner, me: Owner) -> bool:
         return True
     except PermissionError:
         pass  # someone else's, and it lives
-    started = _started(owner.pid)
-    return started is not None and started != owner.started
+    state = _state(owner.pid)
+    return state is not None and (state[0] in ENDED or state[1] != owner.started)
 
 
 def _host() -> str:
@@ -83,11 +85,12 @@ def _namespace() -> str:
     return str(Path("/proc/self/ns/pid").readlink())
 
 
-def _started(pid: int) -> int | None:
-    """Start time of a process; None when it cannot be read."""
+def _state(pid: int) -> tuple[str, int] | None:
+    """Return the state of a process and its start time; None when they cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
     # The second field is the program's name in parentheses and may hold spaces and parentheses.
-    return int(stat.rpartition(")")[2].split()[19])
+    fields = stat.rpartition(")")[2].split()
+    return fields[0], int(fields[19])

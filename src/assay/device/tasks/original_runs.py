@@ -23,6 +23,7 @@ from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
+from assay.shared.parent_death import tied_to_parent
 from assay.shared.specs import Json
 
 MOST_OUTPUT = 2**20
@@ -134,6 +135,7 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            preexec_fn=tied_to_parent(),
         )
         remark = ""
         try:

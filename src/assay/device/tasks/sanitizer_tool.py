@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.shared.parent_death import tied_to_parent
+
 ERROR_EXIT = 99
 MESSAGES = 5
 """First messages of a tool that are kept; the counts are of all."""
@@ -111,7 +113,7 @@ def run_tool(command: Sequence[str], deadline_s: float) -> str:
     """Run to the end, or to the deadline; the last words of its output."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True,
+        text=True, errors="replace", start_new_session=True, preexec_fn=tied_to_parent(),
     )  # fmt: skip
     try:
         output = process.communicate(timeout=deadline_s)[0]

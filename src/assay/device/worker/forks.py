@@ -8,7 +8,6 @@ one thread there is: a fork copies no other thread, only the locks that it held.
 
 import bisect
 import contextlib
-import ctypes
 import json
 import mmap
 import os
@@ -23,12 +22,12 @@ from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
+from assay.shared.parent_death import tied_to_parent
 from assay.shared.specs import Json
 
 POLL_S = 0.005
 """How often the parent looks after its child: short against any measurement, long for a core."""
 NOTE_BYTES = 256
-_PR_SET_PDEATHSIG = 1
 
 Note = Callable[[str], None]
 """What a child calls to leave word of what it is doing."""
@@ -90,10 +89,11 @@ class Child:
             # An interrupt between the fork and the child's own handling would unwind a copy of this
             # process, which would then end its siblings.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            tie = tied_to_parent()
             try:
                 self._pid = os.fork()
                 if self._pid == 0:
-                    _child(work, self._result, self._board, before)
+                    _child(work, self._result, self._board, before, tie)
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self._ended = False
@@ -244,14 +244,20 @@ def _outcome(payload: bytes, note: str, seconds: float) -> ChildOutcome:
     return ChildOutcome(document["value"], document["error"], note, seconds, kind)
 
 
-def _child(work: Work, result: IO[bytes], board: Any, mask: set[int | signal.Signals]) -> NoReturn:
+def _child(
+    work: Work,
+    result: IO[bytes],
+    board: Any,
+    mask: set[int | signal.Signals],
+    tie: Callable[[], None],
+) -> NoReturn:
     """Everything the child does; it never returns into the parent's stack."""
     try:
         # Interrupted by itself it ends at once; interrupted with its parent, the parent says why.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # Should the parent be killed, the GPU must not go on working for nobody.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        tie()
         result.write(json.dumps(_result_of(work, board), allow_nan=False).encode())
         result.flush()
         sys.stdout.flush()
