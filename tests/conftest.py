@@ -171,6 +171,14 @@ def colourless() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have cached builds sealed with a key of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE_KEY", str(tmp_path_factory.mktemp("seal") / "key"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import load_yaml, read_record, write_record
+from assay.building.cache_seal import RECORD, write_seal
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
@@ -277,7 +278,8 @@ class TestAgain:
                 update={"key": described.key, "sources": described.sources}
             )
             cached = root / "results" / "cache" / "builds" / described.key
-            write_record(refused, cached / "record.json")
+            write_record(refused, cached / RECORD)
+            write_seal(cached)
 
     def change(self, root: Path, name: str) -> None:
         path = root / "kernels" / "demo" / name

@@ -2,7 +2,7 @@
 
 What was compiled once is not compiled again: an artifact is taken from the cache, or from a
 directory that another machine filled, when sources, command and toolchain lock agree with what
-this checkout would compile.
+this checkout would compile. What is in the cache must bear this user's seal (``cache_seal``).
 """
 
 import shutil
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
-from assay.base.progress import exclusive
+from assay.base.progress import exclusive, say
+from assay.building.cache_seal import RECORD, is_sealed, write_seal
 from assay.building.nvcc import compiled
 from assay.building.recipe import Compilation, Kind, describe
 from assay.building.toolchain import ensure_toolchain, toolchain_lock_digest
@@ -64,10 +65,14 @@ def _artifact_path(job: Compilation) -> str:
 
 
 def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
-    """An earlier build with this key; a damaged one, and one that nobody looked into, is none."""
+    """An earlier build with this key; one without our seal, a damaged one, and one that nobody
+    looked into, is none.
+    """
     try:
-        record = read_record(BuildRecord, folder / "record.json")
+        record = read_record(BuildRecord, folder / RECORD) if is_sealed(folder) else None
     except BadInput:
+        return None
+    if record is None:
         return None
     if record.artifact is None:
         return (record, None) if record.status == "failed" else None
@@ -101,6 +106,9 @@ def _compile(
 ) -> tuple[BuildRecord, Path | None]:
     """Compile and put the outcome into the cache, the record last."""
     toolchain = ensure_toolchain(root, place)
+    if (cached / RECORD).is_file() and not is_sealed(cached):
+        say(f"the cached build of {job.id} for {job.arch} is not as it was sealed: compiling again")
+    shutil.rmtree(cached, ignore_errors=True)
     with compiled(job, root, toolchain) as outcome:
         file: Path | None = None
         digest: FileDigest | None = None
@@ -129,7 +137,8 @@ def _compile(
         built_elsewhere=False,
         cost=outcome.cost,
     )
-    write_record(record, cached / "record.json")
+    write_record(record, cached / RECORD)
+    write_seal(cached)
     return record, file
 
 

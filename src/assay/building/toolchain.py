@@ -21,6 +21,12 @@ from assay.shared.counting import counted
 LOCK = "requirements/toolchain.txt"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""
+OUR_LINKS = {
+    f"{CUDA}/lib64": "lib",
+    f"{CUDA}/lib/libcudart.so": "libcudart.so.13",
+}
+"""Links below the site directory. The wheels carry lib/ and libcudart.so.13 only; nvcc links with
+-Llib64 -lcudart."""
 DRIVER_API = 13_000
 """CUDA that a driver must offer to run what this toolchain compiles, as cuDriverGetVersion says it.
 
@@ -174,10 +180,8 @@ def _unpack(lock: Path, site: Path) -> None:
         raise MissingEnvironment(
             f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: {REMEDY}"
         )
-    cuda = partial / CUDA
-    # The wheels carry lib/ and libcudart.so.13 only; nvcc links with -Llib64 -lcudart.
-    (cuda / "lib64").symlink_to("lib")
-    (cuda / "lib" / "libcudart.so").symlink_to("libcudart.so.13")
+    for name, target in OUR_LINKS.items():
+        (partial / name).symlink_to(target)
     for path in partial.rglob("*"):  # line tables hold the dates of headers
         os.utime(path, (DATE, DATE), follow_symlinks=False)
     partial.rename(site)

@@ -7,6 +7,7 @@ from assay.base.io import write_record
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building import build as building
+from assay.building.toolchain_check import require_sound_toolchain
 from assay.catalog.load import load_catalog
 from assay.measuring.operator_kernels import kernel_entries, offered
 from assay.pipeline.compiler_place import compiler_place
@@ -21,7 +22,8 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
     """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
 
     A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
-    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled).
+    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled, or
+    the compiler is not what its wheel holds).
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
@@ -31,6 +33,8 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
             f"no kernels can be written to {output} ({why}): name another folder with --output"
         )
     place = compiler_place(root, runtime)
+    if place.image is None:
+        require_sound_toolchain(root)
     cache = root / "results" / "cache"
     if why_not_writable(cache / "builds" / target) is not None:
         cache = output / "cache"

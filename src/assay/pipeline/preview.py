@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
+from assay.building.cache_seal import is_sealed
 from assay.catalog.model import Catalog
 from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_path
 from assay.findings.step_timings import ON_GPU, measured_here
@@ -149,7 +150,8 @@ def build_seconds(
         step = Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())
         if step not in steps:
             continue
-        if cached and any(cache.glob(f"{compilations.key(job.id, job.arch)}*/record.json")):
+        folders = cache.glob(f"{compilations.key(job.id, job.arch)}*/") if cached else ()
+        if any(map(is_sealed, folders)):
             found[step] = 0.0
         elif (job.id, job.arch) in costs:
             found[step] = costs[job.id, job.arch]

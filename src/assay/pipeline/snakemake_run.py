@@ -12,6 +12,7 @@ from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import SignalledExit, exclusive, quote, say
 from assay.base.writable import why_not_writable
+from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.retry import is_damaged
@@ -45,9 +46,11 @@ def run_workflow(
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
     ``verbose``. The first step that finds that the machine lacks something ends the run; what was
-    finished is kept. A report that is no longer as it was signed is made again. Raises the failed
-    steps' error with the first one's exit code, Interrupted when this process is.
+    finished is kept. A report that is no longer as it was signed is made again. Raises CheckFailed
+    for a toolchain that is not what its wheels hold, the failed steps' error with the first one's
+    exit code, Interrupted when this process is.
     """
+    require_sound_toolchain(root)
     run_dir = root / "results" / request.run
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)

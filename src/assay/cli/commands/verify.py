@@ -8,6 +8,7 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.building.toolchain import ensure_toolchain
+from assay.building.toolchain_check import require_sound_toolchain
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.pipeline.compiler_place import compiler_place
@@ -69,6 +70,8 @@ def verify(
         )
         console.show_checks(result.checks, result.notes)
         if place is not None:
+            if place.image is None:
+                require_sound_toolchain(checkout.ROOT)
             toolchain = ensure_toolchain(checkout.ROOT, place)
             check, notes = check_rebuild(folder, checkout.ROOT, toolchain, only=tuple(only or ()))
             console.show_checks((check,), notes)

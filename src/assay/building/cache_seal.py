@@ -1,0 +1,97 @@
+"""Cached builds carry a seal: only who holds this user's key can have put them there.
+
+A record in the cache says what its artifact is, but whoever can write the cache can write both.
+The seal is an HMAC-SHA256 of the two, and of the place that they are for, under a key that lies
+outside of the checkout.
+"""
+
+import hmac
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from assay.base.progress import say
+from assay.shared.files import sha256_file, write_bytes
+
+VARIABLE = "ASSAY_CACHE_KEY"
+"""Names another file for the key."""
+SEAL = "seal"
+RECORD = "record.json"
+KEY_BYTES = 32
+PRIVATE = 0o600
+
+
+def key_path() -> Path:
+    """Return where the key lies. Raises RuntimeError for an account without a home."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    return Path.home() / ".config" / "assay" / "cache_key"
+
+
+def write_seal(folder: Path) -> None:
+    """Seal a build in the cache, last of all; without a key it stays unsealed, and is built again.
+
+    A key is made on first use, readable by nobody else.
+    """
+    key = _make_key()
+    if key is not None:
+        write_bytes(folder / SEAL, _seal(folder, key).encode())
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return whether a build in the cache is as this user sealed it."""
+    if not (folder / RECORD).is_file():
+        return False
+    key = _read_key()
+    try:
+        found = (folder / SEAL).read_text() if key is not None else ""
+    except (OSError, UnicodeDecodeError):
+        found = ""
+    return key is not None and hmac.compare_digest(found.encode(), _seal(folder, key).encode())
+
+
+def _seal(folder: Path, key: bytes) -> str:
+    """Return the HMAC over the folder's name and every file in it, by name and content."""
+    mac = hmac.new(key, folder.name.encode() + b"\0", "sha256")
+    for path in sorted(folder.iterdir()):
+        if path.name != SEAL and not path.name.startswith("."):
+            content = sha256_file(path) if path.is_file() else "no file"
+            mac.update(f"{path.name}\0{content}\0".encode())
+    return mac.hexdigest()
+
+
+def _read_key() -> bytes | None:
+    """Return the key; None where there is none, or others can read it."""
+    with suppress(OSError, RuntimeError):
+        path = key_path()
+        mode = path.stat()
+        if mode.st_uid == os.geteuid() and not stat.S_IMODE(mode.st_mode) & 0o077:
+            key = path.read_bytes()
+            return key if len(key) == KEY_BYTES else None
+    return None
+
+
+def _make_key() -> bytes | None:
+    """Return the key, made where there is none; None where that cannot be, which is said."""
+    with suppress(OSError, RuntimeError):
+        path = key_path()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Whole or not there, for two builds may begin at once: the first to link it wins.
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(secrets.token_bytes(KEY_BYTES))
+            with suppress(FileExistsError):
+                path.hardlink_to(draft)
+        finally:
+            draft.unlink(missing_ok=True)
+    key = _read_key()
+    if key is None:
+        say(
+            "there is no key to seal cached builds with, and none can be made: name a private "
+            f"file with {VARIABLE}; until then each run compiles again"
+        )
+    return key
