@@ -33,8 +33,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
             f"no kernels can be written to {output} ({why}): name another folder with --output"
         )
     place = compiler_place(root, runtime)
-    if place.image is None:
-        require_sound_toolchain(root)
+    require_sound_toolchain(root)
     cache = root / "results" / "cache"
     if why_not_writable(cache / "builds" / target) is not None:
         cache = output / "cache"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from assay.base.printable import shown_line
-from assay.base.progress import say
+from assay.base.progress import ENDING, say
 from assay.pipeline.failures import StepFailure, read_failures
 from assay.shared.parent_death import tied_to_parent
 
@@ -90,20 +90,32 @@ def run_process(
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        preexec_fn=tied_to_parent(signal.SIGINT if cancels else signal.SIGKILL),
-    )  # fmt: skip
-    assert process.stdout is not None
-    output = WorkflowOutput(process.stdout, log, verbose=verbose)
+    tie = tied_to_parent(signal.SIGINT if cancels else signal.SIGKILL)
+    # One that comes between the start and our knowing of it would leave the workflow to itself.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def begin() -> None:
+        tie()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
     try:
-        return _wait(process, run_dir, ends_run, on_tick)
+        process = subprocess.Popen(
+            command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            preexec_fn=begin,
+        )  # fmt: skip
+        assert process.stdout is not None
+        output = WorkflowOutput(process.stdout, log, verbose=verbose)
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return _wait(process, run_dir, ends_run, on_tick)
+        finally:
+            if process.poll() is None:
+                output.silence()
+                end_group(process, cancels=cancels)
+            output.close()
     finally:
-        if process.poll() is None:
-            output.silence()
-            end_group(process, cancels=cancels)
-        output.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def log_path(run_dir: Path) -> Path:
