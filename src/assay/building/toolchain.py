@@ -19,6 +19,7 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
 
 LOCK = "requirements/toolchain.txt"
+FOLDER = ".toolchain"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""
 OUR_LINKS = {
@@ -85,7 +86,7 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 def toolchain_directory(root: Path) -> Path:
     """Return where the lock's wheels are unpacked; another lock has another directory."""
-    return root / ".toolchain" / toolchain_lock_digest(root)[:12]
+    return root / FOLDER / toolchain_lock_digest(root)[:12]
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
