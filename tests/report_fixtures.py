@@ -6,7 +6,7 @@ The samples are made up by a seeded generator and never leave a test's temporary
 import json
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from assay.evidence.stages import (
     stopwatch_path,
 )
 from assay.judging.judge import judge
+from assay.measuring.told import workload_spec
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
@@ -56,6 +57,10 @@ from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import Comparison
 from assay.report.render import render
 from assay.shared.files import sha256_bytes, write_bytes
+from assay.shared.gate_shapes import REPEAT_SEED
+from assay.shared.launch_facts import launch_facts
+from assay.shared.schedule import plan_blocks
+from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign
 
 REPOSITORY = Path(__file__).parent.parent
@@ -453,15 +458,17 @@ def _platform(catalog: Catalog, target: str) -> PlatformRecord:
 def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> ArmFacts:
     arm = next(arm for arm in comparison.arms if arm.id == name)
     kernel = catalog.variants[arm.variant].kind == "kernel"
+    spec = workload_spec(catalog.workloads[arm.workload])
+    facts = launch_facts(spec, *workload_blocks(spec, spec.seed))
     return ArmFacts(
         arm=name,
         variant=arm.variant,
         workload=arm.workload,
-        flop=34_359_738_368,
-        bytes=100_000_000 + 1_000_000 * len(arm.variant),
-        pattern_sha256=None,
-        stored_blocks=None,
-        density=None,
+        flop=facts.flop,
+        bytes=facts.bytes,
+        pattern_sha256=facts.pattern_sha256,
+        stored_blocks=facts.stored_blocks,
+        density=facts.density,
         binary_sha256=binary_sha256(arm.variant, arch) if kernel else None,
         warmup_ms=80.0,
     )
@@ -481,11 +488,7 @@ def _correctness(
                 variant=arm.variant,
                 workload=arm.workload,
                 status="correct",
-                checks=tuple(
-                    Check(name="timed_shape", seed=seed, passed=True, relative_error=2.5e-4,
-                          max_abs_error=1e-3, detail="")
-                    for seed in (1, 2)
-                ),
+                checks=tuple(_checks()),
                 detail="",
                 binary_sha256=facts[arm.id].binary_sha256,
             )
@@ -493,6 +496,19 @@ def _correctness(
         ),
         seconds=1.5,
     )  # fmt: skip
+
+
+def _checks() -> Iterator[Check]:
+    """What the gate checks of a kernel of this repository, with its two seeds."""
+    compared = [(name, seed) for seed in (1, 2) for name in ("timed_shape", "repeat")]
+    compared += [(name, 1) for name in ("ragged", "unaligned", "rounds", "many_rows")]
+    for name, seed in compared:
+        repeated = REPEAT_SEED if name == "repeat" else 0
+        yield Check(name=name, seed=seed + repeated, passed=True, relative_error=2.5e-4,
+                    max_abs_error=1e-3, detail="")  # fmt: skip
+        for beside in ("poisoned", "inputs_unchanged") if name != "repeat" else ():
+            yield Check(name=beside, seed=seed, passed=True, relative_error=None,
+                        max_abs_error=None, detail="")  # fmt: skip
 
 
 def _benchmark(
@@ -512,31 +528,36 @@ def _benchmark(
         clock = 0.05
         blocks = []
         shift = generator.gauss(1, 0.003)
-        for number in range(protocol.blocks):
+        plan = plan_blocks(
+            list(base), protocol.blocks, protocol.checked_turns, f"{comparison.id}:{index}"
+        )
+        for number, slots in enumerate(plan):
             turns = []
-            for arm in (*base, *reversed(base)):
+            for slot in slots:
                 times = tuple(
-                    round(base[arm] * shift * generator.gauss(1, 0.002), 6)
+                    round(base[slot.name] * shift * generator.gauss(1, 0.002), 6)
                     for _ in range(protocol.samples)
                 )
                 turns.append(
-                    Turn(arm=arm, times_ms=times, started_s=clock, ended_s=clock + 0.01,
-                         checked=number == 0, relative_error=2e-4 if number == 0 else None,
+                    Turn(arm=slot.name, times_ms=times, started_s=clock, ended_s=clock + 0.01,
+                         checked=slot.checked, relative_error=2e-4 if slot.checked else None,
                          clock_mhz=1700.0 + len(turns))
                 )  # fmt: skip
                 clock += 0.012
-            void = "thermal slowdown" if (index, number) == (1, 0) else None
+            void = "software thermal slowdown" if (index, number) == (1, 0) else None
             regimes = ("software power cap",) if number else ()
             blocks.append(Block(turns=tuple(turns), void=void, regimes=regimes))
-        at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 1))
+        at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 2))
+        timed_ms = sum(sum(turn.times_ms) for block in blocks for turn in block.turns)
+        warm_ms = sum(each.warmup_ms for each in facts.values())
         processes.append(
             Process(
                 index=index,
                 arms=tuple(facts.values()),
                 blocks=tuple(blocks),
-                telemetry=_telemetry(at, generator),
-                seconds=clock,
-                gpu_seconds=clock / 2,
+                telemetry=_telemetry(at, generator, hot_at=0.075 if index == 1 else None),
+                seconds=clock + 0.5,
+                gpu_seconds=(timed_ms + warm_ms) / 1e3,
             )
         )
     return BenchmarkRecord(
@@ -552,14 +573,17 @@ def _benchmark(
     )
 
 
-def _telemetry(at: tuple[float, ...], generator: random.Random) -> Telemetry:
+def _telemetry(
+    at: tuple[float, ...], generator: random.Random, hot_at: float | None = None
+) -> Telemetry:
+    """Under the power cap; too hot, by a software thermal slowdown, in one sample."""
     return Telemetry(
         at_s=at,
         clock_sm_mhz=tuple(1755 + generator.randrange(-2, 3) * 15 for _ in at),
         clock_memory_mhz=tuple(2619 for _ in at),
         power_w=tuple(round(generator.gauss(620, 15), 1) for _ in at),
         temperature_c=tuple(55 for _ in at),
-        event_reasons=tuple(4 for _ in at),
+        event_reasons=tuple(0x24 if each == hot_at else 0x04 for each in at),
     )
 
 

@@ -208,7 +208,7 @@ class TestConduct:
     def test_discarded_blocks_regimes_and_clocks_are_counted(self, evidence: Evidence) -> None:
         conduct = conduct_of(evidence.benchmarks["h100", "demo_sweep"])
         assert (conduct.blocks, conduct.discarded) == (15, 1)
-        assert conduct.reasons == {"thermal slowdown": 1}
+        assert conduct.reasons == {"software thermal slowdown": 1}
         assert conduct.regimes == {"software power cap": 10}
         own = clocks(evidence)["h100", "demo_sweep", "bk32"]
         assert (own.low_mhz, own.high_mhz) == (1700.0, 1707.0)
@@ -343,7 +343,7 @@ class TestPages:
             assert f"## {title}\n" in markdown
         assert "Attention:" not in html + markdown
         for text in (html, markdown):
-            assert "1 of 15 (1 for thermal slowdown)" in text
+            assert "1 of 15 (1 for software thermal slowdown)" in text
             assert "software power cap in 10 of 15 blocks" in text
             assert "1704 MHz (1700 to 1707)" in text
 

@@ -33,6 +33,9 @@ JOB = OriginalJob(
 )
 
 
+MEASURED = {"way": "measure", "reason": None, "target": "h100", "detail": "found a GPU"}
+
+
 def said(text: str) -> LineRun:
     return LineRun(exit_code=0, seconds=1.0, stdout=text, stderr="", cut=False)
 
@@ -40,7 +43,7 @@ def said(text: str) -> LineRun:
 def measured(answer: Answer) -> Answer:
     if answer.claim != "demo_elsewhere":
         return answer
-    return answer.model_copy(update={"way": "measure", "reason": None, "target": "h100"})
+    return answer.model_copy(update=MEASURED)
 
 
 def test_the_report_tells_it_and_verifies(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class TestReadings:
         table = between(markdown, "Readings of demo_rate on h100:", "Readings of")
         rows = [line for line in table.splitlines() if line.startswith("|")]
         assert len(rows) == 5
-        assert rows[3].startswith("| the whole dense product, &lt;all&gt; of it | 798.3 TFLOP/s |")
+        assert rows[3].startswith("| the whole dense product, &lt;all&gt; of it | 800.4 TFLOP/s |")
         assert rows[3].endswith("| 65,536 of 70,000 | 34.36 GFLOP | 137.4 GFLOP | 4 | yes |")
 
     def test_a_verdict_whose_words_have_one_meaning_has_none(self, markdown: str) -> None:

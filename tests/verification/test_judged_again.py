@@ -76,7 +76,8 @@ def test_its_own_code_is_asked_and_the_rules_are_named(
     assert asked == [(report, COMMIT, (*keys(root),), root)]
     assert [entry.name for entry in result.checks] == [
         "signature", "statement", "shape", "contents",
-        "evidence", "declared", "origins", "verdicts",
+        "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
+        "binaries", "turns", "samples", "windows", "verdicts",
     ]  # fmt: skip
     assert result.checks[-1].detail == (
         f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
@@ -133,8 +134,9 @@ class TestWhereItCannotBeRun:
         assert str(raised.value) == (
             f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
             "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
-            "and it holds: signature, statement, shape, contents, evidence, declared, origins; not "
-            "checked: verdicts, texts)"
+            "and it holds: signature, statement, shape, contents, evidence, declared, origins, "
+            "complete, machine, gate, problems, binaries, turns, samples, windows; not checked: "
+            "verdicts, texts)"
         )
 
     def test_without_a_checkout_there_is_no_history(self, report: Path, root: Path) -> None:

@@ -179,13 +179,17 @@ def show_timings(
         )
 
 
-def show_checks(checks: Iterable[NamedCheck], notes: Iterable[str]) -> None:
+def show_checks(
+    checks: Iterable[NamedCheck], notes: Iterable[str], unproven: Iterable[str] = ()
+) -> None:
     """What verifying found; every check that gets here holds."""
     for check in checks:
         out.print("[green]ok[/green]  ", end=" ")
         say(f"{check.name}: {check.detail}")
     for note in notes:
         say(f"note {note}")
+    for each in unproven:
+        say(f"unproven: {each}")
 
 
 def show_diagnosis(diagnosis: Diagnosis) -> None:

@@ -19,6 +19,7 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.records.base import Record
+from assay.records.builds import BuildRecord
 from assay.records.inspections import DeviceCodeResult, InspectionsRecord
 from assay.records.plan import Plan
 from assay.records.timings import TimingsRecord
@@ -43,6 +44,7 @@ def load_evidence(directory: Path) -> Evidence:
         entry.collection: records.load(entry.record, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
     }
+    target_builds = _target_builds(records, plan)
     return Evidence(
         plan=plan,
         builds=records.load(BUILDS.record, BUILDS.paths(plan)),
@@ -51,7 +53,8 @@ def load_evidence(directory: Path) -> Evidence:
         device_code_paths=paths,
         toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
         timings=records.read(TimingsRecord, timings_path()),
-        recorded_builds=_recorded_builds(records, plan),
+        recorded_builds=_recorded_builds(plan, target_builds),
+        target_builds=target_builds,
         earlier_builds=records.load(
             BUILDS.record,
             {
@@ -106,13 +109,23 @@ def _device_code(
     return found, paths
 
 
-def _recorded_builds(records: _Records, plan: Plan) -> dict[BuildKey, RecordedBuild]:
+def _target_builds(records: _Records, plan: Plan) -> dict[str, dict[BuildKey, BuildRecord]]:
+    """Return the build records that came along with each target's recorded figures."""
+    return {
+        target.target: records.load(BUILDS.record, paths)
+        for target in plan.targets
+        if (paths := recorded_builds(target))
+    }
+
+
+def _recorded_builds(
+    plan: Plan, target_builds: Mapping[str, Mapping[BuildKey, BuildRecord]]
+) -> dict[BuildKey, RecordedBuild]:
     """Of several reports with a record of one build, the first target's."""
     found: dict[BuildKey, RecordedBuild] = {}
     for target in plan.targets:
-        for key, path in recorded_builds(target).items():
-            record = records.read(BUILDS.record, path)
-            if record is not None:
-                name = target.provision.recorded_in or ""
-                found.setdefault(key, RecordedBuild(record, path, name))
+        paths = recorded_builds(target)
+        for key, record in target_builds.get(target.target, {}).items():
+            name = target.provision.recorded_in or ""
+            found.setdefault(key, RecordedBuild(record, paths[key], name))
     return found

@@ -66,6 +66,8 @@ class Evidence:
     """By claim: where that is recorded, if it came along with recorded figures."""
     recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
     """What made the binaries of figures that were taken over; this run need not compile it."""
+    target_builds: dict[str, dict[BuildKey, BuildRecord]] = field(default_factory=dict)
+    """The same by target: several reports may each have compiled another binary of one key."""
     earlier_builds: dict[tuple[str, str], BuildRecord] = field(default_factory=dict)
     """By target and variant: what made measured binaries whose sources are others by now."""
 

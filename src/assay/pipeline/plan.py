@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
+from assay.judging.answers import Asked, make_answers
 from assay.measuring.operator_kernels import offered
 from assay.pipeline.needs import closure, comparisons_of, programs_of
-from assay.pipeline.plan_answers import make_answers
 from assay.pipeline.planned_builds import Work, find_work, is_of_this_project, variants_of
 from assay.records.claims import Claim
 from assay.records.evaluations import Unanswerable
@@ -27,7 +27,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     measures = any(provision.kind == "device" for provision in request.targets)
     everything = measures or request.rebuild or request.prebuilt is not None
     claims = tuple(catalog.claims_of(request.sources))
-    answers = tuple(make_answers(catalog, request, claims))
+    answers = tuple(make_answers(catalog, Asked.by_request(request), claims))
     idle = () if everything else unanswered(request.targets, answers)
     wanted = {catalog.targets[target].arch for target in targets if target not in idle}
     for_nobody = {catalog.targets[target].arch for target in idle} - wanted

@@ -20,6 +20,9 @@ from assay.records.manifest import VERDICTS, Manifest
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
+from assay.verification.completeness import check_complete
+from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
+from assay.verification.derived_facts import check_derived
 from assay.verification.judged_again import (
     TEXTS,
     OwnCode,
@@ -31,7 +34,7 @@ from assay.verification.origin import origin_problems
 from assay.verification.signed_files import check_signed_files
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
 
-EVIDENCE_CHECKS = ("evidence", "declared", "origins", "verdicts")
+EVIDENCE_CHECKS = ("evidence", "declared", "origins", "complete", *DERIVED_CHECKS, "verdicts")
 """What is looked at once the files are known to be those that were signed."""
 
 
@@ -56,6 +59,8 @@ class VerificationResult:
     checks: tuple[NamedCheck, ...]
     notes: tuple[str, ...]
     """Things worth knowing that are no failures."""
+    unproven: tuple[str, ...] = ()
+    """What the records hold nothing to prove by, or lack as those of older versions do."""
 
     @property
     def passed(self) -> bool:
@@ -96,12 +101,16 @@ def verify(
     manifest = signed.manifest
     catalog, evidence = _check_evidence(log, report_dir, signed.statement)
     notes: list[str] = []
+    unproven: list[str] = []
     if evidence is None or catalog is None:
-        log.skip(("verdicts", "origins"), "the evidence cannot be read")
+        names = [name for name in EVIDENCE_CHECKS if name not in ("evidence", "declared")]
+        log.skip(names, "the evidence cannot be read")
     else:
         _check_origins(log, report_dir, manifest, evidence, origins)
         summaries = SharedSummaries()
         rules = other_rules(report_dir)
+        unproven += _check_complete(log, report_dir, catalog, evidence, todays=rules is None)
+        unproven += check_derived(log, catalog, evidence, todays=rules is None)
         if rules is None:
             check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
             if renderer is not None and log.holds:
@@ -116,7 +125,9 @@ def verify(
     log.raise_if_failed(report_dir)
     if repository:
         notes += _notes(report_dir, repository)
-    return VerificationResult(manifest.run, signed.keyid, tuple(log.checks), tuple(notes))
+    return VerificationResult(
+        manifest.run, signed.keyid, tuple(log.checks), tuple(notes), tuple(unproven)
+    )
 
 
 def _check_evidence(
@@ -149,6 +160,21 @@ def _check_evidence(
             raise CheckFailed("the statement declares other margins than the evidence holds")
         says(f"made {predicate.created} by commit {predicate.commit}")
     return catalog, evidence
+
+
+def _check_complete(
+    log: CheckLog, report_dir: Path, catalog: Catalog, evidence: Evidence, *, todays: bool
+) -> list[str]:
+    """Nothing that was asked for is left out; returns what nothing proves of it."""
+    unproven: list[str] = []
+    with log.check("complete") as says:
+        verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
+        found = check_complete(catalog, evidence, verdicts, todays=todays)
+        unproven += found.unproven
+        found.raise_if_any()
+        answers = counted(len(evidence.plan.answers), "answer")
+        says(f"{answers} to every claim and audit asked for, each with its verdict and records")
+    return unproven
 
 
 def _check_counts(catalog: Catalog | None, verdicts: VerdictsFile, predicate: Predicate) -> None:

@@ -7,10 +7,11 @@ import torch
 
 from assay.device.kernels.oracles import oracle, true_product
 from assay.device.kernels.prepared import Prepared
-from assay.device.tasks import correctness
-from assay.device.tasks.correctness import arm_record, check_arm, large_shapes, small_shapes
+from assay.device.tasks.correctness import arm_record, check_arm
 from assay.device.worker.forks import ChildOutcome, run_child
+from assay.shared import gate_shapes
 from assay.shared.errors import RivalMissing, Unsupported
+from assay.shared.gate_shapes import large_shapes, small_shapes
 from tests.device.helpers import (
     attention_workload,
     bsr_bsr_workload,
@@ -23,14 +24,14 @@ from tests.device.helpers import (
     make_arm,
 )
 
-LARGE = {name: getattr(correctness, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
+LARGE = {name: getattr(gate_shapes, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
 
 
 @pytest.fixture(autouse=True)
 def large_is_small(monkeypatch):
     """A CPU needs half a minute for what a GPU does in a tenth of a second."""
     for name, value in {"LARGE_M": 320, "LARGE_K": 256, "MANY_BLOCK_ROWS": 20}.items():
-        monkeypatch.setattr(correctness, name, value)
+        monkeypatch.setattr(gate_shapes, name, value)
 
 
 def honest(arm, inputs):
@@ -312,7 +313,7 @@ def test_dense_and_attention_have_no_other_shapes():
 def test_large_shapes_reach_what_small_ones_do_not(monkeypatch):
     """Two tiles and more for each of 132 multiprocessors, over 128 columns, over 1024 rows."""
     for name, value in LARGE.items():
-        monkeypatch.setattr(correctness, name, value)
+        monkeypatch.setattr(gate_shapes, name, value)
     workload = bsr_workload()
     for block, many in ((64, True), (128, True), (512, False)):
         pattern = dataclasses.replace(workload.pattern, block_rows=block, block_cols=64)

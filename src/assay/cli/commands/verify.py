@@ -68,7 +68,7 @@ def verify(
             origin_keys=ours,
             threshold=1 if key else threshold(checkout.ROOT),
         )
-        console.show_checks(result.checks, result.notes)
+        console.show_checks(result.checks, result.notes, result.unproven)
         if place is not None:
             if place.image is None:
                 require_sound_toolchain(checkout.ROOT)

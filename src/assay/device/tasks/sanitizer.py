@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from assay.device.kernels.inputs import Tensor, make_inputs, written
-from assay.device.tasks.correctness import ragged_layout, small_shapes
+from assay.device.tasks.correctness import ragged_layout
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
 from assay.device.tasks.sanitizer_tool import (
     Found,
@@ -32,6 +32,7 @@ from assay.device.tasks.sanitizer_tool import (
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.files import sha256_file
+from assay.shared.gate_shapes import small_shapes
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec

@@ -1,6 +1,5 @@
 """Timing a turn: consecutive launches of one arm, each between its own pair of CUDA events."""
 
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.timing.clocks import Clocks, CycleCounter
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
-from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
+from assay.shared.limits import settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
 
 FLUSH_FACTOR = 2
@@ -128,21 +127,6 @@ def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
     """
     launches = 2 if host_ms < gpu_ms else samples
     return min(MAX_LEAD_MS, 1.2 * host_ms * launches)
-
-
-def turn_samples(rules: ProtocolSpec, median_ms: float) -> int:
-    """Launches a turn takes: the protocol's, or as many more as fill its least time."""
-    if rules.turn_min_ms <= 0 or median_ms <= 0:
-        return rules.samples
-    filling = math.ceil(rules.turn_min_ms / median_ms)
-    return max(rules.samples, min(MAX_SAMPLES, filling))
-
-
-def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
-    """Launches that fill the protocol's time of settling; 0 where it asks for none."""
-    if rules.settle_ms <= 0 or median_ms <= 0:
-        return 0
-    return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))
 
 
 def settle(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.device.worker.telemetry import Choice
+from assay.shared.clock_events import SHARED_GPU
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
 from assay.shared.gpu_locks import lock_path, make_lock_folder
@@ -216,7 +217,7 @@ class Watch:
         """
         slack = self._interval
         if any(started - slack <= at <= ended + slack for at in self.shared_at):
-            return "another process used the GPU"
+            return SHARED_GPU
         return None
 
 

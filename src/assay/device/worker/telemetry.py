@@ -8,24 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from assay.shared.clock_events import REGIMES, VOIDING_REASONS
 from assay.shared.errors import NoDevice
 from assay.shared.specs import Json, TargetSpec
-
-VOIDING_REASONS = {
-    0x08: "hardware slowdown",
-    0x20: "software thermal slowdown",
-    0x40: "hardware thermal slowdown",
-    0x80: "hardware power brake",
-}
-"""Clock-event reasons that void a block."""
-
-REGIMES = {
-    0x02: "applications clocks",
-    0x04: "software power cap",
-    0x10: "synchronised boost",
-    0x100: "display clocks",
-}
-"""Clock-event reasons that say how the GPU ran, not that something went wrong."""
 
 _OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 

@@ -1,6 +1,7 @@
 """The plan's answers: how each claim and audit is answered on each target, or why not. Pure."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import (
@@ -23,10 +24,32 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
-from assay.records.plan import Answer, Provision, Request
+from assay.records.plan import Answer, Plan, Provision, Request
 
 
-def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) -> Iterator[Answer]:
+@dataclass(frozen=True)
+class Asked:
+    """What the answers of a plan follow from, beside the catalog."""
+
+    sources: tuple[str, ...]
+    provisions: tuple[Provision, ...]
+    own_programs: frozenset[str]
+    """Sources whose own program the user has."""
+
+    @classmethod
+    def by_request(cls, request: Request) -> "Asked":
+        """Return what a run was asked for."""
+        given = frozenset(original.job.source for original in request.originals)
+        return cls(request.sources, request.targets, given)
+
+    @classmethod
+    def by_plan(cls, plan: Plan) -> "Asked":
+        """Return what a plan was made for; where nothing is measured, own programs are unknown."""
+        given = frozenset(job.source for target in plan.targets for job in target.originals)
+        return cls(plan.sources, tuple(target.provision for target in plan.targets), given)
+
+
+def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:
     """Yield an answer or more for every claim, then one for every audit of the selected sources.
 
     The detail of what is not run is a sentence: its verdict explains itself with it.
@@ -35,49 +58,49 @@ def make_answers(catalog: Catalog, request: Request, claims: Iterable[Claim]) ->
         match claim.evaluation:
             case Arithmetic() | Inspection() | DeviceCode() | Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
-            case Unanswerable(reason=reason, detail=detail) if not _given(catalog, request, claim):
+            case Unanswerable(reason=reason, detail=detail) if not _given(catalog, asked, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
-                yield from _measured_answers(catalog, request, claim)
-    for source in request.sources:
+                yield from _measured_answers(catalog, asked, claim)
+    for source in asked.sources:
         for audit in catalog.sources[source].audits:
             yield _answer(audit.id, None, "compute", None, "arithmetic of the source")
 
 
-def _measured_answers(catalog: Catalog, request: Request, claim: Claim) -> Iterator[Answer]:
+def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[Answer]:
     """Yield the answers of a claim that needs a GPU: on the hardware it is for, then elsewhere.
 
     It is for every target where it names none. Elsewhere means other targets of the run whose GPU
     can run it; there, what has no figure needs no answer.
     """
-    provisions = {provision.target: provision for provision in request.targets}
+    provisions = {provision.target: provision for provision in asked.provisions}
     own = [name for name in claim.hardware.targets or provisions if name in provisions]
     if not own:
         wanted = claim.hardware.targets[0]
         detail = f"Target {wanted} was not asked for."
         yield _answer(claim.id, wanted, "not_run", NotRun.NOT_SELECTED, detail)
     for name in own:
-        yield _answer_on(catalog, request, claim, provisions[name])
+        yield _answer_on(catalog, asked, claim, provisions[name])
     elsewhere = (provision for name, provision in provisions.items() if name not in own)
-    for answer in (_answer_on(catalog, request, claim, provision) for provision in elsewhere):
+    for answer in (_answer_on(catalog, asked, claim, provision) for provision in elsewhere):
         if answer.way != "not_run":
             yield answer
 
 
-def _given(catalog: Catalog, request: Request, claim: Claim) -> bool:
+def _given(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
     """Return whether the user has a checkout of the program that prints a claim's figure."""
     source = catalog.source_of[claim.id]
     original = catalog.sources[source].original
-    given = any(each.job.source == source for each in request.originals)
+    given = source in asked.own_programs
     return given and original is not None and original.figure_of(claim.id) is not None
 
 
-def _answer_on(catalog: Catalog, request: Request, claim: Claim, provision: Provision) -> Answer:
+def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provision) -> Answer:
     name, arch = provision.target, catalog.targets[provision.target].arch
     if provision.kind == "none":
         reason = provision.reason or NotRun.NO_DEVICE
         return _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
-    if provision.kind == "device" and _given(catalog, request, claim):
+    if provision.kind == "device" and _given(catalog, asked, claim):
         return _answer(claim.id, name, "measure", None, provision.detail)
     if not _arch_supported(catalog, claim, arch):
         detail = f"What the claim needs is not built for {arch}."

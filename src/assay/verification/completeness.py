@@ -1,0 +1,157 @@
+"""Whether a report leaves out what it was asked for: answers, verdicts, records. Pure."""
+
+from collections.abc import Iterator
+
+from assay.catalog.model import Catalog
+from assay.evidence.entries import Purpose, TargetStage
+from assay.evidence.model import Evidence
+from assay.evidence.stages import CHEATS, PLATFORMS, SANITIZERS, STOPWATCHES, TARGET_STAGES
+from assay.judging.answers import Asked, make_answers
+from assay.records.plan import Answer, Plan, TargetPlan
+from assay.records.verdicts import VerdictsFile
+from assay.verification.contradictions import Findings, names
+
+AnswerKey = tuple[str, str | None]
+"""(claim, target)."""
+
+
+def check_complete(
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, *, todays: bool
+) -> Findings:
+    """Return what is left out.
+
+    ``todays``: whether the rules that made the report are today's; those before planned other
+    answers, and called for fewer guards.
+    """
+    findings = Findings()
+    _check_sources(catalog, evidence.plan, findings)
+    _check_answers(catalog, evidence.plan, findings, todays=todays)
+    _check_verdicts(evidence.plan, verdicts, findings)
+    for plan in evidence.plan.targets:
+        _check_guards(catalog, plan, findings, todays=todays)
+        _check_records(catalog, evidence, plan, findings)
+    return findings
+
+
+def _check_sources(catalog: Catalog, plan: Plan, findings: Findings) -> None:
+    """Every claim and audit of the sources that were asked for stands in the plan."""
+    planned = {answer.claim for answer in plan.answers}
+    for source in plan.sources:
+        if source not in catalog.sources:
+            findings.refuse("claims-left-out", f"source {source} is not among the evidence")
+            continue
+        file = catalog.sources[source]
+        stated = {claim.id for claim in file.claims} | {audit.id for audit in file.audits}
+        missing = stated - planned
+        if missing:
+            says = f"the plan leaves out {len(missing)} of source {source}: {names(missing)}"
+            findings.refuse("claims-left-out", says)
+    if unasked := set(catalog.sources) - set(plan.sources):
+        findings.leave(f"anything of sources that the run was not asked for: {names(unasked)}")
+
+
+def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: bool) -> None:
+    """The plan answers each claim in the way that planning it again gives."""
+    asked = Asked.by_plan(plan)
+    measures = any(target.provision.kind == "device" for target in plan.targets)
+    for source in plan.sources:
+        if source not in catalog.sources:
+            continue
+        mine = {name for name, of in catalog.source_of.items() if of == source}
+        given = {(a.claim, a.target): a for a in plan.answers if a.claim in mine}
+        # Where nothing is measured, no plan tells whether the user had the source's own program.
+        guesses = [asked.own_programs] if measures else [frozenset(), frozenset({source})]
+        again = [
+            _by_key(make_answers(catalog, Asked((source,), asked.provisions, guess),
+                                 catalog.sources[source].claims))
+            for guess in guesses
+        ]  # fmt: skip
+        if given in again:
+            continue
+        expected = again[0]
+        wrong = sorted(
+            (key for key in given.keys() | expected.keys() if given.get(key) != expected.get(key)),
+            key=str,
+        )
+        what = names(f"{claim}{f' on {target}' if target else ''}" for claim, target in wrong)
+        findings.refuse_or_leave(
+            "answers",
+            f"the plan answers {len(wrong)} of source {source} otherwise than its claims ask for: "
+            f"{what}"
+            if todays
+            else f"that the plan answers source {source} as its commit planned it",
+            refused=todays,
+        )
+
+
+def _by_key(answers: Iterator[Answer]) -> dict[AnswerKey, Answer]:
+    return {(answer.claim, answer.target): answer for answer in answers}
+
+
+def _check_verdicts(plan: Plan, verdicts: VerdictsFile, findings: Findings) -> None:
+    """Each answer of the plan has one verdict."""
+    planned = sorted(((a.claim, a.target) for a in plan.answers), key=str)
+    given = sorted(((v.claim, v.target) for v in verdicts.verdicts), key=str)
+    if planned != given:
+        missing = {claim for claim, _ in set(planned) - set(given)}
+        more = {claim for claim, _ in set(given) - set(planned)}
+        says = f"without a verdict: {names(missing)}" if missing else f"unplanned: {names(more)}"
+        findings.refuse("verdicts-left-out", f"plan and verdicts do not fit: {says or 'twice'}")
+
+
+def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings, *, todays: bool) -> None:
+    """What is measured in a run is guarded by what today's plans call for."""
+    if plan.provision.kind != "device":
+        return
+    arch = catalog.targets[plan.target].arch
+    arms = [arm for name in plan.comparisons for arm in catalog.comparisons[name].arms]
+    compiled = {
+        arm.variant
+        for arm in arms
+        if (variant := catalog.variants[arm.variant]).kind == "kernel" and arch in variant.archs
+    }
+    profiled = {name for name in plan.comparisons if catalog.comparisons[name].profile}
+    lacking: list[tuple[TargetStage, str]] = []  # type: ignore[type-arg]
+    if plan.comparisons and not plan.cheats:
+        lacking.append((CHEATS, "kernels that cheat"))
+    if left := compiled - set(plan.sanitized):
+        lacking.append((SANITIZERS, f"compute-sanitizer on {names(left)}"))
+    if left := profiled - set(plan.stopwatches):
+        lacking.append((STOPWATCHES, f"a second stopwatch on {names(left)}"))
+    for stage, what in lacking:
+        says = f"{plan.target}: the plan does not call for {what}"
+        findings.refuse_or_leave(
+            "guard-not-planned", says if todays else f"{stage.stage} of {plan.target}: {what}",
+            refused=todays,
+        )  # fmt: skip
+
+
+def _check_records(
+    catalog: Catalog, evidence: Evidence, plan: TargetPlan, findings: Findings
+) -> None:
+    """What the plan of a target calls for is there, each record by its path."""
+    if plan.provision.kind == "none":
+        return
+    for stage in TARGET_STAGES:
+        held = getattr(evidence, stage.collection)
+        for key, path in stage.paths(plan).items():
+            if key not in held and not _came_to_nothing(catalog, evidence, plan, path, stage):
+                code = "guard-missing" if stage.purpose is Purpose.BESIDE else "record-missing"
+                code = "platform-missing" if stage is PLATFORMS else code
+                findings.refuse(code, f"{path} is missing, though the plan calls for it")
+
+
+def _came_to_nothing(
+    catalog: Catalog,
+    evidence: Evidence,
+    plan: TargetPlan,
+    path: str,
+    stage: TargetStage,  # type: ignore[type-arg]
+) -> bool:
+    """Return whether a figure could not be had, as other records of the report say."""
+    if stage.purpose is not Purpose.FIGURES or plan.provision.kind != "device":
+        return False
+    arch = catalog.targets[plan.target].arch
+    programs = {stage.path(plan.target, job.id): job.program for job in plan.programs}
+    build = evidence.builds.get((programs.get(path, ""), arch))
+    return build is not None and build.status == "failed"

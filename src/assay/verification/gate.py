@@ -1,0 +1,89 @@
+"""Whether the gate's record holds every check that the gate makes. Pure."""
+
+from collections.abc import Iterator
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import CORRECTNESS
+from assay.measuring.told import workload_spec
+from assay.records.kernels import Variant
+from assay.records.measurements import ArmCorrectness
+from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
+from assay.verification.contradictions import Findings, names
+
+Made = tuple[str, int]
+"""(name, seed) of a check."""
+LATER = ("rounds", "many_rows")
+"""Shapes that gates of older rules did not have."""
+
+
+def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findings:
+    """Return arms that count as correct without a check that the gate makes, or with invented ones.
+
+    ``todays``: whether the rules that made the report are today's, and so the gate.
+    """
+    findings = Findings()
+    for (target, name), record in evidence.correctness.items():
+        path = CORRECTNESS.path(target, name)
+        planned = {arm.id for arm in catalog.comparisons[name].arms}
+        given = [arm.arm for arm in record.arms]
+        if sorted(given) != sorted(planned):
+            findings.refuse("gate-arms", f"{path}: it is not about each arm of {name} once")
+        for arm in record.arms:
+            if arm.status == "correct" and arm.variant in catalog.variants:
+                _check_arm(catalog, arm, path, findings, todays=todays)
+    return findings
+
+
+def _check_arm(
+    catalog: Catalog, arm: ArmCorrectness, path: str, findings: Findings, *, todays: bool
+) -> None:
+    made = {(check.name, check.seed) for check in arm.checks}
+    variant = catalog.variants[arm.variant]
+    shapes = dict.fromkeys(_shapes(catalog, variant, arm))
+    refused = {name for name in shapes if f"{name} not run: " in arm.detail}
+    seeds = catalog.judging.correctness_seeds
+    needed = set(_needed(variant, seeds, [name for name in shapes if name not in refused]))
+    known = {name for name, _ in needed} | {"poisoned"}
+    if missing := {name for name, _ in needed - made}:
+        later = missing <= set(LATER)
+        findings.refuse_or_leave(
+            "gate-checks",
+            f"{path}: arm {arm.arm} counts as correct without {names(missing)}"
+            if todays or not later
+            else "that kernels are right at shapes that older gates lack",
+            refused=todays or not later,
+        )
+    if unknown := {check.name for check in arm.checks} - known:
+        findings.refuse("gate-checks", f"{path}: the gate has no check {names(unknown)}")
+    failed = {check.name for check in arm.checks if not check.passed} | _beyond(catalog, arm)
+    if failed:
+        says = f"{path}: arm {arm.arm} counts as correct but fails {names(failed)}"
+        findings.refuse("gate-checks", says)
+
+
+def _shapes(catalog: Catalog, variant: Variant, arm: ArmCorrectness) -> Iterator[str]:
+    """Yield the extra shapes that a kernel is checked at."""
+    if variant.kind == "kernel":
+        spec = workload_spec(catalog.workloads[arm.workload])
+        yield from (shape[0] for shape in small_shapes(spec))
+        yield from (shape[0] for shape in large_shapes(spec))
+
+
+def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iterator[Made]:
+    for seed in seeds:
+        yield from (("timed_shape", seed), ("inputs_unchanged", seed))
+        yield "repeat", seed + REPEAT_SEED
+        if variant.kind == "kernel":
+            yield "poisoned", seed
+    yield from ((name, seeds[0]) for name in shapes)
+
+
+def _beyond(catalog: Catalog, arm: ArmCorrectness) -> set[str]:
+    """Return checks with an error that the workload does not tolerate."""
+    workload = catalog.workloads[arm.workload]
+    return {
+        check.name
+        for check in arm.checks
+        if check.relative_error is not None and check.relative_error > workload.relative_tolerance
+    }

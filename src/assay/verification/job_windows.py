@@ -1,0 +1,66 @@
+"""Whether benchmarks lie in the time of the steps that made them, and none in another's. Pure."""
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+
+from assay.evidence.model import Evidence
+from assay.evidence.stages import BENCHMARKS
+from assay.records.measurements import BenchmarkRecord
+from assay.records.timings import Stage
+from assay.verification.contradictions import Findings
+
+SECOND_S = 1.0
+"""Records and steps name whole seconds of two clocks."""
+
+
+def check_windows(evidence: Evidence) -> Findings:
+    """Return benchmarks outside their steps, and those of one GPU at one time."""
+    findings = Findings()
+    _check_apart(evidence, findings)
+    here = {plan.target for plan in evidence.plan.targets if plan.provision.kind == "device"}
+    if evidence.timings is None:
+        if here:
+            findings.leave("when the steps ran that measured: no timings were kept")
+        return findings
+    for (target, name), record in evidence.benchmarks.items():
+        if target not in here:
+            continue
+        began = _began(record)
+        spans = list(_spans(evidence, target, name))
+        if not spans:
+            findings.leave(f"when the step ran that timed {target}")
+        elif not any(s - SECOND_S <= began and began + record.seconds <= e + SECOND_S
+                     for s, e in spans):  # fmt: skip
+            says = f"{BENCHMARKS.path(target, name)} was not measured while its step ran"
+            findings.refuse("windows", says)
+    return findings
+
+
+def _began(record: BenchmarkRecord) -> float:
+    return datetime.fromisoformat(record.recorded_at).timestamp()
+
+
+def _spans(evidence: Evidence, target: str, comparison: str) -> Iterator[tuple[float, float]]:
+    """Yield (start, end) of the steps that may have made a record."""
+    for step in evidence.timings.steps if evidence.timings else ():
+        named = step.arguments.get("comparison", comparison)
+        if (step.stage, step.arguments.get("target"), named) == (
+            Stage.BENCHMARK, target, comparison,
+        ):  # fmt: skip
+            yield math.floor(step.began), step.began + step.seconds
+
+
+def _check_apart(evidence: Evidence, findings: Findings) -> None:
+    """A GPU measures one comparison at a time."""
+    by_gpu: dict[str, list[tuple[float, float, str]]] = {}
+    for (target, name), record in evidence.benchmarks.items():
+        began = _began(record)
+        span = (began, began + record.seconds, BENCHMARKS.path(target, name))
+        by_gpu.setdefault(record.gpu_uuid, []).append(span)
+    for spans in by_gpu.values():
+        for (_, ended, first), (began, _, second) in pairwise(sorted(spans)):
+            if began + SECOND_S < ended:
+                says = f"{first} and {second} were measured on one GPU at one time"
+                findings.refuse("windows", says)
