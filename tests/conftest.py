@@ -56,9 +56,16 @@ def _take_signals() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def _drop_launcher_variables() -> None:
+    """Forget what ``./assay test`` set for this process alone; programs under test get their own."""
+    for name in ("PYTHONPATH", "PYTHONSAFEPATH"):
+        os.environ.pop(name, None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; refuse to start when a required part cannot run at all."""
     _take_signals()
+    _drop_launcher_variables()
     for name, (_, description, _) in PARTS.items():
         config.addinivalue_line("markers", f"{name}: {description}")
     required = frozenset(os.environ.get("ASSAY_TEST_REQUIRE", "").split())

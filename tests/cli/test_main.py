@@ -28,7 +28,7 @@ WRONG = [
     (("verify", "--bogus", "src"), "no such option: --bogus (./assay verify --help says more)"),
     (("compare",), "compare needs two or more report directories, not 0"),
     (("compare", "src"), "compare needs two or more report directories, not 1"),
-    (("compare", "src", "README.md"), "README.md: is a file; name the report's directory"),
+    (("compare", "README.md", "src"), "README.md: is a file; name the report's directory"),
     (("compare", "src", "src"), "src/verdicts.json: no such file"),
     (("nonsense",), "no such command 'nonsense' (./assay --help says more)"),
     (("--nonsense",), "no such option: --nonsense (./assay --help says more)"),

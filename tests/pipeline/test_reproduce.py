@@ -161,7 +161,7 @@ class TestAnArchive:
         plan = third.pop("plan.json").replace(b'"third"', b'"second"')
         assert second.pop("plan.json") == plan.replace(b".tar.xz", b"")
         assert third == second
-        assert f" (reports/{FIRST}.tar.xz). No figure was" in repository.told[THIRD].stdout
+        assert f"figures come from reports/{FIRST}.tar.xz, " in repository.told[THIRD].stdout
 
     def test_a_dry_run_reads_it(self, repository: Repository) -> None:
         before = repository.files()
