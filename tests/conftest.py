@@ -57,7 +57,7 @@ def _take_signals() -> None:
 
 
 def _drop_launcher_variables() -> None:
-    """Forget what ``./assay test`` set for this process alone; programs under test get their own."""
+    """Forget what ``./assay test`` set for this process; programs under test get their own."""
     for name in ("PYTHONPATH", "PYTHONSAFEPATH"):
         os.environ.pop(name, None)
 
