@@ -28,6 +28,7 @@ MODULES = (
     "shared/counting",
     "shared/exit_codes",
     "shared/files",
+    "shared/parent_death",
 )
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
 
