@@ -123,6 +123,22 @@ class TestSoundReport:
         moved = Path(shutil.copytree(report, tmp_path / "elsewhere"))
         assert verify(moved, [public_key_path(report.parents[2] / "key")]).passed
 
+    def test_a_copy_of_another_name_is_a_note(self, report: Path, tmp_path: Path) -> None:
+        copy = shutil.copytree(report, tmp_path / "other_run")
+        result = verify(copy, [public_key_path(report.parents[2] / "key")])
+        assert result.passed
+        assert "lies as 'other_run'" in " ".join(result.notes)
+
+    @pytest.mark.parametrize("place", ["reports", "reports/published"])
+    def test_another_runs_name_among_the_reports_is_a_failure(
+        self, report: Path, base: Path, place: str
+    ) -> None:
+        (base / "repo" / place).mkdir(exist_ok=True)
+        moved = report.rename(base / "repo" / place / "other_run")
+        with pytest.raises(CheckFailed) as raised:
+            verify(moved, [public_key_path(base / "key")], repository=base / "repo")
+        assert raised.value.code == "run-name"
+
     def test_one_trusted_key_of_several_is_enough(self, report: Path) -> None:
         base = report.parents[2]
         load_or_create_signer(base / "other")

@@ -24,6 +24,7 @@ from assay.cli.commands.compare import compare
 from assay.cli.commands.doctor import doctor
 from assay.cli.commands.image import image
 from assay.cli.commands.kernels import kernels
+from assay.cli.commands.key import key
 from assay.cli.commands.reproduce import reproduce
 from assay.cli.commands.test import test
 from assay.cli.commands.tune import tune
@@ -64,6 +65,7 @@ def everywhere(
 
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(key)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(test)
 app.command()(version)
 

@@ -44,8 +44,7 @@ def sign(report_dir: Path, key_path: Path) -> str:
     statement = _statement(report_dir, verdicts, sha256_bytes(manifest))
     write_bytes(report_dir / MANIFEST, manifest)
     write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
-    if not public_key_path(key_path).exists():
-        write_bytes(public_key_path(key_path), public_pem(signer.public_key))
+    write_public_key(key_path, signer)
     write_bytes(report_dir / ATTESTATION, seal(statement, signer))
     return str(signer.public_key.keyid)
 
@@ -53,6 +52,12 @@ def sign(report_dir: Path, key_path: Path) -> str:
 def public_key_path(key_path: Path) -> Path:
     """Return where the public half of a private key lies: ``<key>.pub`` beside it."""
     return key_path.with_name(key_path.name + ".pub")
+
+
+def write_public_key(key_path: Path, signer: CryptoSigner) -> None:
+    """Write the public half of a private key beside it, unless something is there."""
+    if not public_key_path(key_path).exists():
+        write_bytes(public_key_path(key_path), public_pem(signer.public_key))
 
 
 def load_or_create_signer(path: Path) -> CryptoSigner:

@@ -99,6 +99,7 @@ def verify(
         log.raise_if_failed(report_dir)
     assert signed is not None
     manifest = signed.manifest
+    _check_place(log, report_dir, manifest.run, repository)
     catalog, evidence = _check_evidence(log, report_dir, signed.statement)
     notes: list[str] = []
     unproven: list[str] = []
@@ -125,9 +126,30 @@ def verify(
     log.raise_if_failed(report_dir)
     if repository:
         notes += _notes(report_dir, repository)
+    notes += _renamed(report_dir, manifest.run)
     return VerificationResult(
         manifest.run, signed.keyid, tuple(log.checks), tuple(notes), tuple(unproven)
     )
+
+
+def _check_place(log: CheckLog, report_dir: Path, run: str, repository: Path | None) -> None:
+    """Fail where a report lies among a checkout's own under another run's name.
+
+    There the name is what a run is looked up by; anywhere else it is a copy's own affair.
+    """
+    if repository is None or report_dir.resolve().name == run:
+        return
+    reports = repository.resolve() / "reports"
+    if report_dir.resolve().parent in (reports, reports / "published"):
+        with log.check("name"):
+            problem = f"it lies as '{report_dir.resolve().name}' and is the report of run '{run}'"
+            raise CheckFailed(problem, code="run-name")
+
+
+def _renamed(report_dir: Path, run: str) -> list[str]:
+    """Return a note where a copy has another name than its run."""
+    name = report_dir.resolve().name
+    return [] if name == run else [f"this is the report of run '{run}', though it lies as '{name}'"]
 
 
 def _check_evidence(

@@ -1,0 +1,89 @@
+"""``./assay key``: make the key that signs reports, or show what a key is known by."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.base.io import read_bytes
+from assay.cli import checkout
+from assay.cli.console import say
+from assay.pipeline.request import default_signing_key
+from assay.shared.read_limits import MOST_KEY_FILE
+from assay.verification.attestation import load_public_key, load_signer, public_pem
+from assay.verification.sign import load_or_create_signer, public_key_path, write_public_key
+from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
+
+key = typer.Typer(
+    name="key",
+    help="Make a key that signs reports, or show what one is known by.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PathArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        help="File of the key; else the one that reproduce signs with.",
+        metavar="[PATH]",
+        show_default="~/.config/assay/signing_key.pem",
+    ),
+]
+
+
+@key.command()
+def new(path: PathArgument = None) -> None:
+    """Make an Ed25519 key pair: PATH, which only you may read, and PATH.pub."""
+    place = path or default_signing_key()
+    for file in (place, public_key_path(place)):
+        if file.exists() or file.is_symlink():
+            raise BadInput(f"{file}: is there already; ./assay key show {place} tells of it")
+    signer = load_or_create_signer(place)
+    write_public_key(place, signer)
+    _tell(TrustedKey(signer.public_key, str(place)))
+    say(f"private: {place}")
+    say(f"public:  {public_key_path(place)}")
+
+
+@key.command()
+def show(path: PathArgument = None) -> None:
+    """Show key id, fingerprint and public half of a private or a public key."""
+    place = path or default_signing_key()
+    if b"PRIVATE KEY" in _bytes(place):
+        _tell(TrustedKey(load_signer(place).public_key, str(place)))
+    else:
+        _tell(TrustedKey(load_public_key(place), str(place)))
+
+
+def _bytes(place: Path) -> bytes:
+    if not place.is_file():
+        raise BadInput(f"{place}: no such key file; ./assay key new {place} makes one")
+    return read_bytes(place, MOST_KEY_FILE)
+
+
+def _tell(found: TrustedKey) -> None:
+    """Print what envelopes, OpenSSH and this checkout call a key."""
+    raw = bytes.fromhex(found.key.keyval["public"])
+    blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + raw
+    digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+    ours = load_trusted_keys(trusted_keys(checkout.ROOT))
+    trusted = next((each for each in ours if each.keyid == found.keyid), None)
+    say(f"key id:      {found.keyid}")
+    say(f"fingerprint: SHA256:{digest}")
+    say(f"openssh:     ssh-ed25519 {base64.b64encode(blob).decode()}")
+    say(f"trusted:     {_trust(trusted)}")
+    for line in public_pem(found.key).decode().splitlines():
+        say(line)
+
+
+def _trust(found: TrustedKey | None) -> str:
+    if found is None:
+        return "not by this checkout (config/trusted_keys)"
+    if found.revoked is not None:
+        return f"no longer: {found.name}, revoked on {found.revoked.day}: {found.revoked.reason}"
+    days = [f"from {found.since}"] if found.since else []
+    days += [f"until {found.until}"] if found.until else []
+    return " ".join([f"by this checkout, as {found.name}", *days])
