@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
@@ -72,29 +72,51 @@ def file_of(checkout: Path, commit: str, path: str) -> bytes | None:
     return run.stdout if run.returncode == 0 else None
 
 
+def files_below(checkout: Path, commit: str, prefixes: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of a commit's plain files whose paths start with one of ``prefixes``.
+
+    Raises MissingEnvironment where the history is not whole.
+    """
+    wanted = tuple(os.fsencode(prefix) for prefix in prefixes)
+    found = _contents(checkout, commit, lambda path: path.startswith(wanted))
+    return {path: content for _, path, content in found}
+
+
 def write_tree(checkout: Path, commit: str, folder: Path) -> None:
     """Write a commit's files below ``folder``, but for ``LEFT_OUT``.
 
     Raises MissingEnvironment where the history is not whole, OSError where nothing can be written.
     """
+    for mode, path, content in _contents(
+        checkout, commit, lambda path: not path.startswith(LEFT_OUT)
+    ):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        file.chmod(mode)
+
+
+def _contents(
+    checkout: Path, commit: str, wanted: Callable[[bytes], bool]
+) -> list[tuple[int, str, bytes]]:
+    """Return (mode, path, content) of a commit's files; raises as ``write_tree``."""
     listing = _git(checkout, "ls-tree", "-r", "-z", commit)
     entries = [entry.partition(b"\t") for entry in listing.stdout.split(b"\0") if entry]
     files = [
         (mode, object_id, os.fsdecode(path))
         for head, _, path in entries
         for mode, _, object_id in (head.split(),)
-        if mode in _PLAIN and not path.startswith(LEFT_OUT)
+        if mode in _PLAIN and wanted(path)
     ]
     asked = b"".join(object_id + b"\n" for _, object_id, _ in files)
     shown = _git(checkout, "cat-file", "--batch", told=asked)
     contents = list(_blobs(shown.stdout))
     if not files or len(contents) != len(files):
         raise MissingEnvironment(f"commit {commit[:12]} cannot be read whole here: {CLONE}")
-    for (mode, _, path), content in zip(files, contents, strict=True):
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-        file.chmod(_PLAIN[mode])
+    return [
+        (_PLAIN[mode], path, content)
+        for (mode, _, path), content in zip(files, contents, strict=True)
+    ]
 
 
 def _blobs(batch: bytes) -> Iterator[bytes]:

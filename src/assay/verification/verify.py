@@ -31,6 +31,7 @@ from assay.verification.judged_again import (
     other_rules,
 )
 from assay.verification.origin import origin_problems
+from assay.verification.policy import Policy, check_policy
 from assay.verification.signed_files import check_signed_files
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
 
@@ -75,6 +76,7 @@ def verify(
     renderer: Renderer | None = None,
     origin_keys: Sequence[Path] = (),
     threshold: int = 1,
+    policy: Policy | None = None,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
@@ -82,7 +84,8 @@ def verify(
     that figures were taken over from by one of them, or of ``origin_keys``.
     ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
     of other judging rules is judged by the code of its own commit, from that checkout's history.
-    ``renderer`` makes the readable texts again, to be compared byte for byte.
+    ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
+    rules the configuration of the evidence is compared with; None: with nobody's.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
     code of the report's rules cannot be run here.
@@ -110,6 +113,10 @@ def verify(
         _check_origins(log, report_dir, manifest, evidence, origins)
         summaries = SharedSummaries()
         rules = other_rules(report_dir)
+        if policy is not None:
+            pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
+            found = check_policy(log, report_dir, pipeline.commit, policy)
+            notes, unproven = notes + found[0], unproven + found[1]
         unproven += _check_complete(log, report_dir, catalog, evidence, todays=rules is None)
         unproven += check_derived(log, catalog, evidence, todays=rules is None)
         if rules is None:

@@ -15,6 +15,7 @@ from assay.pipeline.compiler_place import compiler_place
 from assay.pipeline.request import git_state
 from assay.records.images import RuntimeWish
 from assay.runtimes.base import Place
+from assay.verification.policy import Policy
 from assay.verification.rebuild import check as check_rebuild
 from assay.verification.rebuild import check_selection
 from assay.verification.report_archive import opened_report
@@ -45,6 +46,18 @@ def verify(
     only: Annotated[
         list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory with config/ and kernels/ whose rules must be those of the report, "
+            "instead of what this checkout's history holds.",
+            metavar="DIR",
+        ),
+    ] = None,
+    accept_policy: Annotated[
+        bool,
+        typer.Option("--accept-policy", help="List other rules, and accept them."),
+    ] = False,
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
     with opened_report(report_dir) as folder:
@@ -53,6 +66,8 @@ def verify(
                 raise BadInput(f"{path}: no such key file")
         if (runtime or only) and not rebuild:
             raise BadInput("--runtime and --only belong to --rebuild")
+        if policy is not None and not (policy / "config").is_dir():
+            raise BadInput(f"{policy}: holds no config/")
         if only:
             check_selection(folder, only)
         from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
@@ -67,6 +82,7 @@ def verify(
             renderer=renderer,
             origin_keys=ours,
             threshold=1 if key else threshold(checkout.ROOT),
+            policy=Policy(checkout.ROOT, policy, accept_policy),
         )
         console.show_checks(result.checks, result.notes, result.unproven)
         if place is not None:

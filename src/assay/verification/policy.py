@@ -1,0 +1,142 @@
+"""Whose rules a report was judged by: its configuration against the verifier's own.
+
+Margins, confidence, tolerances, peaks, protocols, workloads and claims come with the evidence. They
+are the verifier's where the verifier's own history vouches for them: for a report of an earlier
+commit that is that commit's configuration, not today's.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.base.check_log import CheckLog, NamedCheck, listed
+from assay.base.errors import AssayError, MissingEnvironment
+from assay.base.io import read_bytes
+from assay.base.strict_yaml import parse_yaml
+from assay.catalog.load import catalog_files
+from assay.shared.counting import counted
+from assay.shared.read_limits import MOST_YAML
+from assay.verification.commit_tree import files_below, require_ancestor
+
+CONFIGURATION = ("config/", "kernels/")
+LONGEST = 60
+"""Characters of a value that a sentence quotes."""
+ABSENT = "nothing"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Where a verifier's own rules are."""
+
+    checkout: Path | None
+    """Whose history vouches for them."""
+    folder: Path | None = None
+    """A directory with config/ and kernels/ that is asked instead."""
+    accepted: bool = False
+    """Whether differences are listed and accepted."""
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The verifier's files by path, and whose they are in words."""
+
+    files: Mapping[str, bytes]
+    whose: str
+
+
+def check_policy(
+    log: CheckLog, report_dir: Path, commit: str | None, policy: Policy
+) -> tuple[list[str], list[str]]:
+    """Compare the configuration of a report's evidence; returns notes, and what is unproven.
+
+    Differences are listed by name and value. They fail the check, but where they are accepted, or
+    where no history is here that could vouch for any configuration.
+    """
+    try:
+        own = _own(commit, policy)
+    except MissingEnvironment as lack:
+        return [], [f"that margins, protocols and claims are this verifier's: {lack}"]
+    given = _files(report_dir / "evidence")
+    found = list(differences(given, own.files))
+    says = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
+    if not found:
+        log.checks.append(NamedCheck("policy", True, f"{counted(len(given), 'file')}: {says}"))
+        return [], []
+    others = f"other rules than those of {own.whose}: {listed(found)}"
+    if policy.accepted:
+        return [f"accepted: the report was judged by {others}"], [f"that {says}"]
+    log.checks.append(NamedCheck("policy", False, f"judged by {others}", "policy"))
+    return [], []
+
+
+def _own(commit: str | None, policy: Policy) -> _Own:
+    """Return what the verifier vouches for. Raises MissingEnvironment where nothing does."""
+    if policy.folder is not None:
+        return _Own(_files(policy.folder), str(policy.folder))
+    if policy.checkout is None:
+        raise MissingEnvironment("there is no checkout whose history would tell")
+    found = require_ancestor(policy.checkout, commit)
+    files = files_below(policy.checkout, found, CONFIGURATION)
+    kept = {path: content for path, content in files.items() if _is_policy(path)}
+    return _Own(kept, f"commit {found[:12]}, which this checkout's history holds")
+
+
+def _is_policy(path: str) -> bool:
+    """Return whether reports carry a file of a checkout along, as part of their catalog."""
+    parts = path.split("/")
+    if parts[0] == "kernels":
+        return len(parts) == 3 and parts[2] == "kernel.yaml"
+    return path.endswith(".yaml")
+
+
+def _files(root: Path) -> dict[str, bytes]:
+    return {name: read_bytes(root / name, MOST_YAML) for name in catalog_files(root)}
+
+
+def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield each value that is another, by its file and name."""
+    for path in sorted(given.keys() | own.keys()):
+        if path not in given or path not in own:
+            yield f"{path} {'is not among the evidence' if path in own else 'is no file of theirs'}"
+        elif given[path] != own[path]:
+            yield from (f"{path}: {each}" for each in _values(given[path], own[path]))
+
+
+def _values(given: bytes, own: bytes) -> Iterator[str]:
+    """Yield how two documents differ; those that say the same in other words do not."""
+    try:
+        pair = parse_yaml(given.decode()), parse_yaml(own.decode())
+    except (AssayError, ValueError):
+        yield "its bytes are others"
+        return
+    for name, one, other in _unlike("", *pair):
+        yield f"{name.lstrip('.')} is {_short(one)}, not {_short(other)}"
+
+
+def _unlike(name: str, given: Any, own: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (name, given, own) of every value that differs; entries of lists by their ids."""
+    one, other = _entries(given), _entries(own)
+    if one is None or other is None:
+        if given != own or type(given) is not type(own):
+            yield name, given, own
+        return
+    for key in dict.fromkeys((*one, *other)):
+        yield from _unlike(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
+
+
+def _entries(value: Any) -> dict[str, Any] | None:
+    """Return the parts of a mapping, or of a list, by name; None for a plain value."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list):
+        return None
+    ids = [str(entry.get("id", n)) if isinstance(entry, dict) else str(n)
+           for n, entry in enumerate(value)]  # fmt: skip
+    names = ids if len(set(ids)) == len(ids) else [str(n) for n in range(len(value))]
+    return dict(zip(names, value, strict=True))
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -1,0 +1,102 @@
+"""A report's rules are the verifier's, as its own history vouches for them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed
+from assay.base.io import read_record, write_record
+from assay.evidence.stages import pipeline_path
+from assay.records.attestation import PipelineRecord
+from assay.verification.policy import Policy, differences
+from assay.verification.sign import public_key_path
+from assay.verification.verify import VerificationResult, verify
+from tests.report_fixtures import signed_report, write_repository, write_run
+
+
+def git(root: Path, *arguments: str) -> str:
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    command = ["git", "-C", str(root), *names, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a history of one commit."""
+    root = write_repository(tmp_path / "repo")
+    git(root, "init", "-q")
+    commit(root)
+    return root
+
+
+def commit(root: Path) -> str:
+    git(root, "add", "config", "kernels")
+    git(root, "commit", "-q", "-m", "rules")
+    return git(root, "rev-parse", "HEAD")
+
+
+def change(root: Path, name: str, old: str, new: str) -> None:
+    path = root / "config" / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def signed_by(root: Path, made_by: str) -> Path:
+    run = write_run(root)
+    record = read_record(PipelineRecord, run / pipeline_path())
+    write_record(record.model_copy(update={"commit": made_by}), run / pipeline_path())
+    return signed_report(root)
+
+
+def check(report: Path, root: Path, **policy: object) -> VerificationResult:
+    rules = Policy(**{"checkout": root, **policy})  # type: ignore[arg-type]
+    return verify(report, [public_key_path(root.parent / "key")], policy=rules)
+
+
+def test_the_rules_of_its_commit(root: Path) -> None:
+    result = check(signed_by(root, git(root, "rev-parse", "HEAD")), root)
+    assert "policy" in [entry.name for entry in result.checks]
+
+
+def test_an_earlier_commit_is_held_to_its_own_rules(root: Path) -> None:
+    report = signed_by(root, git(root, "rev-parse", "HEAD"))
+    change(root, "judging.yaml", "absolute_margin: 0.08", "absolute_margin: 0.03")
+    commit(root)
+    assert check(report, root).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("judging.yaml", "absolute_margin: 0.08", "absolute_margin: 0.5"),
+        ("judging.yaml", "confidence: 0.90", "confidence: 0.60"),
+        ("targets/h100.yaml", "fp16_tensor_tflop_per_s: 989.4", "fp16_tensor_tflop_per_s: 1989.4"),
+        ("claims/demo.yaml", "value: 200", "value: 190"),
+        ("workloads/demo.yaml", "relative_tolerance: 1.0e-3", "relative_tolerance: 9.0e-3"),
+    ],
+)
+def test_other_rules_are_refused_by_name_and_value(
+    root: Path, name: str, old: str, new: str
+) -> None:
+    head = git(root, "rev-parse", "HEAD")
+    change(root, name, old, new)
+    report = signed_by(root, head)
+    with pytest.raises(CheckFailed, match=rf"{name}: .* is [\d.]+, not [\d.]+") as raised:
+        check(report, root)
+    assert raised.value.code == "policy"
+    result = check(report, root, accepted=True)
+    assert result.passed
+    assert "accepted: " in result.notes[0]
+    assert check(report, root, folder=root).passed
+
+
+def test_a_commit_that_no_history_holds_is_unproven(root: Path) -> None:
+    result = check(signed_by(root, "0" * 40), root)
+    assert "policy" not in [entry.name for entry in result.checks]
+    assert "is not in this clone" in result.unproven[0]
+
+
+def test_other_words_for_the_same_are_no_difference() -> None:
+    assert list(differences({"a": b"x: 1 # one\n"}, {"a": b"x: 1\n"})) == []
+    assert list(differences({"a": b"x: 1\n"}, {})) == ["a is no file of theirs"]
