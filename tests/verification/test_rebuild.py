@@ -226,7 +226,9 @@ class TestTamperedEvidence:
     def test_another_artifact_hash_fails_and_is_named(self, report: Path, toolchain: Toolchain):
         edit(report, "demo_bk32", lambda record: record["artifact"].update(sha256="0" * 64))
         key = public_key_path(report.parents[2] / "key")
-        assert verify(report, [key]).passed, "nothing but compiling can tell"
+        with pytest.raises(CheckFailed) as refused:
+            verify(report, [key])
+        assert refused.value.code == "binary", "what was timed is another binary than the record's"
         with pytest.raises(CheckFailed, match="demo_bk32 for sm_90a: differs") as raised:
             check(report, report.parents[1], toolchain, only=ONE, progress=lambda line: None)
         assert raised.value.exit_code == 1

@@ -25,8 +25,10 @@ class Findings:
     """What nothing recorded could prove, each once."""
 
     def refuse(self, code: str, says: str) -> None:
-        """Take up a contradiction."""
-        self.contradictions.append(Contradiction(code, says))
+        """Take up a contradiction, once."""
+        found = Contradiction(code, says)
+        if found not in self.contradictions:
+            self.contradictions.append(found)
 
     def leave(self, says: str) -> None:
         """Take up what is not proven."""
