@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
     (root / "requirements").mkdir()
     (root / "requirements" / "toolchain.txt").write_text("# pins nothing\n")
     (root / "reports" / "published").mkdir()
-    shutil.move(report, root / "reports" / "published" / "demo")
+    shutil.move(report, root / "reports" / "published" / "demo_run")
     return root
 
 
@@ -109,7 +109,7 @@ class TestATargetThatIsNotHere:
     ) -> None:
         (given,) = ask(root, monkeypatch, NO_DRIVER).targets
         assert given.kind == "recorded"
-        assert given.detail.startswith("figures come from reports/published/demo")
+        assert given.detail.startswith("figures come from reports/published/demo_run")
         assert given.absence == "no NVIDIA driver here"
 
     def test_without_a_report_nothing_is_measured(
