@@ -54,10 +54,10 @@ from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.records.tuning import TuningChoice, TuningFile
-from assay.records.workloads import Comparison
+from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.shared.gate_shapes import REPEAT_SEED
+from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.launch_facts import launch_facts
 from assay.shared.schedule import plan_blocks
 from assay.shared.stored_blocks import workload_blocks
@@ -362,10 +362,11 @@ def _write_target(catalog: Catalog, plan: TargetPlan, run_dir: Path) -> None:
         comparison = catalog.comparisons[name]
         facts = {arm.id: _facts(catalog, comparison, arm.id, arch) for arm in comparison.arms}
         write_record(
-            _correctness(comparison, target, facts), run_dir / correctness_path(target, name)
+            _correctness(catalog, comparison, target, facts),
+            run_dir / correctness_path(target, name),
         )
         write_record(
-            _benchmark(catalog, comparison, target, facts, seed=number),
+            _benchmark(catalog, comparison, target, facts, seed=number + 1000 * (target != "h100")),
             run_dir / benchmark_path(target, name),
         )
     for name in plan.stopwatches:
@@ -431,10 +432,16 @@ def _build(job: BuildJob) -> BuildRecord:
     )  # fmt: skip
 
 
+def gpu_uuid(target: str) -> str:
+    """The made-up GPU of a target."""
+    return UUID if target == "h100" else f"{UUID[:-12]}{sha256_bytes(target.encode())[:12]}"
+
+
 def _platform(catalog: Catalog, target: str) -> PlatformRecord:
     described = catalog.targets[target]
     gpu = Gpu(
-        index=0, product=described.product, uuid=UUID, pci_bus_id="00000000:01:00.0",
+        index=0, product=described.product.partition(" (")[0], uuid=gpu_uuid(target),
+        pci_bus_id="00000000:01:00.0",
         compute_capability=described.compute_capability, vbios="96.00.00.00.01",
         multiprocessors=described.multiprocessors, memory_bytes=85 * 10**9,
         l2_bytes=described.l2_bytes, power_limit_w=700.0, power_limit_default_w=700.0, ecc=True,
@@ -475,20 +482,20 @@ def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> Ar
 
 
 def _correctness(
-    comparison: Comparison, target: str, facts: dict[str, ArmFacts]
+    catalog: Catalog, comparison: Comparison, target: str, facts: dict[str, ArmFacts]
 ) -> CorrectnessRecord:
     return CorrectnessRecord(
         schema="assay/correctness/1",
         comparison=comparison.id,
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         arms=tuple(
             ArmCorrectness(
                 arm=arm.id,
                 variant=arm.variant,
                 workload=arm.workload,
                 status="correct",
-                checks=tuple(_checks()),
+                checks=tuple(_checks(catalog, arm)),
                 detail="",
                 binary_sha256=facts[arm.id].binary_sha256,
             )
@@ -498,10 +505,13 @@ def _correctness(
     )  # fmt: skip
 
 
-def _checks() -> Iterator[Check]:
-    """What the gate checks of a kernel of this repository, with its two seeds."""
+def _checks(catalog: Catalog, arm: Arm) -> Iterator[Check]:
+    """What the gate checks of an arm, with its two seeds: of a kernel, further shapes too."""
+    kernel = catalog.variants[arm.variant].kind == "kernel"
+    spec = workload_spec(catalog.workloads[arm.workload])
+    shapes = [shape[0] for shape in (*small_shapes(spec), *large_shapes(spec))]
     compared = [(name, seed) for seed in (1, 2) for name in ("timed_shape", "repeat")]
-    compared += [(name, 1) for name in ("ragged", "unaligned", "rounds", "many_rows")]
+    compared += [(name, 1) for name in dict.fromkeys(shapes) if kernel]
     for name, seed in compared:
         repeated = REPEAT_SEED if name == "repeat" else 0
         yield Check(name=name, seed=seed + repeated, passed=True, relative_error=2.5e-4,
@@ -564,7 +574,7 @@ def _benchmark(
         schema="assay/benchmark/1",
         comparison=comparison.id,
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         recorded_at=WHEN,
         protocol=comparison.protocol,
         not_timed={},
@@ -595,7 +605,7 @@ def _program(catalog: Catalog, job: ProgramJob, target: str, arch: str) -> Progr
         program=job.program,
         arguments=job.arguments,
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         recorded_at=WHEN,
         binary_sha256=binary_sha256(job.program, arch),
         runs=tuple(
@@ -617,7 +627,7 @@ def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> Prof
         comparison=comparison,
         arm=arm,
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         status="collected" if collected else "permission_denied",
         detail="" if collected else "ERR_NVGPUCTRPERM",
         kernel="kernel<float>(int const *)" if collected else None,
@@ -638,7 +648,7 @@ def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
         schema="assay/stopwatch/1",
         comparison=name,
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         recorded_at=WHEN,
         nvbench="0.3.0",
         arms=tuple(
@@ -663,7 +673,7 @@ def cheats(target: str, *, caught: bool = True) -> CheatsRecord:
     return CheatsRecord(
         schema="assay/cheats/1",
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         recorded_at=WHEN,
         cheats=tuple(
             CheatOutcome(
@@ -684,7 +694,7 @@ def sanitizer(
     return SanitizerRecord(
         schema="assay/sanitizer/1",
         target=target,
-        gpu_uuid=UUID,
+        gpu_uuid=gpu_uuid(target),
         recorded_at=WHEN,
         status="collected",
         detail="",
