@@ -41,8 +41,11 @@ class TestFindings:
             "1 published figure is misstated: had, but of other work than the source states (the "
             "whole dense product, &lt;all&gt; of it). Furthest: "
         )
+        (verdict,) = [one for one in told[1].verdicts if one.status is Status.MISSTATED]
+        assert verdict.measured is not None
         assert first.endswith(
-            "(demo:3), claimed 800 TFLOP/s, measured 199.6 TFLOP/s as rebuilt here, a factor of 4."
+            f"(demo:3), claimed 800 TFLOP/s, measured {verdict.measured:.4g} TFLOP/s as rebuilt "
+            "here, a factor of 4."
         )
 
     def test_what_was_measured_elsewhere_counts_as_it_would_be_and_says_so(
