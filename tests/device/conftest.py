@@ -61,8 +61,9 @@ def validated():
     pytest.importorskip("pydantic")
     import json
 
+    modules = [importlib.import_module(f"assay.records.{name}") for name in RECORD_MODULES]
+
     def validate(model_name: str, value: dict):
-        modules = (importlib.import_module(f"assay.records.{name}") for name in RECORD_MODULES)
         model = next(m for m in (getattr(x, model_name, None) for x in modules) if m is not None)
         return model.model_validate_json(json.dumps(value, allow_nan=False))
 

@@ -30,7 +30,7 @@ from tests.report_fixtures import cheats, make_request, provision, stopwatch, wr
 RUN = "batches"
 NAMES = ("duel_a", "duel_b", "duel_c")
 STAND_IN = """#!{python}
-import gzip, json, os, shutil, sys, time
+import datetime, gzip, json, os, shutil, sys, time
 from pathlib import Path
 
 if sys.argv[1:] == ["--version"]:
@@ -62,6 +62,14 @@ for job, name in zip(jobs, names):
         if not found:
             os.kill(os.getpid(), 11)
         source = found[0].read_bytes()
+        if job["task"] == "benchmark":  # as if measured now, one after the other
+            record = json.loads(gzip.decompress(source) if source[:2] == b"\\x1f\\x8b" else source)
+            record["recorded_at"] = datetime.datetime.now(datetime.timezone.utc).isoformat()
+            for process in record["processes"]:
+                process["seconds"] = 0.27
+            record["seconds"] = 0.27 * len(record["processes"])
+            source = json.dumps(record).encode()
+            time.sleep(0.4)  # to a second, the next begins when this one has ended
         if output.suffix == ".gz" and source[:2] != b"\\x1f\\x8b":
             source = gzip.compress(source)
         output.write_bytes(source)

@@ -445,7 +445,10 @@ class TestComparing:
 
     def outcome(self, file: Path | None, **changes: Any) -> Compiled:
         values = {"cubins": RECORD.cubins, "resources": RECORD.resources, "diagnostics": ""}
-        return Compiled(artifact=file, **{**values, "asserts": False, "cost": COST, **changes})
+        return Compiled(
+            artifact=file,
+            **{**values, "asserts": False, "code_sha256": None, "cost": COST, **changes},
+        )
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
@@ -514,7 +517,9 @@ class TestLineTables:
         (folder / "other.so").write_bytes(b"other bytes")
         digest = FileDigest(path="k.cubin", sha256=sha256_bytes(cubin), bytes=len(cubin))
         given = {"resources": RECORD.resources, "diagnostics": "", "cost": COST, **changes}
-        return Compiled(artifact=folder / "other.so", cubins=(digest,), asserts=False, **given)
+        return Compiled(
+            artifact=folder / "other.so", cubins=(digest,), asserts=False, code_sha256=None, **given
+        )
 
     @staticmethod
     def changed(cubin: bytes, section: str) -> bytes:
