@@ -31,6 +31,9 @@ def check_windows(evidence: Evidence) -> Findings:
         spans = list(_spans(evidence, target, name))
         if not spans:
             findings.leave(f"when the step ran that timed {target}")
+        elif began + record.seconds <= min(s for s, _ in spans) + SECOND_S:
+            # A start that was killed measured it, and left no timing; the next one took it up.
+            findings.leave(f"when the step ran that first timed {target}: it was cut short")
         elif not any(s - SECOND_S <= began and began + record.seconds <= e + SECOND_S
                      for s, e in spans):  # fmt: skip
             says = f"{BENCHMARKS.path(target, name)} was not measured while its step ran"
