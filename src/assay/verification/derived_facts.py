@@ -1,5 +1,7 @@
 """What a report's records say of themselves, recomputed from the catalog or from each other."""
 
+from collections.abc import Callable
+
 from assay.base.check_log import CheckLog
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -12,7 +14,40 @@ from assay.verification.problems import check_binaries, check_problems
 from assay.verification.sample_times import check_times
 from assay.verification.turn_order import check_turns
 
-CHECKS = ("machine", "gate", "problems", "binaries", "turns", "samples", "windows")
+_TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
+    "machine": (
+        lambda catalog, evidence, _: check_machines(catalog, evidence),
+        "each target's records are of one GPU, of its product and architecture",
+    ),
+    "gate": (
+        lambda catalog, evidence, todays: check_gates(catalog, evidence, todays=todays),
+        "{arms}: each that is correct passed every check of the gate, by name and seed",
+    ),
+    "problems": (
+        lambda catalog, evidence, _: check_problems(catalog, evidence),
+        "FLOPs, bytes and patterns are what workloads and seeds give",
+    ),
+    "binaries": (
+        lambda catalog, evidence, _: check_binaries(catalog, evidence),
+        "what was timed is what the build records name",
+    ),
+    "turns": (
+        lambda catalog, evidence, _: check_turns(catalog, evidence),
+        "{processes}: blocks, order of turns and samples are the protocols'",
+    ),
+    "samples": (
+        lambda catalog, evidence, _: check_times(catalog, evidence),
+        "sums, telemetry, void blocks, other stopwatches and the roofline contradict no sample, "
+        "and no process is there twice",
+    ),
+    "windows": (
+        lambda _catalog, evidence, _: check_windows(evidence),
+        "each benchmark lies in its step's time, and none in another's",
+    ),
+}
+"""Each check by its name: (catalog, evidence, whether today's rules made the report) -> findings,
+and what passing it says."""
+CHECKS = tuple(_TABLE)
 """In this order: what a later one reads is known to be what an earlier one looked at."""
 
 
@@ -25,37 +60,17 @@ def check_derived(
     keep the others from being made.
     """
     unproven: list[str] = []
-
     benchmarks = evidence.benchmarks.values()
-    processes = counted(sum(len(record.processes) for record in benchmarks), "process", "processes")
-    arms = counted(sum(len(gate.arms) for gate in evidence.correctness.values()), "arm")
-    with log.check("machine") as passed:
-        _pass(check_machines(catalog, evidence), unproven)
-        passed("each target's records are of one GPU, of its product and architecture")
-    with log.check("gate") as passed:
-        _pass(check_gates(catalog, evidence, todays=todays), unproven)
-        passed(f"{arms}: each that is correct passed every check of the gate, by name and seed")
-    with log.check("problems") as passed:
-        _pass(check_problems(catalog, evidence), unproven)
-        passed("FLOPs, bytes and patterns are what workloads and seeds give")
-    with log.check("binaries") as passed:
-        _pass(check_binaries(catalog, evidence), unproven)
-        passed("what was timed is what the build records name")
-    with log.check("turns") as passed:
-        _pass(check_turns(catalog, evidence), unproven)
-        passed(f"{processes}: blocks, order of turns and samples are the protocols'")
-    with log.check("samples") as passed:
-        _pass(check_times(catalog, evidence), unproven)
-        passed(
-            "sums, telemetry, void blocks, other stopwatches and the roofline contradict no "
-            "sample, and no process is there twice"
-        )
-    with log.check("windows") as passed:
-        _pass(check_windows(evidence), unproven)
-        passed("each benchmark lies in its step's time, and none in another's")
+    counts = {
+        "processes": counted(
+            sum(len(each.processes) for each in benchmarks), "process", "processes"
+        ),
+        "arms": counted(sum(len(gate.arms) for gate in evidence.correctness.values()), "arm"),
+    }
+    for name, (find, says) in _TABLE.items():
+        with log.check(name) as passed:
+            found = find(catalog, evidence, todays)
+            unproven.extend(found.unproven)
+            found.raise_if_any()
+            passed(says.format(**counts))
     return unproven
-
-
-def _pass(found: Findings, unproven: list[str]) -> None:
-    unproven.extend(found.unproven)
-    found.raise_if_any()
