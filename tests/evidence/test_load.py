@@ -50,6 +50,6 @@ def test_what_was_inspected_where_it_was_measured_counts_where_nothing_is_here(
     (run_dir / THERE).parent.mkdir(parents=True, exist_ok=True)
     write_record(looked(*there), run_dir / THERE)
     evidence = load_evidence(run_dir)
-    assert came_along(evidence.plan.targets[0]) == (THERE,)
+    assert came_along(evidence.plan.targets[0]) == {THERE: inspections_path()}
     assert evidence.device_code["demo_code"].version == version
     assert evidence.device_code_paths.get("demo_code") == path

@@ -9,9 +9,9 @@ import pytest
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.stages import platform_path
+from assay.evidence.stages import came_along, platform_path, recorded_builds
 from assay.pipeline.reuse import _same_variant, check_reports, find_recorded, require_figures
-from assay.records.plan import Provision
+from assay.records.plan import Provision, TargetPlan
 from assay.verification.trusted_keys import trusted_keys
 from tests import builders as b
 
@@ -105,6 +105,29 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     assert "builds/sm_90a/bsr_gemm_wgmma.json" in provision.earlier_builds
     assert len(provision.earlier_builds) == len(earlier)
     assert not set(provision.earlier_builds) & set(provision.recorded_paths)
+
+
+def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog: Catalog) -> None:
+    """What the report in between compiled itself made none of the binaries that were measured."""
+    report = ROOT / "reports" / "published" / "hopper_20261122"
+    found = find_recorded(ROOT, catalog, ["h100", "h200"], [report], list(trusted_keys(ROOT)))
+    assert {target: bool(each.earlier_builds) for target, (each, _) in found.items()} == {
+        "h100": False,  # taken over before these records were
+        "h200": True,
+    }
+    assert "bsr_bsr_stage3" in found["h100"][0].earlier_sources
+    for target, (provision, _) in found.items():
+        builds = [path for path in provision.recorded_paths if "builds/" in path]
+        assert builds
+        for path in (*builds, *provision.earlier_builds):
+            assert path.startswith(f"{target}/origin/builds/sm_")
+            assert (report / "evidence" / path).is_file()
+        plan = TargetPlan(
+            target=target, provision=provision, comparisons=(), programs=(), profiles=()
+        )
+        came = came_along(plan)
+        assert came == {path: path for path in (*builds, *provision.earlier_builds)}
+        assert set(recorded_builds(plan).values()) == set(builds)
 
 
 class TestVariants:

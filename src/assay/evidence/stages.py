@@ -61,7 +61,10 @@ def build_path(artifact: str, arch: str) -> str:
     return f"builds/{arch}/{artifact}.json"
 
 
-_BUILD_PATH = re.compile(r"builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json")
+_BUILD_PATH = re.compile(
+    r"(?P<origin>[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
+)
+"""Of a report that took the figures over itself, the record is the one that came along there."""
 
 
 def origin_folder(target: str) -> str:
@@ -78,7 +81,7 @@ def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for path in plan.provision.recorded_paths if plan.provision.kind == "recorded" else ():
         if match := _BUILD_PATH.fullmatch(path):
-            found[match["id"], match["arch"]] = f"{origin_folder(plan.target)}/{path}"
+            found[match["id"], match["arch"]] = _beside_origin(plan.target, match)
     return found
 
 
@@ -90,24 +93,40 @@ def earlier_builds(plan: TargetPlan) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in plan.provision.earlier_builds if plan.provision.kind == "recorded" else ():
         if match := _BUILD_PATH.fullmatch(path):
-            found[match["id"]] = f"{origin_folder(plan.target)}/{path}"
+            found[match["id"]] = _beside_origin(plan.target, match)
     return found
 
 
-def recorded_inspections(plan: TargetPlan) -> tuple[str, ...]:
+def _beside_origin(target: str, build: re.Match[str]) -> str:
+    """Return where the record of a build lies that came along."""
+    return f"{origin_folder(target)}/{build_path(build['id'], build['arch'])}"
+
+
+def recorded_inspections(plan: TargetPlan) -> dict[str, str]:
     """Return where inspections lie that came along with a target's recorded figures; one or none.
 
-    Optional packages were looked into where the target was measured, and may not be here.
+    By that: the evidence path in the report they were taken from, which may have taken them over
+    too. Optional packages were looked into where the target was measured, and may not be here.
     """
     provision = plan.provision
-    held = provision.kind == "recorded" and inspections_path() in provision.recorded_paths
-    return (f"{origin_folder(plan.target)}/{inspections_path()}",) if held else ()
+    name = f"{origin_folder(plan.target)}/{inspections_path()}"
+    held = provision.recorded_paths if provision.kind == "recorded" else ()
+    source = next((path for path in (name, inspections_path()) if path in held), None)
+    return {name: source} if source else {}
 
 
-def came_along(plan: TargetPlan) -> tuple[str, ...]:
-    """Return all that came along with a target's recorded figures, below its origin's folder."""
-    builds = (*recorded_builds(plan).values(), *earlier_builds(plan).values())
-    return (*builds, *recorded_inspections(plan))
+def came_along(plan: TargetPlan) -> dict[str, str]:
+    """Return all that came along with a target's recorded figures, below its origin's folder.
+
+    By where it lies: the evidence path that it had in the report it was taken from.
+    """
+    provision = plan.provision
+    if provision.kind != "recorded":
+        return {}
+    paths = (*provision.recorded_paths, *provision.earlier_builds)
+    matches = ((path, _BUILD_PATH.fullmatch(path)) for path in paths)
+    builds = {_beside_origin(plan.target, match): path for path, match in matches if match}
+    return builds | recorded_inspections(plan)
 
 
 def platform_path(target: str) -> str:

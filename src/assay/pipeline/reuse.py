@@ -5,7 +5,7 @@ definitions that the configuration still holds.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ from assay.evidence.stages import (
     TARGET_STAGES,
     build_path,
     came_along,
+    earlier_builds,
     inspections_path,
     of_purpose,
     origin_folder,
     platform_path,
+    recorded_builds,
 )
 from assay.judging.rules import RULES
 from assay.records.builds import BuildRecord
@@ -83,15 +85,18 @@ def _recorded_in(
     _verify(folder, keys, root)
     evidence = load_evidence(folder / "evidence")
     then = load_catalog(folder / "evidence")
-    builds = usable_builds(root, catalog, evidence)
-    looked_into = _inspections(folder / "evidence")
     programs = usable_programs(root, catalog, evidence)
     found = {}
     for target in held:
         platform = evidence.platforms[target]
         gpu = platform.device.gpu
-        paths = usable_paths(catalog, then, evidence, target, programs) | builds | looked_into
-        earlier = _earlier_sources(catalog, evidence, target, builds)
+        made = _builds_of(evidence, target)
+        builds = usable_builds(root, catalog, made)
+        paths = usable_paths(catalog, then, evidence, target, programs) | builds
+        paths |= _inspections(folder / "evidence", target)
+        earlier = _earlier_sources(catalog, made, target, builds)
+        commit = platform.commit or "an unknown commit"
+        planned = next(plan for plan in evidence.plan.targets if plan.target == target)
         _tell_left_out(name, catalog, then, evidence, target)
         _tell_programs(name, evidence, target, programs)
         found[target] = Provision(
@@ -99,10 +104,8 @@ def _recorded_in(
             kind="recorded",
             recorded_in=name,
             recorded_paths=tuple(sorted(paths)),
-            earlier_sources=earlier,
-            earlier_builds=tuple(
-                build_path(name, catalog.targets[target].arch) for name in earlier
-            ),
+            earlier_sources=planned.provision.earlier_sources | dict.fromkeys(earlier, commit),
+            earlier_builds=tuple(earlier.values()),
             detail=(
                 f"figures come from {name}, measured on {gpu.product} "
                 f"({gpu.uuid}) at {platform.recorded_at}"
@@ -204,37 +207,52 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     return stage is not OPERATORS or _same_operators(now, then)
 
 
-def usable_builds(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
-    """Return evidence paths of builds whose source, command and toolchain are this checkout's."""
-    lock = toolchain_lock_digest(root)
-    return {
-        build_path(record.id, record.arch)
-        for record in evidence.builds.values()
-        if _compiles_alike(root, now, record, lock)
+def _builds_of(evidence: Evidence, target: str) -> dict[str, BuildRecord]:
+    """Return, by evidence path, the records of what made the binaries of a target's figures.
+
+    A report that took the figures over compiled none of them: those came along with them.
+    """
+    plan = next(each for each in evidence.plan.targets if each.target == target)
+    if plan.provision.kind != "recorded":
+        return {build_path(each.id, each.arch): each for each in evidence.builds.values()}
+    came, earlier = recorded_builds(plan), earlier_builds(plan)
+    held = evidence.target_builds.get(target, {})
+    return {came[key]: each for key, each in held.items()} | {
+        path: evidence.earlier_builds[target, variant] for variant, path in earlier.items()
     }
 
 
-def _inspections(evidence: Path) -> set[str]:
-    """Return the path of a report's inspections where they looked into an optional package."""
-    path = evidence / inspections_path()
-    found = read_record(InspectionsRecord, path).device_code if path.is_file() else ()
-    return {inspections_path()} if any(each.status == "inspected" for each in found) else set()
+def usable_builds(root: Path, now: Catalog, builds: Mapping[str, BuildRecord]) -> set[str]:
+    """Return evidence paths of builds whose source, command and toolchain are this checkout's."""
+    lock = toolchain_lock_digest(root)
+    return {path for path, each in builds.items() if _compiles_alike(root, now, each, lock)}
+
+
+def _inspections(evidence: Path, target: str) -> set[str]:
+    """Return the path of a report's inspections where they looked into an optional package.
+
+    Those that came along with the target's figures count before the report's own.
+    """
+    for path in (f"{origin_folder(target)}/{inspections_path()}", inspections_path()):
+        file = evidence / path
+        found = read_record(InspectionsRecord, file).device_code if file.is_file() else ()
+        if any(each.status == "inspected" for each in found):
+            return {path}
+    return set()
 
 
 def _earlier_sources(
-    now: Catalog, evidence: Evidence, target: str, usable: Set[str]
+    now: Catalog, builds: Mapping[str, BuildRecord], target: str, usable: Set[str]
 ) -> dict[str, str]:
-    """Variants that were measured with sources other than this checkout's, and of which commit.
+    """Return variants measured with other sources than this checkout's, and their builds' paths.
 
     Their device code may be the same all the same: judging compares what both records say of it.
     """
-    arch, commit = now.targets[target].arch, evidence.platforms[target].commit
+    arch = now.targets[target].arch
     return {
-        record.id: commit or "an unknown commit"
-        for record in evidence.builds.values()
-        if record.kind == "variant"
-        and record.arch == arch
-        and build_path(record.id, arch) not in usable
+        record.id: path
+        for path, record in builds.items()
+        if record.kind == "variant" and record.arch == arch and path not in usable
     }
 
 
@@ -345,5 +363,5 @@ def take_origin(report: Path, plan: TargetPlan, run_dir: Path) -> None:
     origin.mkdir(parents=True)
     for name in (MANIFEST, ATTESTATION):
         shutil.copyfile(report / name, origin / name)
-    for path in came_along(plan):
-        take(report, path.removeprefix(f"{origin_folder(plan.target)}/"), run_dir, into=path)
+    for path, source in came_along(plan).items():
+        take(report, source, run_dir, into=path)

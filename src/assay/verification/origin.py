@@ -45,11 +45,11 @@ def origin_problems(
         for path, entry in here.items()
         if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
     ]
-    builds = [f"evidence/{path}" for path in came_along(plan)]
+    came = {f"evidence/{path}": f"evidence/{source}" for path, source in came_along(plan).items()}
     problems += [
         f"{path} is not the file that report '{origin.run}' signed"
         for path, entry in here.items()
-        if path in builds and not _same_file(entry, signed.get(path.replace(skip, "evidence/", 1)))
+        if path in came and not _same_file(entry, signed.get(came[path]))
     ]
     # A record left out would turn an unwelcome figure into a mere not_run.
     wanted = [f"evidence/{path}" for path in target_paths(plan)]
@@ -58,7 +58,7 @@ def origin_problems(
         for path in wanted
         if path in signed and path not in here
     ]
-    problems += [f"{path} was left out" for path in builds if path not in here]
+    problems += [f"{path} was left out" for path in came if path not in here]
     return problems
 
 

@@ -103,14 +103,14 @@ def _check_binaries_of(
             return
         if build is not None and build.artifact and build.artifact.sha256 == sha256:
             return
-        if plan.provision.kind == "recorded":
-            # The report that they come from vouched for them, and its build records may lack.
+        if build is None and artifact in plan.provision.earlier_sources:
             findings.leave(
-                f"what compiled binaries of {plan.target} that no build record came along with"
+                f"what compiled binaries of {plan.target} from earlier sources, whose build "
+                f"records older reports did not take along"
             )
-        else:
-            says = f"{path} is of a binary of {artifact} that no record of a build names"
-            findings.refuse("binary", says)
+            return
+        says = f"{path} is of a binary of {artifact} that no record of a build names"
+        findings.refuse("binary", says)
 
     for (target, name), record in evidence.benchmarks.items():
         for process in record.processes if target == plan.target else ():
