@@ -26,7 +26,7 @@ from assay.shared.read_limits import Unreadable, gunzipped
 from assay.verification import report_archive
 from assay.verification.attestation import parse_statement
 from assay.verification.envelope import dump_envelope, parse_envelope
-from assay.verification.manifest import path_problem, shape_problems
+from assay.verification.manifest import check_shape, path_problem
 
 bounded = settings(
     max_examples=100, deadline=5_000, derandomize=True, database=None,
@@ -185,7 +185,7 @@ class TestManifest:
             return
         assert parse_record(Manifest, dump_record(manifest), Path("m")) == manifest
         present = {path for path, _ in files} | {"manifest.json", "attestation.json", "signer.pub"}
-        if not shape_problems(manifest, present):
+        if not check_shape(manifest, present).contradictions:
             for path, _ in files:
                 parts = Path(path).parts
                 assert path_problem(path) is None

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
     load_ssh_public_key,
 )
+from pydantic import ValidationError
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from assay.base.errors import BadInput, CheckFailed
@@ -24,6 +25,11 @@ from assay.verification.ed25519 import public_key_problem
 from assay.verification.envelope import Envelope, dump_envelope, signed_envelope
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+PARTS = {
+    "_type": "statement-type", "predicateType": "predicate-type", "subject": "subject",
+    "predicate": "predicate",
+}  # fmt: skip
+"""Members of a statement, with the code of one that does not fit: of several, the first."""
 
 
 def load_signer(path: Path) -> CryptoSigner:
@@ -127,8 +133,20 @@ def seal(statement: Statement, signer: CryptoSigner) -> bytes:
 
 
 def parse_statement(envelope: Envelope) -> Statement:
-    """The statement inside. Raises CheckFailed when it is malformed."""
+    """The statement inside. Raises CheckFailed when it is malformed.
+
+    Codes: those of the JSON reader, or ``statement-type``, ``predicate-type``, ``subject``,
+    ``predicate`` and ``statement-form`` for what is no statement of a report.
+    """
     try:
         return parse_record(Statement, envelope.payload, Path("statement"))
     except BadInput as error:
-        raise CheckFailed(f"malformed {error}", code=error.code) from error
+        code = error.code if error.code != "record" else _wrong_part(error.__cause__)
+        raise CheckFailed(f"malformed {error}", code=code) from error
+
+
+def _wrong_part(error: BaseException | None) -> str:
+    """Return the code of what does not fit in a statement: its type, its subject ..."""
+    found = error.errors() if isinstance(error, ValidationError) else []
+    parts = {each["loc"][0] for each in found if each["loc"]}
+    return next((code for part, code in PARTS.items() if part in parts), "statement-form")

@@ -113,7 +113,8 @@ def _require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:
     """Raise CheckFailed where a verdict rests on a file that the report does not list."""
     there = {entry.path for entry in manifest.files}
     named = {path for verdict in verdicts.verdicts for path in verdict.evidence}
-    none([f"a verdict rests on {path}, which is not here" for path in sorted(named - there)])
+    problems = [f"a verdict rests on {path}, which is not here" for path in sorted(named - there)]
+    none(problems, "verdict-evidence")
 
 
 def _difference(given: VerdictsFile, again: VerdictsFile) -> str:

@@ -24,6 +24,7 @@ from assay.shared.read_limits import (
     opened_plainly,
     whole_file_bytes,
 )
+from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
@@ -165,18 +166,23 @@ def path_problem(path: str) -> str | None:
     return None
 
 
-def shape_problems(manifest: Manifest, present: set[str]) -> list[str]:
+def check_shape(manifest: Manifest, present: set[str]) -> Findings:
     """Return every way in which the files present differ from those the manifest lists."""
+    findings = Findings()
     listed = [entry.path for entry in manifest.files]
-    problems = [f"{path!r} {why}" for path in listed if (why := path_problem(path))]
+    for path in listed:
+        if why := path_problem(path):
+            findings.refuse("manifest-path", f"{path!r} {why}")
     if listed != sorted(set(listed)):
-        problems.append("the manifest is not sorted, or lists a file twice")
+        findings.refuse("manifest-order", "the manifest is not sorted, or lists a file twice")
     if problem := _size_problem(manifest.files):
-        problems.append(problem)
+        findings.refuse("shape-size", problem)
     expected = set(listed) | UNLISTED
-    problems += [f"{path} is missing" for path in sorted(expected - present)]
-    problems += [f"{path} is not listed" for path in sorted(present - expected)]
-    return problems
+    for path in sorted(expected - present):
+        findings.refuse("shape-missing", f"{path} is missing")
+    for path in sorted(present - expected):
+        findings.refuse("shape-unlisted", f"{path} is not listed")
+    return findings
 
 
 def content_problems(directory: Path, manifest: Manifest) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.base.errors import AssayError
+from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import parse_record, read_bytes
 from assay.evidence.stages import came_along, origin_folder, target_paths
 from assay.records.builds import FileDigest
@@ -12,54 +12,67 @@ from assay.records.plan import TargetPlan
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.attestation import parse_statement
+from assay.verification.contradictions import Findings
 from assay.verification.envelope import parse_envelope
 from assay.verification.signatures import check_signatures
 from assay.verification.trusted_keys import TrustedKey
 
 
-def origin_problems(
-    report_dir: Path, manifest: Manifest, plan: TargetPlan, keys: Sequence[TrustedKey]
-) -> list[str]:
-    """Return how files of a recorded target differ from the signed report they were taken from."""
+def check_origin(
+    report_dir: Path,
+    manifest: Manifest,
+    plan: TargetPlan,
+    keys: Sequence[TrustedKey],
+    findings: Findings,
+) -> None:
+    """Add how files of a recorded target differ from the signed report they were taken from."""
     target = plan.target
     folder = report_dir / "evidence" / origin_folder(target)
+    if not (folder / ATTESTATION).is_file() or not (folder / MANIFEST).is_file():
+        says = f"{target}: the manifest and attestation of its origin are missing"
+        findings.refuse("origin-missing", says)
+        return
     try:
-        if not (folder / ATTESTATION).is_file() or not (folder / MANIFEST).is_file():
-            return [f"{target}: the manifest and attestation of its origin are missing"]
-        envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
-        signers = check_signatures(envelope, keys)
-        statement = parse_statement(envelope)
-        for signer in signers:
-            signer.check_signed_on(statement.predicate.created)
-        data = read_bytes(folder / MANIFEST)
-        if statement.subject[0].digest.sha256 != sha256_bytes(data):
-            return [f"{target}: the origin's signature is about another manifest"]
-        origin = parse_record(Manifest, data, folder / MANIFEST)
+        origin = _signed_manifest(folder, keys)
     except AssayError as error:
-        return [f"{target}: origin: {error}"]
+        findings.refuse(f"origin-{error.code}", f"{target}: origin: {error}")
+        return
     signed = {entry.path: entry for entry in origin.files}
     here = {entry.path: entry for entry in manifest.files}
     prefix, skip = f"evidence/{target}/", f"evidence/{origin_folder(target)}/"
-    problems = [
-        f"{path} is not the file that report '{origin.run}' signed"
-        for path, entry in here.items()
+    others = [
+        path for path, entry in here.items()
         if path.startswith(prefix) and not path.startswith(skip) and signed.get(path) != entry
-    ]
+    ]  # fmt: skip
     came = {f"evidence/{path}": f"evidence/{source}" for path, source in came_along(plan).items()}
-    problems += [
-        f"{path} is not the file that report '{origin.run}' signed"
-        for path, entry in here.items()
+    others += [
+        path for path, entry in here.items()
         if path in came and not _same_file(entry, signed.get(came[path]))
-    ]
+    ]  # fmt: skip
+    for path in others:
+        says = f"{path} is not the file that report '{origin.run}' signed"
+        findings.refuse("origin-file", says)
     # A record left out would turn an unwelcome figure into a mere not_run.
-    wanted = [f"evidence/{path}" for path in target_paths(plan)]
-    problems += [
-        f"{path} was left out, though report '{origin.run}' holds it"
-        for path in wanted
-        if path in signed and path not in here
-    ]
-    problems += [f"{path} was left out" for path in came if path not in here]
-    return problems
+    for path in (f"evidence/{path}" for path in target_paths(plan)):
+        if path in signed and path not in here:
+            says = f"{path} was left out, though report '{origin.run}' holds it"
+            findings.refuse("origin-left-out", says)
+    for path in came:
+        if path not in here:
+            findings.refuse("origin-left-out", f"{path} was left out")
+
+
+def _signed_manifest(folder: Path, keys: Sequence[TrustedKey]) -> Manifest:
+    """Return the list of files that the origin's signature is about. Raises AssayError."""
+    envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
+    signers = check_signatures(envelope, keys)
+    statement = parse_statement(envelope)
+    for signer in signers:
+        signer.check_signed_on(statement.predicate.created)
+    data = read_bytes(folder / MANIFEST)
+    if statement.subject[0].digest.sha256 != sha256_bytes(data):
+        raise CheckFailed("its signature is about another manifest", code="statement-subject")
+    return parse_record(Manifest, data, folder / MANIFEST)
 
 
 def _same_file(one: FileDigest, other: FileDigest | None) -> bool:

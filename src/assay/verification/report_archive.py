@@ -105,7 +105,7 @@ def read_archive(path: Path) -> dict[str, bytes]:
         return _unpacked(data, report_name(path.resolve()))
     except CheckFailed as error:
         problem = f"{path}: is no archive of a report: {error}"
-        raise CheckFailed(problem, code="archive") from error
+        raise CheckFailed(problem, code=error.code) from error
 
 
 def _unpacked(data: bytes, top: str) -> dict[str, bytes]:
@@ -126,7 +126,8 @@ def _header(name: str, size: int) -> bytes:
     try:
         return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
     except ValueError as error:
-        raise CheckFailed(f"{name!r}: cannot stand in an archive: {error}") from error
+        problem = f"{name!r}: cannot stand in an archive: {error}"
+        raise CheckFailed(problem, code="archive-name") from error
 
 
 def _decompressed(data: bytes) -> bytes:
@@ -134,22 +135,23 @@ def _decompressed(data: bytes) -> bytes:
     hold.
     """
     if len(data) > MOST_PACKED:
-        raise CheckFailed(f"it has more than {MOST_PACKED} bytes")
+        raise CheckFailed(f"it has more than {MOST_PACKED} bytes", code="archive-size")
     most = min(MOST_REPORT, MOST_RATIO * len(data))
     if not data.startswith(MAGIC):
-        raise CheckFailed("it is no xz file")
+        raise CheckFailed("it is no xz file", code="archive-xz")
     lzma = _lzma()
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
         content: bytes = reader.decompress(data, max_length=most + 1)
     except lzma.LZMAError as error:
-        raise CheckFailed(f"it cannot be decompressed: {error}") from error
+        raise CheckFailed(f"it cannot be decompressed: {error}", code="archive-xz") from error
     if len(content) > most:
-        raise CheckFailed(f"more than {most} bytes come out of its {len(data)}")
+        problem = f"more than {most} bytes come out of its {len(data)}"
+        raise CheckFailed(problem, code="archive-ratio")
     if not reader.eof:
-        raise CheckFailed("it ends early")
+        raise CheckFailed("it ends early", code="archive-xz")
     if reader.unused_data:
-        raise CheckFailed("something follows its end")
+        raise CheckFailed("something follows its end", code="archive-trailing")
     return content
 
 
@@ -160,19 +162,21 @@ def _files(data: bytes, top: str) -> dict[str, bytes]:
     while (block := data[offset : offset + BLOCK]) != END[:BLOCK]:
         name, size = _entry(block, top, first=not files)
         if name <= last:
-            raise CheckFailed(f"{name!r} {'is in it twice' if name == last else 'is out of order'}")
+            problem = f"{name!r} {'is in it twice' if name == last else 'is out of order'}"
+            raise CheckFailed(problem, code="archive-order")
         content = data[offset + BLOCK : offset + BLOCK + size]
         files[name.removeprefix(f"{top}/")] = content
         if len(files) > MOST_FILES:
-            raise CheckFailed(f"it holds more than {MOST_FILES} files")
+            raise CheckFailed(f"it holds more than {MOST_FILES} files", code="archive-files")
         offset, last = offset + BLOCK + size + -size % BLOCK, name
     for path in files:
         parts = path.split("/")
         if any("/".join(parts[:depth]) in files for depth in range(1, len(parts))):
-            raise CheckFailed(f"{path!r} lies below a file")
+            raise CheckFailed(f"{path!r} lies below a file", code="archive-path")
     # Headers are compared as they come; this holds the padding, and the end.
     if not files or _tar(top, files) != data:
-        raise CheckFailed("it holds no file" if not files else "it is not as packing writes it")
+        problem = "it holds no file" if not files else "it is not as packing writes it"
+        raise CheckFailed(problem, code="archive-form")
     return files
 
 
@@ -181,22 +185,28 @@ def _entry(block: bytes, top: str, *, first: bool) -> tuple[str, int]:
     try:
         info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
     except (tarfile.TarError, ValueError) as error:
-        raise CheckFailed(f"its list of files cannot be read: {error}") from error
+        problem = f"its list of files cannot be read: {error}"
+        raise CheckFailed(problem, code="archive-form") from error
     if info.issym() or info.islnk():
-        raise CheckFailed(f"{info.name!r} is a link; a report holds plain files only")
+        problem = f"{info.name!r} is a link; a report holds plain files only"
+        raise CheckFailed(problem, code="archive-link")
     if info.type != tarfile.REGTYPE:
-        raise CheckFailed(f"{info.name!r} is not a plain file")
-    if problem := path_problem(info.name):
-        raise CheckFailed(f"{info.name!r} {problem}")
+        raise CheckFailed(f"{info.name!r} is not a plain file", code="archive-kind")
+    if wrong := path_problem(info.name):
+        raise CheckFailed(f"{info.name!r} {wrong}", code="archive-path")
     folder, slash, _ = info.name.partition("/")
     if first and slash and folder != top:
-        raise CheckFailed(f"it holds the report '{folder}': rename it back to {folder}{SUFFIX}")
+        problem = f"it holds the report '{folder}': rename it back to {folder}{SUFFIX}"
+        raise CheckFailed(problem, code="archive-name")
     if not info.name.startswith(f"{top}/"):
-        raise CheckFailed(f"{info.name!r} is not in the folder '{top}', which it is named after")
+        problem = f"{info.name!r} is not in the folder '{top}', which it is named after"
+        raise CheckFailed(problem, code="archive-path")
     if info.size > MOST_FILE:
-        raise CheckFailed(f"{info.name!r} has more than {MOST_FILE} bytes")
+        problem = f"{info.name!r} has more than {MOST_FILE} bytes"
+        raise CheckFailed(problem, code="archive-size")
     if info.size < 0 or _header(info.name, info.size) != block:
-        raise CheckFailed(f"the entry of {info.name!r} is not as packing writes it")
+        problem = f"the entry of {info.name!r} is not as packing writes it"
+        raise CheckFailed(problem, code="archive-form")
     return info.name, info.size
 
 

@@ -18,7 +18,7 @@ from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_KEY_FILE
 from assay.verification.attestation import parse_statement, public_key, public_pem
 from assay.verification.envelope import Envelope, parse_envelope
-from assay.verification.manifest import content_problems, plain_bytes, shape_problems, walk
+from assay.verification.manifest import check_shape, content_problems, plain_bytes, walk
 from assay.verification.signatures import check_signatures, made_by
 from assay.verification.trusted_keys import TrustedKey
 
@@ -78,7 +78,7 @@ def _signed(
         return None
     files = found.manifest.files
     with log.check("shape") as says:
-        none(shape_problems(found.manifest, set(walk(report_dir))), "shape")
+        check_shape(found.manifest, set(walk(report_dir))).raise_if_any()
         says("plain files only; none missing, none unlisted")
     if not log.holds:
         return None

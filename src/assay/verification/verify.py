@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, NamedCheck, none
+from assay.base.check_log import CheckLog, NamedCheck
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
@@ -21,6 +21,7 @@ from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.completeness import check_complete
+from assay.verification.contradictions import Findings
 from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
 from assay.verification.derived_facts import check_derived
 from assay.verification.judged_again import (
@@ -30,7 +31,7 @@ from assay.verification.judged_again import (
     check_verdicts,
     other_rules,
 )
-from assay.verification.origin import origin_problems
+from assay.verification.origin import check_origin
 from assay.verification.policy import Policy, check_policy
 from assay.verification.signed_files import check_signed_files
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
@@ -178,15 +179,19 @@ def _check_evidence(
         counts = Counter(verdict.status for verdict in verdicts.verdicts)
         predicate = statement.predicate
         if predicate.run != verdicts.run:
-            raise CheckFailed("statement and verdicts name different runs")
+            problem = "statement and verdicts name different runs"
+            raise CheckFailed(problem, code="declared-run")
         if dict(counts) != predicate.verdicts:
-            raise CheckFailed("the statement counts other verdicts than verdicts.json holds")
+            problem = "the statement counts other verdicts than verdicts.json holds"
+            raise CheckFailed(problem, code="declared-verdicts")
         _check_counts(catalog, verdicts, predicate)
         pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
         if predicate.commit != pipeline.commit:
-            raise CheckFailed("statement and evidence name different commits")
+            problem = "statement and evidence name different commits"
+            raise CheckFailed(problem, code="declared-commit")
         if catalog is None or predicate.judging != catalog.judging:
-            raise CheckFailed("the statement declares other margins than the evidence holds")
+            problem = "the statement declares other margins than the evidence holds"
+            raise CheckFailed(problem, code="declared-margins")
         says(f"made {predicate.created} by commit {predicate.commit}")
     return catalog, evidence
 
@@ -214,7 +219,8 @@ def _check_counts(catalog: Catalog | None, verdicts: VerdictsFile, predicate: Pr
     if predicate.counts is None or catalog is None or verdicts.rules != RULES:
         return
     if count_verdicts(catalog, verdicts.verdicts).by_kind() != predicate.counts:
-        raise CheckFailed("the statement counts other measurements than verdicts.json holds")
+        problem = "the statement counts other measurements than verdicts.json holds"
+        raise CheckFailed(problem, code="declared-counts")
 
 
 def _check_texts(
@@ -265,10 +271,10 @@ def _check_origins(
 ) -> None:
     recorded = [plan for plan in evidence.plan.targets if plan.provision.kind == "recorded"]
     with log.check("origins") as says:
-        problems = []
+        findings = Findings()
         for plan in recorded:
-            problems += origin_problems(report_dir, manifest, plan, keys)
-        none(problems)
+            check_origin(report_dir, manifest, plan, keys, findings)
+        findings.raise_if_any()
         says(
             "measurements of "
             + ", ".join(plan.target for plan in recorded)
