@@ -62,6 +62,7 @@ def _edit(step: re.Match[str], block: str) -> Callable[[Path], None]:
     def write(house: Path) -> None:
         path = house / step["new"]
         assert not path.exists()
+        path.parent.mkdir(exist_ok=True)
         path.write_text(block)
 
     def append(house: Path) -> None:
@@ -178,6 +179,10 @@ def test_a_report_section_is_on_the_page(house: Path, tmp_path: Path):
     page = (report / "report.html").read_text()
     assert '<section id="hosts">' in page
     assert ", Linux " in page
+
+
+def test_an_attack_is_tried(house: Path):
+    follow(house, "Add an attack")
 
 
 def test_every_path_it_names_exists():

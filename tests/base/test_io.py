@@ -55,6 +55,10 @@ class TestPlainFiles:
     def test_a_folder_is_refused(self, tmp_path: Path) -> None:
         assert _code(lambda: read_bytes(tmp_path)) == "file-kind"
 
+    def test_what_lies_below_a_file_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        assert _code(lambda: read_bytes(tmp_path / "file" / "below")) == "file-unreadable"
+
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         assert _code(lambda: read_bytes(tmp_path / "none")) == "file-missing"
 

@@ -70,10 +70,7 @@ def test_an_earlier_commit_is_held_to_its_own_rules(root: Path) -> None:
     ("name", "old", "new"),
     [
         ("judging.yaml", "absolute_margin: 0.08", "absolute_margin: 0.5"),
-        ("judging.yaml", "confidence: 0.90", "confidence: 0.60"),
-        ("targets/h100.yaml", "fp16_tensor_tflop_per_s: 989.4", "fp16_tensor_tflop_per_s: 1989.4"),
         ("claims/demo.yaml", "value: 200", "value: 190"),
-        ("workloads/demo.yaml", "relative_tolerance: 1.0e-3", "relative_tolerance: 9.0e-3"),
     ],
 )
 def test_other_rules_are_refused_by_name_and_value(
@@ -89,12 +86,6 @@ def test_other_rules_are_refused_by_name_and_value(
     assert result.passed
     assert "accepted: " in result.notes[0]
     assert check(report, root, folder=root).passed
-
-
-def test_a_commit_that_no_history_holds_is_unproven(root: Path) -> None:
-    result = check(signed_by(root, "0" * 40), root)
-    assert "policy" not in [entry.name for entry in result.checks]
-    assert "is not in this clone" in result.unproven[0]
 
 
 def test_other_words_for_the_same_are_no_difference() -> None:

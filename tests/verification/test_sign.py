@@ -150,6 +150,13 @@ class TestManifest:
         with pytest.raises(CheckFailed, match=r"evidence/link: is a link"):
             build_manifest(report, "demo_run")
 
+    def test_refuses_what_nobody_could_verify(self, report: Path) -> None:
+        with (report / "big.bin").open("wb") as stream:
+            stream.truncate(33_000_000)
+        with pytest.raises(CheckFailed) as raised:
+            build_manifest(report, "demo_run")
+        assert raised.value.code == "file-size"
+
     def test_refuses_a_special_file(self, report: Path) -> None:
         os.mkfifo(report / "pipe")
         with pytest.raises(CheckFailed, match="not a plain file"):

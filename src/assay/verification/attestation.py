@@ -27,9 +27,10 @@ from assay.verification.envelope import Envelope, dump_envelope, signed_envelope
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 PARTS = {
     "_type": "statement-type", "predicateType": "predicate-type", "subject": "subject",
-    "predicate": "predicate",
+    "predicate": "predicate", "": "statement-form",
 }  # fmt: skip
-"""Members of a statement, with the code of one that does not fit: of several, the first."""
+"""Members of a statement, with the code of one that does not fit: of several, the first. The empty
+name is the statement's own."""
 
 
 def load_signer(path: Path) -> CryptoSigner:
@@ -148,5 +149,5 @@ def parse_statement(envelope: Envelope) -> Statement:
 def _wrong_part(error: BaseException | None) -> str:
     """Return the code of what does not fit in a statement: its type, its subject ..."""
     found = error.errors() if isinstance(error, ValidationError) else []
-    parts = {each["loc"][0] for each in found if each["loc"]}
-    return next((code for part, code in PARTS.items() if part in parts), "statement-form")
+    parts = {"", *(each["loc"][0] for each in found if each["loc"])}
+    return next(code for part, code in PARTS.items() if part in parts)

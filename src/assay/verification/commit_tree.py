@@ -30,7 +30,8 @@ def require_ancestor(checkout: Path, commit: str | None) -> str:
     if commit is None:
         raise MissingEnvironment("the report names no commit that made it; nothing here helps")
     if not _COMMIT.fullmatch(commit):
-        raise CheckFailed(f"the report names {commit[:80]!r} as the commit that made it")
+        problem = f"the report names {commit[:80]!r} as the commit that made it"
+        raise CheckFailed(problem, code="commit")
     if shutil.which("git") is None:
         raise MissingEnvironment(f"there is no git: install it (apt-get install git) and {CLONE}")
     _require_history(checkout)

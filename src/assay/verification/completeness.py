@@ -1,6 +1,6 @@
 """Whether a report leaves out what it was asked for: answers, verdicts, records. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
@@ -58,7 +58,10 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
         if source not in catalog.sources:
             continue
         mine = {name for name, of in catalog.source_of.items() if of == source}
-        given = {(a.claim, a.target): a for a in plan.answers if a.claim in mine}
+        answers = [answer for answer in plan.answers if answer.claim in mine]
+        given = _by_key(answers)
+        if len(given) < len(answers):
+            findings.refuse("answers", f"the plan answers a claim of source {source} twice")
         # Where nothing is measured, no plan tells whether the user had the source's own program.
         guesses = [asked.own_programs] if measures else [frozenset(), frozenset({source})]
         again = [
@@ -84,7 +87,7 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
         )
 
 
-def _by_key(answers: Iterator[Answer]) -> dict[AnswerKey, Answer]:
+def _by_key(answers: Iterable[Answer]) -> dict[AnswerKey, Answer]:
     return {(answer.claim, answer.target): answer for answer in answers}
 
 

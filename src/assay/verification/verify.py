@@ -241,7 +241,7 @@ def _check_texts(
         again = "rendered again from the evidence, byte for byte the same"
         log.checks.append(NamedCheck("texts", True, f"{' and '.join(TEXTS)}: {again}"))
     elif same_version:
-        log.checks.append(NamedCheck("texts", False, problem))
+        log.checks.append(NamedCheck("texts", False, problem, "texts"))
     else:
         made_by = f"commit {pipeline.commit}" if pipeline.commit else "an unknown commit"
         return [

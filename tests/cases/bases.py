@@ -1,0 +1,120 @@
+"""The small signed reports that cases start from, each made once in a session.
+
+A base is a folder with a repository ``repo``, the trusted key ``key`` and a stranger's, ``enemy``.
+"""
+
+import subprocess
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from assay.base.io import read_record, write_record
+from assay.evidence.stages import origin_folder, pipeline_path, target_paths
+from assay.evidence.timings import write_timing
+from assay.records.attestation import PipelineRecord
+from assay.records.plan import Plan
+from assay.report.render import render
+from assay.shared.files import write_bytes
+from assay.verification.sign import load_or_create_signer, sign, write_public_key
+from tests.report_fixtures import (
+    TARGET,
+    WHEN,
+    provision,
+    signed_report,
+    write_repository,
+    write_run,
+    write_verdicts,
+)
+
+RUN = "demo_run"
+OTHER_RUN = "other_run"
+"""Of a second report that the same key signed."""
+SECOND_CLAIMS = """
+schema: assay/claims/1
+source: {id: second, title: "A second source", date: "2025-11-02", file: second.txt, sha256: SHA}
+claims:
+  - id: second_rate
+    kind: measurement
+    statement: The same kernel elsewhere
+    place: {section: Results, line: 3}
+    value: 200
+    unit: tflop_per_s
+    resolution: 1
+    hardware: {target: h200, as_stated: H200}
+    flop_formula: nnz
+    evaluation: {kind: benchmark, metric: rate, terms: [{comparison: demo_sweep, arm: bk32}]}
+"""
+
+
+def report(base: Path) -> None:
+    """A report of one GPU, with the times of its steps, and another run's by the same key."""
+    root = write_repository(base / "repo")
+    for run in (RUN, OTHER_RUN):
+        run_dir = write_run(root, run)
+        began = datetime.fromisoformat(WHEN)
+        write_timing(run_dir, "benchmark", {"target": "h100"}, began, 20.0)
+        signed_report(root, run)
+
+
+def taken_over(base: Path) -> None:
+    """A report of a machine without a GPU, with the figures of another report."""
+    root = write_repository(base / "repo")
+    first = signed_report(root, "first_run")
+    paths = tuple(target_paths(read_record(Plan, first / "evidence" / "plan.json").targets[0]))
+    recorded = provision(
+        kind="recorded", recorded_in="reports/first_run", recorded_paths=paths,
+        detail="taken from reports/first_run",
+    )  # fmt: skip
+    run_dir = write_run(root, RUN, [recorded])
+    for path in paths:
+        write_bytes(run_dir / path, (first / "evidence" / path).read_bytes())
+    for name in ("manifest.json", "attestation.json"):
+        write_bytes(run_dir / origin_folder("h100") / name, (first / name).read_bytes())
+    write_verdicts(root, run_dir)
+    render(root, run_dir, root / "reports" / RUN)
+    sign(root / "reports" / RUN, base / "key")
+
+
+def pair(base: Path) -> None:
+    """A report of two GPUs and two sources."""
+    root = write_repository(base / "repo")
+    target = TARGET.replace("H100 80GB HBM3", "H200").replace("h100", "h200")
+    (root / "config" / "targets" / "h200.yaml").write_text(target)
+    (root / "config" / "claims" / "second.yaml").write_text(SECOND_CLAIMS.replace("SHA", "cd" * 32))
+    write_run(root, RUN, [provision(), provision("h200")])
+    signed_report(root, RUN)
+
+
+def history(base: Path) -> None:
+    """A report of the one commit of its repository."""
+    root = write_repository(base / "repo")
+    for arguments in (["init", "-q"], ["add", "config", "kernels"], ["commit", "-q", "-m", "x"]):
+        git(root, *arguments)
+    run_dir = write_run(root, RUN)
+    record = read_record(PipelineRecord, run_dir / pipeline_path())
+    head = record.model_copy(update={"commit": git(root, "rev-parse", "HEAD")})
+    write_record(head, run_dir / pipeline_path())
+    signed_report(root, RUN)
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git in a repository, as nobody in particular."""
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    command = ["git", "-C", str(root), *names, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "report": report, "archive": report, "taken_over": taken_over, "pair": pair,
+    "history": history,
+}  # fmt: skip
+
+
+def make_base(name: str, folder: Path) -> Path:
+    """Make a base below ``folder``; returns its folder."""
+    base = folder / MAKERS[name].__name__
+    if not base.is_dir():
+        base.mkdir()
+        MAKERS[name](base)
+        write_public_key(base / "enemy", load_or_create_signer(base / "enemy"))
+    return base

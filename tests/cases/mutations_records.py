@@ -1,0 +1,200 @@
+"""Forged records beside the samples: gate, platform, builds, verdicts, origins, other GPUs."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from assay.verification.attestation import load_signer
+from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
+from tests.cases.attack import Argument
+from tests.cases.signers import listed
+from tests.cases.site import Site
+
+PLATFORM = "evidence/h100/platform.json"
+CORRECTNESS = "evidence/h100/correctness/demo_sweep.json"
+BENCHMARK = "evidence/h100/benchmark/demo_sweep.json.gz"
+
+
+def set_in(site: Site, path: str, member: str, value: Argument) -> None:
+    """Give a member of a record another value: ``device.driver``, ``runs.0.stdout`` ..."""
+    site.edit(path, lambda record: _set(record, member, value))
+
+
+def _set(record: Any, member: str, value: Argument) -> None:
+    *parts, last = (int(part) if part.isdecimal() else part for part in member.split("."))
+    for part in parts:
+        record = record[part]
+    record[last] = value
+
+
+def gpu_of_platform(site: Site, name: str, value: Argument) -> None:
+    """Have the platform record tell of another GPU."""
+    site.edit(PLATFORM, lambda record: record["device"]["gpu"].update({name: value}))
+
+
+def gate_checks(site: Site, how: str) -> None:
+    """Forge what the gate checked of every arm."""
+
+    def change(record: Any) -> None:
+        for arm in record["arms"]:
+            arm["checks"] = CHECKS[how](arm["checks"])
+
+    site.edit(CORRECTNESS, change)
+
+
+CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "one invented": lambda checks: [{**checks[0], "name": "fine"}],
+    "one invented more": lambda checks: [*checks, {**checks[0], "name": "fine"}],
+    "without ragged": lambda checks: [each for each in checks if each["name"] != "ragged"],
+    "without seed 2": lambda checks: [each for each in checks if each["seed"] != 2],
+    "another seed": lambda checks: [{**each, "seed": each["seed"] + 7} for each in checks],
+    "not passed": lambda checks: [{**each, "passed": False} for each in checks],
+    "wrong output": lambda checks: [
+        {**each, "relative_error": each["relative_error"] and 0.5} for each in checks
+    ],
+}
+
+
+def drop_from_gate(site: Site) -> None:
+    """Leave an arm out of the gate's record."""
+    site.edit(CORRECTNESS, lambda record: record["arms"].pop(0))
+
+
+def arm_said_to_be_wrong(site: Site, arm: str) -> None:
+    """Say that an unwelcome arm's output is wrong, so that its time counts for nothing."""
+
+    def fail(record: Any) -> None:
+        for each in record["arms"]:
+            if each["arm"] == arm:
+                each["status"] = "incorrect"
+                each["checks"][0].update(passed=False, relative_error=0.5)
+
+    def leave_out(record: Any) -> None:
+        record["not_timed"] = {arm: "incorrect"}
+        for process in record["processes"]:
+            process["arms"] = [each for each in process["arms"] if each["arm"] != arm]
+            for block in process["blocks"]:
+                block["turns"] = [turn for turn in block["turns"] if turn["arm"] != arm]
+
+    site.edit(CORRECTNESS, fail)
+    site.edit(BENCHMARK, leave_out)
+
+
+def arm_of_the_gate(site: Site, name: str, value: Argument) -> None:
+    """Have the gate's record tell something else of its first arm."""
+    site.edit(CORRECTNESS, lambda record: record["arms"][0].update({name: value}))
+
+
+def change_verdict(site: Site, claim: str, name: str, value: Argument) -> None:
+    """Give one verdict another value."""
+
+    def change(record: Any) -> None:
+        for verdict in record["verdicts"]:
+            if verdict["claim"] == claim:
+                verdict[name] = value
+
+    site.edit("verdicts.json", change)
+
+
+def drop_verdict(site: Site, claim: str) -> None:
+    """Leave out an unwelcome verdict."""
+
+    def change(record: Any) -> None:
+        record["verdicts"] = [each for each in record["verdicts"] if each["claim"] != claim]
+
+    site.edit("verdicts.json", change)
+
+
+def repeat_verdict(site: Site) -> None:
+    """Give one verdict twice."""
+    site.edit("verdicts.json", lambda record: record["verdicts"].append(record["verdicts"][0]))
+
+
+def reorder_verdicts(site: Site) -> None:
+    """Give the same verdicts in another order."""
+    site.edit("verdicts.json", lambda record: record["verdicts"].reverse())
+
+
+def compact_verdicts(site: Site) -> None:
+    """Give the same verdicts in other bytes."""
+    site.put("verdicts.json", json.dumps(site.read("verdicts.json")).encode())
+
+
+def other_rules(site: Site, rules: int, schema: str, rests_on: str | None = None) -> None:
+    """Say that other rules judged; ``rests_on``: by a record that is not there."""
+
+    def change(record: Any) -> None:
+        record.update(rules=rules, schema=schema)
+        if rests_on is not None:
+            record["verdicts"][0]["evidence"] = [rests_on]
+
+    site.edit("verdicts.json", change)
+
+
+def verdicts_of_another_run(site: Site) -> None:
+    """Have the verdicts name another run, in a list of files that names this one."""
+    site.edit("verdicts.json", lambda record: record.update(run="other_run"))
+    listed(site)
+
+
+def measured_by_another(site: Site, edits: bool) -> None:
+    """Tell of another machine in figures that were taken over; ``edits``: in the verdicts, too."""
+    site.edit(PLATFORM, lambda record: record["device"].update(driver="999.0"))
+    if not edits:
+        return
+
+    def change(record: Any) -> None:
+        for verdict in record["verdicts"]:
+            if verdict["measured_on"]:
+                verdict["measured_on"]["driver"] = "999.0"
+
+    site.edit("verdicts.json", change)
+
+
+def origin_of_another_run(site: Site) -> None:
+    """Have the origin's list of files be another run's."""
+    site.edit("evidence/h100/origin/manifest.json", lambda record: record.update(run="renamed"))
+
+
+def origin_signed_by_enemy(site: Site) -> None:
+    """Have a stranger sign the report that figures were taken from."""
+    path = "evidence/h100/origin/attestation.json"
+    payload = parse_envelope((site.report / path).read_bytes()).payload
+    site.put(path, dump_envelope(signed_envelope(payload, [load_signer(site.base / "enemy")])))
+
+
+def evidence_of_the_other_gpu(site: Site, relabelled: bool, uuid: bool = False) -> None:
+    """File the H100's evidence as the H200's.
+
+    ``relabelled``: with the other target's name in each record; ``uuid``: with its GPU's, too.
+    """
+    one, other = site.evidence / "h100", site.evidence / "h200"
+    theirs = site.read("evidence/h200/platform.json")["device"]["gpu"]["uuid"]
+    ours = site.read(PLATFORM)["device"]["gpu"]["uuid"]
+    platform = (other / "platform.json").read_bytes()
+    shutil.rmtree(other)
+    shutil.copytree(one, other)
+    if uuid:
+        (other / "platform.json").write_bytes(platform)
+    for path in other.rglob("*.json*") if relabelled else ():
+        if path.name == "platform.json" and uuid:
+            continue
+        data = path.read_bytes()
+        packed = path.suffix == ".gz"
+        text = (gzip.decompress(data) if packed else data).decode()
+        text = text.replace('"target": "h100"', '"target": "h200"')
+        text = text.replace(ours, theirs) if uuid else text
+        path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
+
+
+def step_ran_at(site: Site, started: str, seconds: float) -> None:
+    """Have the benchmark's step run at another time, as the timings say."""
+    change = {"started": started, "seconds": seconds}
+    site.edit("evidence/timings.json", lambda record: record["steps"][0].update(change))
+
+
+def forget_steps(site: Site) -> None:
+    """Leave out the timings: nothing tells when a step ran."""
+    (site.evidence / "timings.json").unlink()
