@@ -29,6 +29,7 @@ from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
 from assay.records.tuning import TuningFile
 from assay.records.verdicts import VerdictsFile
+from assay.records.verification import VerificationRecord
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
 from assay.shared.files import write_bytes
 
@@ -53,6 +54,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "timings": TimingsRecord,
     "tuning": TuningFile,
     "verdicts": VerdictsFile,
+    "verification": VerificationRecord,
     "workloads": WorkloadsFile,
 }
 """File name of each schema to the record it describes."""

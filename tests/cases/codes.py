@@ -20,6 +20,8 @@ ELSEWHERE = {
     "json-size": "shared/test_bounded_json.py",
     "key-passphrase": "verification/test_trusted_keys.py",
     "key-permissions": "verification/test_trusted_keys.py",
+    "rebuild": "verification/test_rebuild.py",
+    "source-missing": "verification/test_rebuild.py",
     "trusted-keys": "verification/test_trusted_keys.py",
 }
 """Codes that no case can give, with the test that does, below ``tests``."""

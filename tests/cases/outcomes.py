@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from assay.base.errors import AssayError
-from assay.report.render import texts_of
+from assay.report.render import render_contents
+from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.verify import Renderer, verify
+from assay.verification.verify import verify
 from tests.cases.site import Site
 from tests.report_fixtures import COMMIT
 
@@ -74,4 +75,4 @@ def _renderer(site: Site) -> Renderer | None:
     if not site.texts:
         return None
     commit = "f" * 40 if site.as_other_version else COMMIT
-    return Renderer(partial(texts_of, site.base / "repo"), commit, True)
+    return Renderer(partial(render_contents, site.base / "repo"), commit, True)

@@ -12,8 +12,9 @@ from assay.catalog.load import load_catalog
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
+from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
-from assay.pipeline.request import Options, git_state, make_request
+from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.verdicts import Status, VerdictsFile

@@ -10,11 +10,12 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.judging.rules import RULES
 from assay.pipeline.reuse import find_recorded
-from assay.report.render import texts_of
-from assay.verification import judged_again
+from assay.report.render import render_contents
+from assay.verification import judged_again, own_rules
 from assay.verification.own_rules import NotJudgedAgain
+from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path
-from assay.verification.verify import Renderer, VerificationResult, verify
+from assay.verification.verify import VerificationResult, verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
 
@@ -56,12 +57,12 @@ def own_code(
             raise says
         return says
 
-    monkeypatch.setattr(judged_again, "passed_by_commit", passed)
+    monkeypatch.setattr(own_rules, "passed_by_commit", passed)
     return calls
 
 
 def check(report: Path, root: Path, *, texts: bool = False) -> VerificationResult:
-    renderer = Renderer(partial(texts_of, root), COMMIT, True) if texts else None
+    renderer = Renderer(partial(render_contents, root), COMMIT, True) if texts else None
     return verify(report, keys(root), repository=root, renderer=renderer)
 
 
@@ -93,14 +94,14 @@ def test_texts_that_it_renders_again_are_a_check(
     )
 
 
-def test_texts_that_it_renders_otherwise_are_a_note(
+def test_texts_that_it_renders_otherwise_leave_them_unproven(
     report: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where the report's Python was another: no check says that they hold."""
     own_code(monkeypatch, {"verdicts": "6 verdicts, the same"})
     result = check(report, root, texts=True)
-    assert "texts" not in {entry.name for entry in result.checks}
-    assert "vouched for by the signature alone" in result.notes[0]
+    assert (result.checks[-1].name, result.checks[-1].is_open) == ("texts", True)
+    assert "vouched for by the signature alone" in result.unproven[-1]
 
 
 def test_what_it_finds_wrong_is_a_failed_check(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from assay.base.check_log import CheckLog
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.building.build import build
@@ -28,11 +29,13 @@ from assay.evidence.load import load_evidence
 from assay.evidence.stages import build_path, pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, CompileCost, FileDigest
+from assay.records.verification import ProofState
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_bytes
 from assay.verification import rebuild as module
-from assay.verification.rebuild import RebuildResult, Rebuilt, check, conclude, rebuild
+from assay.verification.rebuild import RebuildResult, Rebuilt, rebuild
+from assay.verification.rebuild_check import check, conclude
 from assay.verification.rebuild_outcome import RebuildStatus, compare
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trust import published_reports
@@ -167,12 +170,13 @@ class TestFaithfulEvidence:
         self, repo: Path, report: Path, toolchain: Toolchain
     ):
         # The invented program of the fixtures is not among the builds.
-        passed, notes = conclude(report, dataclasses.replace(
-            run(report, toolchain, *ONE), problems=()
-        ))  # fmt: skip
-        assert passed.passed and passed.name == "rebuild"
+        log = CheckLog()
+        conclude(log, report, dataclasses.replace(run(report, toolchain, *ONE), problems=()))
+        sources, passed = log.checks
+        assert sources.name == "sources" and sources.state is ProofState.PROVEN
+        assert passed.name == "rebuild" and passed.passed
         assert "1 identical" in passed.detail and "measurements rest on 1" in passed.detail
-        assert notes == ()
+        assert all("--only left out" in line for line in passed.unproven)
 
     def test_a_source_that_changed_since_is_taken_from_the_reports_commit(
         self, repo: Path, report: Path, toolchain: Toolchain
@@ -214,7 +218,9 @@ class TestFaithfulEvidence:
         detail = result.builds[0].detail
         assert "by g++ (another) 12 here" in detail
         assert "the device code is the same, byte for byte" in detail and ".text" in detail
-        _, notes = conclude(report, dataclasses.replace(result, problems=()))
+        log = CheckLog()
+        conclude(log, report, dataclasses.replace(result, problems=()))
+        notes = log.checks[-1].unproven
         assert "host code is other" in notes[0] and "demo_bk32 for sm_90a" in notes[0]
         assert "not shown to come from these sources" in notes[0]
 
@@ -230,7 +236,14 @@ class TestTamperedEvidence:
             verify(report, [key])
         assert refused.value.code == "binary", "what was timed is another binary than the record's"
         with pytest.raises(CheckFailed, match="demo_bk32 for sm_90a: differs") as raised:
-            check(report, report.parents[1], toolchain, only=ONE, progress=lambda line: None)
+            check(
+                CheckLog(),
+                report,
+                report.parents[1],
+                toolchain,
+                only=ONE,
+                progress=lambda line: None,
+            )
         assert raised.value.exit_code == 1
         assert "h100 measured demo_bk32 as binary" in str(raised.value)
 
@@ -284,7 +297,10 @@ class TestNothingToCompile:
         assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
         assert "no commit of this checkout's history" in result.builds[0].detail
         with pytest.raises(CheckFailed, match="check that out and rebuild there"):
-            conclude(report, result)
+            conclude(log := CheckLog(), report, result)
+        assert [(entry.name, entry.code) for entry in log.checks] == [
+            ("sources", "source-missing"), ("rebuild", "not-checked"),
+        ]  # fmt: skip
 
     def test_a_changed_source_where_there_is_no_git(
         self, repo: Path, report: Path, toolchain: Toolchain
@@ -305,7 +321,10 @@ class TestNothingToCompile:
         result = run(report, toolchain, *ONE)
         assert statuses(result) == {"demo_bk32": RebuildStatus.COMMAND_REFUSED}
         with pytest.raises(CheckFailed, match="'-run' is not among the options"):
-            conclude(report, result)
+            conclude(log := CheckLog(), report, result)
+        sources, rebuilt = log.checks
+        assert sources.state is ProofState.UNPROVEN
+        assert (rebuilt.name, rebuilt.code) == ("rebuild", "rebuild")
 
     def test_a_command_that_kernel_yaml_does_not_describe(self, report: Path, toolchain: Toolchain):
         def change(record: dict[str, Any]) -> None:
@@ -579,10 +598,11 @@ class TestLineTables:
             Rebuilt("plain", ARCH, RebuildStatus.CUBINS_IDENTICAL, detail, measured=True),
             Rebuilt("lined", ARCH, RebuildStatus.LINE_TABLES_DIFFER, detail, measured=False),
         )
-        found, notes = conclude(tmp_path, RebuildResult(builds, (), (), None))
-        assert found.passed
+        conclude(log := CheckLog(), tmp_path, RebuildResult(builds, (), (), None))
+        found = log.checks[-1]
+        assert found.state is ProofState.UNPROVEN
         assert "1 cubins_identical, 1 line_tables_differ" in found.detail
-        plain, lined = notes
+        plain, lined = found.unproven
         assert "line tables" not in plain
         assert "but for line tables, which name headers of the host compiler" in lined
         assert lined.endswith("lined for sm_90a")

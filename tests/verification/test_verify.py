@@ -1,5 +1,6 @@
 """Verification: a sound report passes, and every kind of tampering is named."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -9,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
+from assay.evidence.report_contents import ReportContents
 from assay.records.plan import Plan
-from assay.report.render import render, texts_of
+from assay.report.render import render, render_contents
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification import signed_files
+from assay.verification import own_rules, signed_files
 from assay.verification import verify as verifying
 from assay.verification.origin import origin_folder, target_paths
+from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path, sign
-from assay.verification.verify import Renderer, VerificationResult, verify
+from assay.verification.verify import VerificationResult, verify
 from tests.report_fixtures import (
     COMMIT,
     provision,
@@ -172,7 +175,7 @@ class TestSignature:
             raise AssertionError("parsed")
 
         sign(report, report.parents[2] / "stranger")
-        for name in ("load_catalog", "load_evidence", "read_record"):
+        for name in ("load_catalog", "load_evidence", "read_given"):
             monkeypatch.setattr(verifying, name, parse)
         monkeypatch.setattr(signed_files, "parse_record", parse)
         monkeypatch.setattr(signed_files, "walk", parse)
@@ -186,7 +189,7 @@ class TestTexts:
 
     @staticmethod
     def renderer(base: Path, commit: str | None = COMMIT, clean: bool = True) -> Renderer:
-        return Renderer(partial(texts_of, base / "repo"), commit, clean)
+        return Renderer(partial(render_contents, base / "repo"), commit, clean)
 
     @staticmethod
     def rewrite(report: Path, name: str) -> None:
@@ -217,22 +220,45 @@ class TestTexts:
         assert self.verified(report, commit="f" * 40).checks[-1].name == "texts"
 
     @pytest.mark.parametrize("changes", [{"commit": "f" * 40}, {"commit": None}, {"clean": False}])
-    def test_another_version_that_renders_otherwise_is_a_note(
+    def test_another_version_that_renders_otherwise_leaves_them_unproven(
         self, report: Path, changes: dict[str, Any]
     ) -> None:
         self.rewrite(report, "report.md")
-        result = self.verified(report, **changes)
-        assert "texts" not in {entry.name for entry in result.checks}
-        assert "report.md: the evidence renders to other bytes" in result.notes[0]
-        assert COMMIT in result.notes[0]
+        texts = self.verified(report, **changes).checks[-1]
+        assert (texts.name, texts.is_open) == ("texts", True)
+        assert "report.md: the evidence renders to other bytes" in texts.unproven[0]
+        assert COMMIT in texts.unproven[0]
 
-    def test_a_renderer_that_fails_is_a_note_or_a_failure(self, report: Path) -> None:
-        def broken(report: Path, summaries: SharedSummaries) -> tuple[str, str]:
+    @pytest.mark.parametrize("equal", [True, False])
+    def test_the_reports_own_commit_renders_them_where_it_is_asked_to(
+        self, report: Path, monkeypatch: pytest.MonkeyPatch, equal: bool
+    ) -> None:
+        self.rewrite(report, "report.md")
+        base = report.parents[2]
+        asked: list[object] = []
+
+        def passed(*arguments: object) -> dict[str, str]:
+            asked.append(arguments)
+            return {"verdicts": "the same", **({"texts": "both the same"} if equal else {})}
+
+        monkeypatch.setattr(own_rules, "passed_by_commit", passed)
+        ours = self.renderer(base, commit="f" * 40)
+        renderer = dataclasses.replace(ours, asks_commit=True)
+        keys, root = [base / "key.pub"], base / "repo"
+        texts = verify(report, keys, repository=root, renderer=renderer).checks[-1]
+        assert asked == [(report, COMMIT, tuple(keys), root)]
+        assert texts.passed
+        assert texts.is_open is not equal
+        with pytest.raises(MissingEnvironment, match="there is no checkout whose history"):
+            verify(report, keys, renderer=renderer)
+
+    def test_a_renderer_that_fails_leaves_them_unproven_or_is_a_failure(self, report: Path) -> None:
+        def broken(contents: ReportContents, summaries: SharedSummaries) -> tuple[str, str]:
             raise KeyError("a field of tomorrow")
 
         keys = [report.parents[2] / "key.pub"]
         result = verify(report, keys, renderer=Renderer(broken, "f" * 40, True))
-        assert "cannot be rendered again: KeyError" in result.notes[0]
+        assert "cannot be rendered again: KeyError" in result.checks[-1].unproven[0]
         failure(report, "texts", renderer=Renderer(broken, COMMIT, True))
 
 

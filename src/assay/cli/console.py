@@ -2,13 +2,12 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from assay.base.check_log import NamedCheck
 from assay.base.printable import shown, shown_json, shown_line
 from assay.cli.diagnosis import Diagnosis
 from assay.cli.report_verdicts import VouchedVerdicts
@@ -177,19 +176,6 @@ def show_timings(
             f"{fmt.duration(part.wall_s)}, imports and starts included; the launches alone took "
             f"{fmt.percent(part.timed_share)}"
         )
-
-
-def show_checks(
-    checks: Iterable[NamedCheck], notes: Iterable[str], unproven: Iterable[str] = ()
-) -> None:
-    """What verifying found; every check that gets here holds."""
-    for check in checks:
-        out.print("[green]ok[/green]  ", end=" ")
-        say(f"{check.name}: {check.detail}")
-    for note in notes:
-        say(f"note {note}")
-    for each in unproven:
-        say(f"unproven: {each}")
 
 
 def show_diagnosis(diagnosis: Diagnosis) -> None:

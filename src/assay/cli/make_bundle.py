@@ -16,11 +16,11 @@ from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_
 from assay.images.obtain import folder_of
 from assay.images.stage import make_image
 from assay.images.wheels import PYTHON as IMAGE_PYTHON
+from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import (
     Options,
     default_signing_key,
-    git_state,
     make_request,
 )
 from assay.pipeline.run_files import bound_run

@@ -16,6 +16,7 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
+from assay.pipeline.git_state import git_state
 from assay.pipeline.original_requests import (
     NO_ORIGINALS,
     OriginalWishes,
@@ -32,7 +33,6 @@ from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import trusted_keys
 
-COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
 
@@ -282,30 +282,3 @@ def slurm_gpu_models() -> set[str]:
     except (OSError, subprocess.SubprocessError) as error:
         raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
     return set(re.findall(r"gpu:([A-Za-z0-9_.-]+):\d+", shown))
-
-
-def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """Commit and whether the tree is clean.
-
-    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
-    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
-    this very tree as another commit.
-    """
-    named = os.environ.get("ASSAY_COMMIT") or None
-    if named is not None and not COMMIT.fullmatch(named):
-        raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
-    except (OSError, subprocess.CalledProcessError):
-        return named, None
-    if named is None or named == commit:
-        return commit, clean
-    if clean:
-        raise BadInput(f"ASSAY_COMMIT is {named}, but this tree is that of commit {commit}")
-    return named, None

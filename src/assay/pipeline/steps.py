@@ -31,14 +31,14 @@ from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.run_owner import leave_with_owner, lock_path
 from assay.records.images import ImageRecord, Role
 from assay.records.manifest import VERDICTS
-from assay.report.render import render, texts_of
+from assay.report.render import render, render_contents
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification import sign
+from assay.verification.rendered_again import Renderer
 from assay.verification.trusted_keys import trusted_keys
-from assay.verification.verify import Renderer
 from assay.verification.verify import verify as verify_report
 
 
@@ -110,7 +110,7 @@ class Steps(MeasuringSteps):
         own = sign.public_key_path(Path(self.dag.request.signing_key))
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         request = self.dag.request
-        renderer = Renderer(partial(texts_of, self.root), request.commit, request.clean_tree)
+        renderer = Renderer(partial(render_contents, self.root), request.commit, request.clean_tree)
         result = verify_report(self.report_dir, keys, renderer=renderer)
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())

@@ -12,8 +12,8 @@ from jinja2.exceptions import TemplateError
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record, write_record
 from assay.base.printable import shown
-from assay.catalog.load import catalog_files, load_catalog
-from assay.evidence.load import load_evidence
+from assay.catalog.load import catalog_files
+from assay.evidence.report_contents import ReportContents, read_contents
 from assay.evidence.stages import (
     came_along,
     origin_folder,
@@ -24,7 +24,6 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.evidence.timings import collect_timings
-from assay.records.attestation import PipelineRecord
 from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
@@ -74,12 +73,17 @@ def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None)
     ``summaries``: those that judging the same evidence made. Raises BadInput for
     missing or malformed records.
     """
-    evidence_dir = report / "evidence"
-    pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
-    verdicts = read_record(VerdictsFile, report / VERDICTS)
-    catalog, evidence = load_catalog(evidence_dir), load_evidence(evidence_dir)
     known = SharedSummaries() if summaries is None else summaries
-    view = build_view(catalog, evidence, verdicts, pipeline, known)
+    return render_contents(root, read_contents(report), known)
+
+
+def render_contents(
+    root: Path, contents: ReportContents, summaries: SharedSummaries
+) -> tuple[str, str]:
+    """Return both texts of what a report holds; ``root`` and errors as for ``texts_of``."""
+    view = build_view(
+        contents.catalog, contents.evidence, contents.verdicts, contents.pipeline, summaries
+    )
     return render_texts(root / "reports" / "templates", view)
 
 

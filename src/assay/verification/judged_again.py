@@ -1,112 +1,88 @@
 """The check that verdicts follow from the evidence: judged again, by the rules that made them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, NamedCheck, listed, none
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
-from assay.base.io import dump_record, parse_record, read_record
-from assay.catalog.model import Catalog
-from assay.evidence.model import Evidence
-from assay.evidence.stages import pipeline_path
+from assay.base.check_log import CheckLog, listed, none
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import dump_record
+from assay.evidence.report_contents import ReportContents
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
-from assay.records.attestation import PipelineRecord
-from assay.records.manifest import PAGE, TEXT, VERDICTS, Manifest
+from assay.records.manifest import Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.own_rules import NotJudgedAgain, passed_by_commit
+from assay.verification.own_rules import NotJudgedAgain, OwnCode
+from assay.verification.rendered_again import say_by_commit
 
-TEXTS = (PAGE, TEXT)
 LONGEST_VALUE = 60
 """Characters of a differing value that a sentence quotes."""
 
 
-@dataclass(frozen=True)
-class OwnCode:
-    """What a report's own code needs to verify it where today's judges by other rules."""
-
-    checkout: Path | None
-    """Whose history holds the report's commit; None where there is no checkout."""
-    keys: Sequence[Path]
-    """Public keys that may have signed the report or what it took over."""
-
-
-def other_rules(report_dir: Path) -> int | None:
-    """Return the rules that a report was judged by where they are not this code's, else None.
-
-    None as well where its verdicts cannot be read: the check of them will say so.
-    """
-    try:
-        rules = read_record(VerdictsFile, report_dir / VERDICTS).rules
-    except BadInput:
-        return None
-    return None if rules == RULES else rules
+def other_rules(verdicts: VerdictsFile) -> int | None:
+    """Return the rules that verdicts are judged by where they are not this code's, else None."""
+    return None if verdicts.rules == RULES else verdicts.rules
 
 
 def check_verdicts(
-    log: CheckLog,
-    report_dir: Path,
-    manifest: Manifest,
-    catalog: Catalog,
-    evidence: Evidence,
-    summaries: SharedSummaries,
+    log: CheckLog, manifest: Manifest, contents: ReportContents, summaries: SharedSummaries
 ) -> None:
     """Judge again in this process; ``summaries`` takes up what that made."""
     with log.check("verdicts") as says:
-        data = (report_dir / VERDICTS).read_bytes()
-        again = judge(catalog, evidence, summaries)
-        if dump_record(again) != data:
-            given = parse_record(VerdictsFile, data, Path(VERDICTS))
-            raise CheckFailed(_difference(given, again))
+        again = judge(contents.catalog, contents.evidence, summaries)
+        if dump_record(again) != contents.verdicts_data:
+            raise CheckFailed(_difference(contents.verdicts, again))
         _require_evidence(again, manifest)
         says(
             f"{counted(len(again.verdicts), 'verdict')}, recomputed from raw samples by rules "
-            f"{RULES}, byte for byte the same"
+            f"{RULES}, byte for byte the same",
+            short=f"{len(again.verdicts)}, judged again by rules {RULES}",
         )
 
 
 def check_by_own_rules(
-    log: CheckLog, report_dir: Path, manifest: Manifest, code: OwnCode, *, texts: bool
-) -> list[str]:
-    """Have the report's own code judge it again and, where ``texts``, render it; returns notes.
+    log: CheckLog,
+    report_dir: Path,
+    manifest: Manifest,
+    contents: ReportContents,
+    code: OwnCode,
+    *,
+    texts: bool,
+) -> None:
+    """Have the report's own code judge it again and, where ``texts``, render it.
 
     To be called once all else holds. Raises NotJudgedAgain where that code cannot be run here.
     """
-    given = read_record(VerdictsFile, report_dir / VERDICTS)
-    rules = given.rules
-    pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
+    rules, commit = contents.verdicts.rules, contents.pipeline.commit
     passed: dict[str, str] = {}
     with log.check("verdicts") as says:
-        _require_evidence(given, manifest)
+        _require_evidence(contents.verdicts, manifest)
         try:
-            if code.checkout is None:
-                raise MissingEnvironment("there is no checkout whose history holds its commit")
-            passed = passed_by_commit(report_dir, pipeline.commit, code.keys, code.checkout)
+            passed = code.passed(report_dir, commit)
         except MissingEnvironment as lack:
-            held = ", ".join(check.name for check in log.checks)
-            raise NotJudgedAgain(
-                f"{report_dir}: its verdicts are those of rules {rules}, this checkout judges by "
-                f"rules {RULES}, and nothing judged them again: {lack} (checked, and it holds: "
-                f"{held}; not checked: verdicts, texts)",
-                rules,
-                pipeline.commit,
-            ) from lack
+            raise _not_judged(log, report_dir, rules, commit, lack) from lack
         says(
-            f"judged again by rules {rules}, by the code of commit {pipeline.commit}, for this "
-            f"checkout judges by rules {RULES}: {passed['verdicts']}"
+            f"judged again by rules {rules}, by the code of commit {commit}, for this checkout "
+            f"judges by rules {RULES}: {passed['verdicts']}",
+            short=f"{len(contents.verdicts.verdicts)}, judged by their commit's rules {rules}",
         )
-    if not texts or not passed:
-        return []
-    if "texts" in passed:
-        log.checks.append(NamedCheck("texts", True, f"by the same commit: {passed['texts']}"))
-        return []
-    return [
-        f"commit {pipeline.commit} renders other bytes of {' or '.join(TEXTS)} here, as it does "
-        "under another Python than the report's, so the text is vouched for by the signature alone"
-    ]
+    if texts and passed:
+        with log.check("texts") as says:
+            say_by_commit(says, commit, passed)
+
+
+def _not_judged(
+    log: CheckLog, report_dir: Path, rules: int, commit: str | None, lack: MissingEnvironment
+) -> NotJudgedAgain:
+    held = ", ".join(check.name for check in log.checks if not check.is_open)
+    log.skip(("verdicts", "texts"), str(lack))
+    return NotJudgedAgain(
+        f"{report_dir}: its verdicts are those of rules {rules}, this checkout judges by "
+        f"rules {RULES}, and nothing judged them again: {lack} (checked, and it holds: "
+        f"{held}; not checked: verdicts, texts)",
+        rules,
+        commit,
+    )
 
 
 def _require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:

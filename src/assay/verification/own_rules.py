@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
@@ -42,6 +43,22 @@ class NotJudgedAgain(MissingEnvironment):
         super().__init__(sentence)
         self.rules = rules
         self.commit = commit
+
+
+@dataclass(frozen=True)
+class OwnCode:
+    """What a report's own code needs to verify it."""
+
+    checkout: Path | None
+    """Whose history holds the report's commit; None where there is no checkout."""
+    keys: Sequence[Path]
+    """Public keys that may have signed the report or what it took over."""
+
+    def passed(self, report_dir: Path, commit: str | None) -> dict[str, str]:
+        """Return what that code says of each check; raises as ``passed_by_commit``."""
+        if self.checkout is None:
+            raise MissingEnvironment("there is no checkout whose history holds its commit")
+        return passed_by_commit(report_dir, commit, self.keys, self.checkout)
 
 
 def passed_by_commit(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.base.check_log import CheckLog, NamedCheck, listed
-from assay.base.errors import AssayError, MissingEnvironment
+from assay.base.check_log import CheckLog, listed
+from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
 from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import catalog_files
@@ -45,29 +45,30 @@ class _Own:
     whose: str
 
 
-def check_policy(
-    log: CheckLog, report_dir: Path, commit: str | None, policy: Policy
-) -> tuple[list[str], list[str]]:
-    """Compare the configuration of a report's evidence; returns notes, and what is unproven.
+def check_policy(log: CheckLog, report_dir: Path, commit: str | None, policy: Policy) -> None:
+    """Compare the configuration of a report's evidence with the verifier's own.
 
-    Differences are listed by name and value. They fail the check, but where they are accepted, or
-    where no history is here that could vouch for any configuration.
+    Differences are listed by name and value. They fail the check, unless they are accepted. Where
+    no history is here that could vouch for any configuration, nothing is proven.
     """
-    try:
-        own = _own(commit, policy)
-    except MissingEnvironment as lack:
-        return [], [f"that margins, protocols and claims are this verifier's: {lack}"]
-    given = _files(report_dir / "evidence")
-    found = list(differences(given, own.files))
-    says = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
-    if not found:
-        log.checks.append(NamedCheck("policy", True, f"{counted(len(given), 'file')}: {says}"))
-        return [], []
-    others = f"other rules than those of {own.whose}: {listed(found)}"
-    if policy.accepted:
-        return [f"accepted: the report was judged by {others}"], [f"that {says}"]
-    log.checks.append(NamedCheck("policy", False, f"judged by {others}", "policy"))
-    return [], []
+    with log.check("policy") as says:
+        try:
+            own = _own(commit, policy)
+        except MissingEnvironment as lack:
+            says("")
+            says.leave([f"that margins, protocols and claims are this verifier's: {lack}"])
+            return
+        given = _files(report_dir / "evidence")
+        found = list(differences(given, own.files))
+        told = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
+        others = f"judged by other rules than those of {own.whose}: {listed(found)}"
+        if not found:
+            says(f"{counted(len(given), 'file')}: {told}")
+        elif policy.accepted:
+            says(f"accepted: {others}")
+            says.leave([f"that {told}"])
+        else:
+            raise CheckFailed(others, code="policy")
 
 
 def _own(commit: str | None, policy: Policy) -> _Own:

@@ -6,7 +6,6 @@ not know, and sources come from this checkout and its history, never from the re
 """
 
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,8 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
 
-from assay.base.check_log import NamedCheck, listed
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.base.progress import say
 from assay.building.command_policy import command_problem, manifest_problem
@@ -30,16 +28,8 @@ from assay.evidence.model import BuildKey, Evidence, binaries_of, builds_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
-from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
-from assay.verification.rebuild_outcome import PROVEN, RebuildStatus, compare, differing_sections
-
-SAME_DEVICE_CODE = {
-    RebuildStatus.CUBINS_IDENTICAL: "",
-    RebuildStatus.LINE_TABLES_DIFFER: ", but for line tables, which name headers of the host "
-    "compiler",
-}
-"""Outcomes by which other host code is excused, with what else they excuse."""
+from assay.verification.rebuild_outcome import RebuildStatus, compare, differing_sections
 
 
 @dataclass(frozen=True)
@@ -69,6 +59,8 @@ class RebuildResult:
     notes: tuple[str, ...]
     commit: str | None
     """The commit that made the report."""
+    left_out: int = 0
+    """Builds that were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +112,8 @@ def rebuild(
         return result
 
     builds = _in_parallel(one, records, jobs) if jobs > 1 else tuple(map(one, records))
-    return RebuildResult(builds, problems, notes, commit)
+    left_out = len(builds_of(evidence)) - len(records)
+    return RebuildResult(builds, problems, notes, commit, left_out)
 
 
 def _in_parallel(
@@ -133,67 +126,6 @@ def _in_parallel(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def check(
-    report_dir: Path,
-    root: Path,
-    toolchain: Toolchain,
-    *,
-    only: Sequence[str] = (),
-    binaries: Path | None = None,
-    jobs: int = 1,
-    progress: Callable[[str], None] = say,
-) -> tuple[NamedCheck, tuple[str, ...]]:
-    """Run ``rebuild`` as a check of ``verify``, with notes. Raises CheckFailed, naming builds."""
-    result = rebuild(
-        report_dir, root, toolchain, only=only, binaries=binaries, jobs=jobs, progress=progress
-    )
-    return conclude(report_dir, result)
-
-
-def conclude(report_dir: Path, result: RebuildResult) -> tuple[NamedCheck, tuple[str, ...]]:
-    """Return what a rebuild comes to, as a check with notes. Raises CheckFailed of builds."""
-    failed = [build for build in result.builds if build.status not in PROVEN]
-    if failed or result.problems:
-        lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]
-        lines += [f"\n  {problem}" for problem in result.problems]
-        raise CheckFailed(
-            f"{report_dir}: {len(failed)} of {counted(len(result.builds), 'build')} "
-            f"{agreeing(len(failed), 'is', 'are')} not shown to come "
-            f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}"
-        )
-    counts = Counter(build.status for build in result.builds)
-    told = ", ".join(f"{counts[status]} {status}" for status in RebuildStatus if counts[status])
-    measured = sum(build.measured for build in result.builds)
-    detail = (
-        f"{counted(len(result.builds), 'build')} compiled from source: {told or 'there are none'}"
-    )
-    if measured:
-        detail += f"; measurements rest on {measured} of them"
-    return NamedCheck("rebuild", True, detail), (*_host_notes(result.builds), *result.notes)
-
-
-def _host_notes(builds: Sequence[Rebuilt]) -> list[str]:
-    """A line for every reason why host code differs, and what of it is in the device code."""
-    reasons: dict[tuple[RebuildStatus, str], list[str]] = {}
-    for build in builds:
-        if build.status in SAME_DEVICE_CODE:
-            reasons.setdefault((build.status, build.detail), []).append(build.name)
-    return [
-        f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
-        f"code, byte for byte{SAME_DEVICE_CODE[status]}; {agreeing(len(names), 'its', 'their')} "
-        f"host code is other ({reason}) and is not shown to come from these sources: "
-        f"{listed(names)}"
-        for (status, reason), names in reasons.items()
-    ]
-
-
-def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
-    ours = {RebuildStatus.SOURCE_MISSING, RebuildStatus.TOOLCHAIN_DIFFERS}
-    if commit is None or not any(build.status in ours for build in failed):
-        return ""
-    return f"\n  the report was made by commit {commit}: check that out and rebuild there"
 
 
 def check_selection(report_dir: Path, only: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """The public keys that a verifier trusts: what they are called, and when they may have signed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -72,21 +72,28 @@ def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
 
     Raises BadInput with one sentence.
     """
+    folders = dict.fromkeys(path.absolute().parent for path in paths)
+    notes = {
+        folder: {entry.file: entry for entry in _notes(folder).keys}
+        for folder in folders
+        if folder.name == FOLDER and (folder / NOTES).exists()
+    }
+    return distinct_keys(_load(path, notes.get(path.absolute().parent, {})) for path in paths)
+
+
+def distinct_keys(keys: Iterable[TrustedKey]) -> tuple[TrustedKey, ...]:
+    """Return each key once, revoked if it is so anywhere."""
     found: dict[str, TrustedKey] = {}
-    for path in paths:
-        key = _load(path)
+    for key in keys:
         if key.keyid not in found or key.revoked is not None:
             found[key.keyid] = key
     return tuple(found.values())
 
 
-def _load(path: Path) -> TrustedKey:
-    key, folder = load_public_key(path), path.absolute().parent
-    if folder.name == FOLDER and (folder / NOTES).exists():
-        for entry in _notes(folder).keys:
-            if entry.file == path.name:
-                return _with_notes(key, entry)
-    return TrustedKey(key, path.stem)
+def _load(path: Path, notes: Mapping[str, TrustedKeyEntry]) -> TrustedKey:
+    """Return a file's key, with what the folder's notes say of it."""
+    key, entry = load_public_key(path), notes.get(path.name)
+    return TrustedKey(key, path.stem) if entry is None else _with_notes(key, entry)
 
 
 def _with_notes(key: SSlibKey, entry: TrustedKeyEntry) -> TrustedKey:

@@ -1,55 +1,52 @@
 """Verify a report: its files, its signature, its evidence, and every verdict once more."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, NamedCheck
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.stages import pipeline_path
+from assay.evidence.report_contents import (
+    GivenVerdicts,
+    ReportContents,
+    read_given,
+    with_evidence,
+)
 from assay.judging.counts import count_verdicts
 from assay.judging.rules import RULES
-from assay.records.attestation import PipelineRecord, Predicate, Statement
-from assay.records.manifest import VERDICTS, Manifest
-from assay.records.verdicts import VerdictsFile
+from assay.records.attestation import Predicate, Statement
+from assay.records.manifest import Manifest
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
 from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
 from assay.verification.derived_facts import check_derived
-from assay.verification.judged_again import (
-    TEXTS,
-    OwnCode,
-    check_by_own_rules,
-    check_verdicts,
-    other_rules,
-)
+from assay.verification.judged_again import check_by_own_rules, check_verdicts, other_rules
 from assay.verification.origin import check_origin
+from assay.verification.own_rules import OwnCode
 from assay.verification.policy import Policy, check_policy
-from assay.verification.signed_files import check_signed_files
-from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
+from assay.verification.rendered_again import Renderer, check_texts
+from assay.verification.signed_files import SignedFiles, check_signed_files
+from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
 EVIDENCE_CHECKS = ("evidence", "declared", "origins", "complete", *DERIVED_CHECKS, "verdicts")
 """What is looked at once the files are known to be those that were signed."""
 
 
-@dataclass(frozen=True)
-class Renderer:
-    """This version's way of making the readable texts; handed in, for stages know no other."""
+@dataclass
+class VerificationLog(CheckLog):
+    """The checks of one report and what else is found; kept by who looks where verifying fails."""
 
-    texts: Callable[[Path, SharedSummaries], tuple[str, str]]
-    """report.html and report.md, rendered from a report directory's evidence and verdicts; the
-    summaries are those that judging it again made."""
-    commit: str | None
-    """The commit this version is."""
-    clean_tree: bool | None
+    signed: SignedFiles | None = None
+    """None until a trusted key vouches for all files."""
+    notes: list[str] = field(default_factory=list)
+    """Things worth knowing that are no failures."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,7 @@ def verify(
     origin_keys: Sequence[Path] = (),
     threshold: int = 1,
     policy: Policy | None = None,
+    log: VerificationLog | None = None,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
@@ -86,7 +84,8 @@ def verify(
     ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
     of other judging rules is judged by the code of its own commit, from that checkout's history.
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
-    rules the configuration of the evidence is compared with; None: with nobody's.
+    rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
+    each check when it is made, and stays with the caller whatever is raised.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
     code of the report's rules cannot be run here.
@@ -95,49 +94,69 @@ def verify(
         raise BadInput(f"{report_dir}: no such report directory")
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
+    log = VerificationLog() if log is None else log
     keys = load_trusted_keys(trusted_keys)
-    origins = load_trusted_keys((*trusted_keys, *origin_keys))
-    log = CheckLog()
-    signed = check_signed_files(log, report_dir, keys, EVIDENCE_CHECKS, threshold)
-    if signed is None:
+    others = [path for path in origin_keys if path not in trusted_keys]
+    origins = distinct_keys((*keys, *load_trusted_keys(others)))
+    asked = _asked(renderer, policy)
+    log.signed = check_signed_files(log, report_dir, keys, asked, threshold)
+    if log.signed is None:
         log.raise_if_failed(report_dir)
-    assert signed is not None
-    manifest = signed.manifest
+    assert log.signed is not None
+    manifest = log.signed.manifest
     _check_place(log, report_dir, manifest.run, repository)
-    catalog, evidence = _check_evidence(log, report_dir, signed.statement)
-    notes: list[str] = []
-    unproven: list[str] = []
-    if evidence is None or catalog is None:
-        names = [name for name in EVIDENCE_CHECKS if name not in ("evidence", "declared")]
-        log.skip(names, "the evidence cannot be read")
+    contents = _read(log, report_dir, log.signed.statement)
+    if contents is None:
+        done = {check.name for check in log.checks}
+        log.skip([name for name in asked if name not in done], "the evidence cannot be read")
     else:
-        _check_origins(log, report_dir, manifest, evidence, origins)
-        summaries = SharedSummaries()
-        rules = other_rules(report_dir)
+        _check_origins(log, report_dir, manifest, contents.evidence, origins)
         if policy is not None:
-            pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
-            found = check_policy(log, report_dir, pipeline.commit, policy)
-            notes, unproven = notes + found[0], unproven + found[1]
-        unproven += _check_complete(log, report_dir, catalog, evidence, todays=rules is None)
-        unproven += check_derived(log, catalog, evidence, todays=rules is None)
-        if rules is None:
-            check_verdicts(log, report_dir, manifest, catalog, evidence, summaries)
-            if renderer is not None and log.holds:
-                notes += _check_texts(log, report_dir, renderer, summaries)
-        elif log.holds:
-            code = OwnCode(repository, (*trusted_keys, *origin_keys))
-            notes += check_by_own_rules(log, report_dir, manifest, code, texts=renderer is not None)
-        else:
-            log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
-        if renderer is not None and not log.holds:
-            log.skip(("texts",), "what they tell of does not hold")
+            check_policy(log, report_dir, contents.pipeline.commit, policy)
+        rules = other_rules(contents.verdicts)
+        _check_complete(log, contents, todays=rules is None)
+        check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
+        code = OwnCode(repository, (*trusted_keys, *origin_keys))
+        _check_made(log, report_dir, manifest, contents, renderer, code)
     log.raise_if_failed(report_dir)
-    if repository:
-        notes += _notes(report_dir, repository)
-    notes += _renamed(report_dir, manifest.run)
+    log.notes += _notes(report_dir, repository) if repository else ()
+    log.notes += _renamed(report_dir, manifest.run)
     return VerificationResult(
-        manifest.run, signed.keyid, tuple(log.checks), tuple(notes), tuple(unproven)
+        manifest.run, log.signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
     )
+
+
+def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
+    """Return the checks that are due once the files are those that were signed."""
+    asked = list(EVIDENCE_CHECKS)
+    if policy is not None:
+        asked.insert(asked.index("origins") + 1, "policy")
+    return [*asked, "texts"] if renderer is not None else asked
+
+
+def _check_made(
+    log: CheckLog,
+    report_dir: Path,
+    manifest: Manifest,
+    contents: ReportContents,
+    renderer: Renderer | None,
+    code: OwnCode,
+) -> None:
+    """Verdicts and texts are made again, by today's code or by the report's own."""
+    rules = other_rules(contents.verdicts)
+    texts = renderer is not None
+    if rules is None:
+        summaries = SharedSummaries()
+        check_verdicts(log, manifest, contents, summaries)
+        if renderer is not None and log.holds:
+            check_texts(log, report_dir, contents, renderer, summaries, code)
+            return
+    elif log.holds:
+        check_by_own_rules(log, report_dir, manifest, contents, code, texts=texts)
+    else:
+        log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
+    if texts and not log.holds:
+        log.skip(("texts",), "what they tell of does not hold")
 
 
 def _check_place(log: CheckLog, report_dir: Path, run: str, repository: Path | None) -> None:
@@ -160,106 +179,72 @@ def _renamed(report_dir: Path, run: str) -> list[str]:
     return [] if name == run else [f"this is the report of run '{run}', though it lies as '{name}'"]
 
 
-def _check_evidence(
-    log: CheckLog, report_dir: Path, statement: Statement
-) -> tuple[Catalog | None, Evidence | None]:
-    """The evidence loads; it says what the statement declares of it."""
-    catalog: Catalog | None = None
-    evidence: Evidence | None = None
+def _read(log: CheckLog, report_dir: Path, statement: Statement) -> ReportContents | None:
+    """Return what the evidence holds, each file read once; None where it cannot be read.
+
+    It says what the statement declares of it.
+    """
+    loaded: tuple[Catalog, Evidence] | None = None
+    given: GivenVerdicts | None = None
     with log.check("evidence") as says:
         catalog = load_catalog(report_dir / "evidence")
         evidence = load_evidence(report_dir / "evidence")
+        loaded = catalog, evidence
         count = len(evidence.benchmarks) + len(evidence.programs) + len(evidence.originals)
         says(
             f"{counted(len(catalog.claims), 'claim')} and {counted(count, 'measurement record')} "
             "can be read"
         )
+    if loaded is None:
+        return None
     with log.check("declared") as says:
-        verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
-        counts = Counter(verdict.status for verdict in verdicts.verdicts)
+        given = read_given(report_dir)
         predicate = statement.predicate
-        if predicate.run != verdicts.run:
-            problem = "statement and verdicts name different runs"
-            raise CheckFailed(problem, code="declared-run")
-        if dict(counts) != predicate.verdicts:
-            problem = "the statement counts other verdicts than verdicts.json holds"
-            raise CheckFailed(problem, code="declared-verdicts")
-        _check_counts(catalog, verdicts, predicate)
-        pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
-        if predicate.commit != pipeline.commit:
-            problem = "statement and evidence name different commits"
-            raise CheckFailed(problem, code="declared-commit")
-        if catalog is None or predicate.judging != catalog.judging:
-            problem = "the statement declares other margins than the evidence holds"
-            raise CheckFailed(problem, code="declared-margins")
+        _check_declared(loaded[0], given, predicate)
         says(f"made {predicate.created} by commit {predicate.commit}")
-    return catalog, evidence
+    return None if given is None else with_evidence(given, *loaded)
 
 
-def _check_complete(
-    log: CheckLog, report_dir: Path, catalog: Catalog, evidence: Evidence, *, todays: bool
-) -> list[str]:
-    """Nothing that was asked for is left out; returns what nothing proves of it."""
-    unproven: list[str] = []
-    with log.check("complete") as says:
-        verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
-        found = check_complete(catalog, evidence, verdicts, todays=todays)
-        unproven += found.unproven
-        found.raise_if_any()
-        answers = counted(len(evidence.plan.answers), "answer")
-        says(f"{answers} to every claim and audit asked for, each with its verdict and records")
-    return unproven
+def _check_declared(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) -> None:
+    """Raise CheckFailed where the statement declares other things than the evidence holds."""
+    counts = Counter(verdict.status for verdict in given.verdicts.verdicts)
+    if predicate.run != given.verdicts.run:
+        problem = "statement and verdicts name different runs"
+        raise CheckFailed(problem, code="declared-run")
+    if dict(counts) != predicate.verdicts:
+        problem = "the statement counts other verdicts than verdicts.json holds"
+        raise CheckFailed(problem, code="declared-verdicts")
+    _check_counts(catalog, given, predicate)
+    if predicate.commit != given.pipeline.commit:
+        problem = "statement and evidence name different commits"
+        raise CheckFailed(problem, code="declared-commit")
+    if predicate.judging != catalog.judging:
+        problem = "the statement declares other margins than the evidence holds"
+        raise CheckFailed(problem, code="declared-margins")
 
 
-def _check_counts(catalog: Catalog | None, verdicts: VerdictsFile, predicate: Predicate) -> None:
+def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) -> None:
     """Raise CheckFailed where the signed counts are not those of the verdicts.
 
     How they are counted belongs to the rules: those of other rules are checked by their own code.
     """
-    if predicate.counts is None or catalog is None or verdicts.rules != RULES:
+    if predicate.counts is None or given.verdicts.rules != RULES:
         return
-    if count_verdicts(catalog, verdicts.verdicts).by_kind() != predicate.counts:
+    if count_verdicts(catalog, given.verdicts.verdicts).by_kind() != predicate.counts:
         problem = "the statement counts other measurements than verdicts.json holds"
         raise CheckFailed(problem, code="declared-counts")
 
 
-def _check_texts(
-    log: CheckLog, report_dir: Path, renderer: Renderer, summaries: SharedSummaries
-) -> list[str]:
-    """The readable texts are what the evidence renders to; returns notes.
-
-    Equal bytes are a passed check whichever version wrote them. Other bytes are a failed one only
-    where the report says that this very commit, unchanged, made it: else code may have changed
-    since, which is a note.
-    """
-    pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
-    same_version = pipeline.commit is not None and (pipeline.commit, True, True) == (
-        renderer.commit, pipeline.clean_tree, renderer.clean_tree,
-    )  # fmt: skip
-    problem = _text_problem(report_dir, renderer, summaries)
-    if problem is None:
-        again = "rendered again from the evidence, byte for byte the same"
-        log.checks.append(NamedCheck("texts", True, f"{' and '.join(TEXTS)}: {again}"))
-    elif same_version:
-        log.checks.append(NamedCheck("texts", False, problem, "texts"))
-    else:
-        made_by = f"commit {pipeline.commit}" if pipeline.commit else "an unknown commit"
-        return [
-            f"{problem}; {made_by} made them, and this is another version, so the text is vouched "
-            "for by the signature alone (verdicts.json was recomputed)"
-        ]
-    return []
-
-
-def _text_problem(report_dir: Path, renderer: Renderer, summaries: SharedSummaries) -> str | None:
-    """Return how the texts differ from what this version renders."""
-    try:
-        texts = dict(zip(TEXTS, renderer.texts(report_dir, summaries), strict=True))
-    except Exception as error:
-        # A template of today may ask for what an older record does not hold.
-        return f"{' and '.join(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
-    names = [name for name in TEXTS if (report_dir / name).read_bytes() != texts[name].encode()]
-    return f"{' and '.join(names)}: the evidence renders to other bytes" if names else None
+def _check_complete(log: CheckLog, contents: ReportContents, *, todays: bool) -> None:
+    """Nothing that was asked for is left out."""
+    with log.check("complete") as says:
+        found = check_complete(
+            contents.catalog, contents.evidence, contents.verdicts, todays=todays
+        )
+        says.leave(found.unproven)
+        found.raise_if_any()
+        answers = counted(len(contents.evidence.plan.answers), "answer")
+        says(f"{answers} to every claim and audit asked for, each with its verdict and records")
 
 
 def _check_origins(

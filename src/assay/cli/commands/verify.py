@@ -1,26 +1,27 @@
 """``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.base.errors import BadInput
-from assay.building.toolchain import ensure_toolchain
-from assay.building.toolchain_check import require_sound_toolchain
+from assay.base.check_log import CheckLog
+from assay.base.errors import AssayError, BadInput
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.pipeline.compiler_place import compiler_place
-from assay.pipeline.request import git_state
+from assay.cli.verification_output import show_check, show_proof, verified_line
+from assay.evidence.report_contents import ReportContents
+from assay.pipeline.git_state import git_state
 from assay.records.images import RuntimeWish
-from assay.runtimes.base import Place
+from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.policy import Policy
-from assay.verification.rebuild import check as check_rebuild
-from assay.verification.rebuild import check_selection
+from assay.verification.proof_tree import verification_record
+from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
 from assay.verification.trusted_keys import threshold, trusted_keys
-from assay.verification.verify import Renderer
+from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
 
@@ -58,42 +59,84 @@ def verify(
         bool,
         typer.Option("--accept-policy", help="List other rules, and accept them."),
     ] = False,
+    texts: Annotated[
+        bool,
+        typer.Option(
+            "--texts",
+            help="Where this version renders other texts, the report's own commit renders them.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print what was proven as JSON; checks go to standard error."),
+    ] = False,
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
-    with opened_report(report_dir) as folder:
-        for path in key or ():
-            if not path.is_file():
-                raise BadInput(f"{path}: no such key file")
-        if (runtime or only) and not rebuild:
-            raise BadInput("--runtime and --only belong to --rebuild")
-        if policy is not None and not (policy / "config").is_dir():
-            raise BadInput(f"{policy}: holds no config/")
-        if only:
-            check_selection(folder, only)
-        from assay.report.render import texts_of  # noqa: PLC0415 - loads what draws and tabulates
-
-        place = _compiler_place(runtime) if rebuild else None
-        renderer = Renderer(partial(texts_of, checkout.ROOT), *git_state(checkout.ROOT))
-        ours = trusted_keys(checkout.ROOT)
-        result = verify_report(
-            folder,
-            key or ours,
-            repository=checkout.ROOT,
-            renderer=renderer,
-            origin_keys=ours,
-            threshold=1 if key else threshold(checkout.ROOT),
-            policy=Policy(checkout.ROOT, policy, accept_policy),
-        )
-        console.show_checks(result.checks, result.notes, result.unproven)
-        if place is not None:
-            if place.image is None:
-                require_sound_toolchain(checkout.ROOT)
-            toolchain = ensure_toolchain(checkout.ROOT, place)
-            check, notes = check_rebuild(folder, checkout.ROOT, toolchain, only=tuple(only or ()))
-            console.show_checks((check,), notes)
-    say(f"verified: {report_dir}")
+    log = VerificationLog()
+    log.tell = partial(show_check, console.err if as_json else console.out)
+    error: AssayError | None = None
+    try:
+        with opened_report(report_dir) as folder:
+            log.called = (folder, report_dir) if folder != report_dir else None
+            _check_usage(key or (), policy, rebuilds=rebuild, how=bool(runtime or only))
+            compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
+            _check_report(folder, key, Policy(checkout.ROOT, policy, accept_policy), texts, log)
+            if compare is not None:
+                compare(log)
+    except AssayError as failure:
+        error = failure
+    result = verification_record(str(report_dir), log, error)
+    if as_json:
+        console.show_json(result.model_dump(mode="json", by_alias=True))
+    elif log.checks:
+        show_proof(console.out, result)
+    if error is not None:
+        raise error
+    if not as_json:
+        say(verified_line(result))
 
 
-def _compiler_place(runtime: RuntimeWish | None) -> Place:
-    """Where compilers run, asked for before anything takes time: one may be missing."""
-    return compiler_place(checkout.ROOT, runtime or checkout.default_run().runtime)
+def _check_usage(keys: Sequence[Path], policy: Path | None, *, rebuilds: bool, how: bool) -> None:
+    """Raise BadInput for options that name nothing, or belong to another one."""
+    for path in keys:
+        if not path.is_file():
+            raise BadInput(f"{path}: no such key file")
+    if how and not rebuilds:
+        raise BadInput("--runtime and --only belong to --rebuild")
+    if policy is not None and not (policy / "config").is_dir():
+        raise BadInput(f"{policy}: holds no config/")
+
+
+def _check_report(
+    folder: Path, keys: Sequence[Path] | None, policy: Policy, texts: bool, log: VerificationLog
+) -> None:
+    """Verify a report with everything that this checkout can check it by."""
+    ours = trusted_keys(checkout.ROOT)
+    verify_report(
+        folder,
+        keys or ours,
+        repository=checkout.ROOT,
+        renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
+        origin_keys=ours,
+        threshold=1 if keys else threshold(checkout.ROOT),
+        policy=policy,
+        log=log,
+    )
+
+
+def _render(contents: ReportContents, summaries: SharedSummaries) -> tuple[str, str]:
+    """Render the texts as this checkout does."""
+    # What draws and tabulates is loaded once there is something to draw.
+    from assay.report.render import render_contents  # noqa: PLC0415
+
+    return render_contents(checkout.ROOT, contents, summaries)
+
+
+def _rebuilding(
+    folder: Path, runtime: RuntimeWish | None, only: tuple[str, ...]
+) -> Callable[[CheckLog], None]:
+    """Return what compiles a report's builds again, once it verified; asks for compilers now."""
+    # Compilers, containers and binaries: nothing else of verifying needs their modules.
+    from assay.cli.rebuilding import rebuilding  # noqa: PLC0415
+
+    return rebuilding(folder, runtime, only)

@@ -1,0 +1,80 @@
+"""The output of ``verify``: each check when it is made, and at the end a tree of what holds."""
+
+import textwrap
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from assay.base.check_log import NamedCheck
+from assay.base.printable import shown_line
+from assay.cli.tables import is_terminal
+from assay.records.verification import ProofNode, ProofState, VerificationRecord
+
+COLOURS = {
+    ProofState.PROVEN: "green",
+    ProofState.UNPROVEN: "yellow",
+    ProofState.FAILED: "red",
+    ProofState.NOT_CHECKED: "dim",
+}
+STATE_WIDTH = 12
+"""Characters of a state and the room behind it."""
+STEP = "   "
+"""A level of the tree."""
+NARROWEST = 40
+
+
+def show_check(to: Console, check: NamedCheck) -> None:
+    """One check that was made, and what it could not prove."""
+    if not check.is_open:
+        word, colour = ("ok", "green") if check.passed else ("fail", "red")
+        _state(to, word, colour, 4)
+        _say(to, f"{check.name}: {check.detail}")
+    for line in check.unproven:
+        _say(to, f"unproven: {line}")
+
+
+def show_proof(to: Console, result: VerificationRecord) -> None:
+    """Notes, and the tree: a line for each part of the report."""
+    for note in result.notes:
+        _say(to, f"note {note}")
+    for state, line in tree_lines(result.proof, to.width if is_terminal(to) else None):
+        word = "" if state is None else state.replace("_", " ")
+        _state(to, word, "" if state is None else COLOURS[state], STATE_WIDTH - 1)
+        _say(to, line)
+
+
+def tree_lines(
+    node: ProofNode, width: int | None, depth: int = 0
+) -> Iterator[tuple[ProofState | None, str]]:
+    """Yield (state, line) of a part and of what rests on it; without a state the line goes on.
+
+    ``width``: characters of a terminal, states included; None where lines may be of any length.
+    """
+    head = f"{STEP * (depth - 1)}-> " if depth else ""
+    lines = [f"{head}{node.id}: {node.says}"]
+    if width is not None:
+        lines = textwrap.wrap(
+            lines[0],
+            max(width - STATE_WIDTH - 1, NARROWEST),
+            subsequent_indent=STEP * (depth + 1),
+            break_on_hyphens=False,
+        )
+    yield node.state, lines[0]
+    yield from ((None, line) for line in lines[1:])
+    for child in node.children:
+        yield from tree_lines(child, width, depth + 1)
+
+
+def verified_line(result: VerificationRecord) -> str:
+    """Return the last line: what verified, and which part nobody checked."""
+    if not result.unchecked:
+        return f"verified: {result.report}"
+    return f"verified: {result.report}; nobody checked {', nor '.join(result.unchecked)}"
+
+
+def _state(to: Console, word: str, colour: str, width: int) -> None:
+    to.print(f"{word:{width}}", end=" ", style=colour, markup=False)
+
+
+def _say(to: Console, text: str) -> None:
+    to.print(shown_line(text), markup=False, soft_wrap=True)

@@ -1,0 +1,37 @@
+"""The commit of this checkout, and whether its tree is that commit's."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from assay.base.errors import BadInput
+
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and whether the tree is clean.
+
+    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
+    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
+    this very tree as another commit.
+    """
+    named = os.environ.get("ASSAY_COMMIT") or None
+    if named is not None and not COMMIT.fullmatch(named):
+        raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
+    except (OSError, subprocess.CalledProcessError):
+        return named, None
+    if named is None or named == commit:
+        return commit, clean
+    if clean:
+        raise BadInput(f"ASSAY_COMMIT is {named}, but this tree is that of commit {commit}")
+    return named, None

@@ -1,0 +1,88 @@
+"""The result of verifying a report, for programs: what ``./assay verify --json`` prints."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from assay.records.base import Record
+
+NodeId = Literal[
+    "key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"
+]
+"""The parts of a report that verifying proves, from the verifier's key outwards."""
+
+
+class ProofState(StrEnum):
+    """What came of a check, or of all checks of a part."""
+
+    PROVEN = "proven"
+    UNPROVEN = "unproven"
+    """No check failed, and something is left that nothing here could prove."""
+    FAILED = "failed"
+    NOT_CHECKED = "not_checked"
+    """Not looked at: what it rests on does not hold, it was not asked for, or cannot be done."""
+
+
+class CheckEntry(Record):
+    """One check of a report."""
+
+    id: str
+    """Its name in docs/verifying.md."""
+    state: ProofState
+    code: str | None
+    """Of a failed check its cause, of one that was not made ``not-checked``; in kebab-case."""
+    says: str
+    """What was found, in words; they may change."""
+    unproven: tuple[str, ...]
+    """What it could not prove."""
+
+
+class ProofNode(Record):
+    """A part of a report, and the parts that rest on it.
+
+    It is proven on the condition that what it rests on is.
+    """
+
+    id: NodeId
+    state: ProofState
+    """Failed where one check did; else not checked where one was not made; else unproven where one
+    left something; else proven."""
+    says: str
+    checks: tuple[CheckEntry, ...]
+    """In the order in which they ran."""
+    children: tuple["ProofNode", ...]
+
+
+class SignerEntry(Record):
+    """A trusted key that signed."""
+
+    keyid: str
+    name: str
+    """The verifier's own name for it."""
+
+
+class VerificationRecord(Record):
+    """The result of ``./assay verify --json``, whatever it comes to."""
+
+    schema_: Literal["assay/verification/1"] = Field(alias="schema")
+    report: str
+    """The directory or archive, as it was named."""
+    verified: bool
+    """Whether no check failed and none that was due is missing: exit code 0."""
+    exit_code: int
+    code: str | None
+    """What ended it, for programs: of failed checks that of the first; None where it verified."""
+    error: str | None
+    """The same in words."""
+    run: str | None
+    """As signed; like what follows None unless a trusted key vouches for all files."""
+    commit: str | None
+    created: str | None
+    signers: tuple[SignerEntry, ...]
+    proof: ProofNode
+    """The key, and all that rests on it."""
+    unchecked: tuple[str, ...]
+    """What people read of it and nobody checked, though nothing failed: the last line says it."""
+    notes: tuple[str, ...]
+    """Things worth knowing that are no failures."""

@@ -1,0 +1,97 @@
+"""The check that a report's readable texts are what its evidence and verdicts render to."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.check_log import CheckLog, CheckUnderWay
+from assay.base.errors import CheckFailed
+from assay.evidence.report_contents import ReportContents
+from assay.records.attestation import PipelineRecord
+from assay.records.manifest import PAGE, TEXT
+from assay.statistics.shared_summaries import SharedSummaries
+from assay.verification.own_rules import OwnCode
+
+TEXTS = (PAGE, TEXT)
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """This version's way of making the readable texts; handed in, for stages know no other."""
+
+    texts: Callable[[ReportContents, SharedSummaries], tuple[str, str]]
+    """report.html and report.md, rendered from a report's evidence and verdicts; the summaries are
+    those that judging it again made."""
+    commit: str | None
+    """The commit this version is."""
+    clean_tree: bool | None
+    asks_commit: bool = False
+    """Whether the report's own commit renders them where this version writes other bytes."""
+
+    def made(self, pipeline: PipelineRecord) -> bool:
+        """Return whether this very version, unchanged, says to have made a report."""
+        same = self.commit is not None and self.commit == pipeline.commit
+        return same and self.clean_tree is True and pipeline.clean_tree is True
+
+
+def check_texts(
+    log: CheckLog,
+    report_dir: Path,
+    contents: ReportContents,
+    renderer: Renderer,
+    summaries: SharedSummaries,
+    code: OwnCode,
+) -> None:
+    """Render the texts again and compare every byte.
+
+    Equal bytes pass whichever version wrote them. Other bytes are a failure only where the report
+    says that this very version made it: else code may have changed since, which leaves them
+    unproven, or is a question to ``code``. Raises MissingEnvironment where that is asked and cannot
+    be run.
+    """
+    with log.check("texts") as says:
+        problem = _problem(report_dir, contents, renderer, summaries)
+        commit = contents.pipeline.commit
+        if problem is None:
+            again = "rendered again from the evidence, byte for byte the same"
+            says(f"{' and '.join(TEXTS)}: {again}", short="rendered again, the same")
+        elif renderer.made(contents.pipeline):
+            raise CheckFailed(problem, code="texts")
+        elif renderer.asks_commit:
+            say_by_commit(says, commit, code.passed(report_dir, commit))
+        else:
+            made_by = f"commit {commit}" if commit else "an unknown commit"
+            says("")
+            says.leave(
+                [
+                    f"{problem}; {made_by} made them, and this is another version, so the text is "
+                    "vouched for by the signature alone (--texts has that commit render it)"
+                ]
+            )
+
+
+def say_by_commit(says: CheckUnderWay, commit: str | None, passed: Mapping[str, str]) -> None:
+    """Say what a commit's own ``verify``, which passed these checks, found of the texts."""
+    if "texts" in passed:
+        says(f"by the same commit: {passed['texts']}", short="rendered again by their commit")
+        return
+    says("")
+    says.leave(
+        [
+            f"commit {commit} renders other bytes of {' or '.join(TEXTS)} here, as it does under "
+            "another Python than the report's, so the text is vouched for by the signature alone"
+        ]
+    )
+
+
+def _problem(
+    report_dir: Path, contents: ReportContents, renderer: Renderer, summaries: SharedSummaries
+) -> str | None:
+    """Return how the texts differ from what this version renders."""
+    try:
+        texts = dict(zip(TEXTS, renderer.texts(contents, summaries), strict=True))
+    except Exception as error:
+        # A template of today may ask for what an older record does not hold.
+        return f"{' and '.join(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
+    names = [name for name in TEXTS if (report_dir / name).read_bytes() != texts[name].encode()]
+    return f"{' and '.join(names)}: the evidence renders to other bytes" if names else None

@@ -1,0 +1,128 @@
+"""The output of verify: lines as they come, a tree that fits, and JSON alone on standard output."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.verification_output import STATE_WIDTH, tree_lines
+from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from tests.report_fixtures import signed_report, write_repository
+
+IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
+
+
+@pytest.fixture
+def changed(report: Path, tmp_path: Path) -> Path:
+    copy = Path(shutil.copytree(report, tmp_path / "demo_run"))
+    (copy / "report.md").write_text("another text")
+    return copy
+
+
+def parts(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node["children"]:
+        yield from parts(child)
+
+
+def tree_of(out: str) -> list[str]:
+    """The lines of the tree, each part's id alone."""
+    lines = [line[STATE_WIDTH:].strip().removeprefix("-> ") for line in out.splitlines()]
+    return [line.split(":")[0] for line in lines if line.split(":")[0] in IDS]
+
+
+class TestText:
+    """Checks, the tree, the last line."""
+
+    def test_the_tree_stands_behind_the_checks(self, assay: Any, report: Path) -> None:
+        answer = assay("verify", report, "--key", report / "signer.pub")
+        lines = answer.out.splitlines()
+        assert answer.code == 0
+        assert tree_of(answer.out) == IDS
+        first = next(n for n, line in enumerate(lines) if line.startswith("proven      key: "))
+        assert any(line.startswith("ok   texts: ") for line in lines[:first])
+        assert lines[first + len(IDS) :] == [f"verified: {report}"]
+
+    def test_it_is_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
+        answer = assay("verify", changed, "--key", changed / "signer.pub")
+        assert answer.code == 1
+        assert "fail contents: report.md has " in answer.out
+        assert "failed         -> manifest: contents\n" in answer.out
+        assert "not checked       -> records: because what nobody vouched for" in answer.out
+        assert answer.err.startswith(f"assay: {changed} does not verify:\n  contents: ")
+
+    def test_the_last_line_says_what_nobody_checked(
+        self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def other(*_: object) -> tuple[str, str]:
+            return "another page", "another text"
+
+        monkeypatch.setattr("assay.report.render.render_contents", other)
+        answer = assay("verify", report, "--key", report / "signer.pub")
+        assert answer.code == 0
+        assert answer.out.splitlines()[-1] == (
+            f"verified: {report}; nobody checked that report.html and report.md say what the "
+            "evidence does"
+        )
+
+    def test_lines_fit_a_terminal(self) -> None:
+        says = "a long sentence on what was found of this part of the report, word by word"
+        node = ProofNode(id="pages", state=ProofState.PROVEN, says=says, checks=(), children=())
+        for name in reversed(IDS[:5]):
+            node = node.model_copy(update={"id": name, "children": (node,)})
+        lines = list(tree_lines(node, 80))
+        assert max(len(line) for _, line in lines) + STATE_WIDTH < 80
+        assert [state for state, _ in lines].count(ProofState.PROVEN) == 6
+        assert len(list(tree_lines(node, None))) == 6, "without a terminal a part is a line"
+
+
+class TestJson:
+    """A document of assay/verification/1, whatever verifying comes to."""
+
+    def test_nothing_else_is_on_standard_output(self, assay: Any, report: Path) -> None:
+        answer = assay("verify", report, "--key", report / "signer.pub", "--json")
+        assert answer.code == 0
+        found = VerificationRecord.model_validate_json(answer.out)
+        assert found.verified
+        assert [part["id"] for part in parts(json.loads(answer.out)["proof"])] == IDS
+        assert answer.err.startswith("ok   signature: "), "checks as they come"
+
+    def test_a_failed_check_has_its_code(self, assay: Any, changed: Path) -> None:
+        answer = assay("verify", changed, "--key", changed / "signer.pub", "--json")
+        found = VerificationRecord.model_validate_json(answer.out)
+        assert answer.code == found.exit_code == 1
+        assert found.code == "contents"
+        failed = [
+            (part["id"], check["id"], check["code"])
+            for part in parts(json.loads(answer.out)["proof"])
+            for check in part["checks"]
+            if check["state"] == "failed"
+        ]
+        assert failed == [("manifest", "contents", "contents")]
+        assert answer.err.endswith(f"assay: {found.error}\n")
+
+    @pytest.mark.parametrize("arguments", [("nowhere",), (".", "--key", "nowhere.pub")])
+    def test_bad_input_is_a_document_too(
+        self, assay: Any, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: Any
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        answer = assay("verify", *arguments, "--json")
+        found = VerificationRecord.model_validate_json(answer.out)
+        assert answer.code == found.exit_code == 2
+        assert found.code == "bad-input"
+        assert "nowhere" in (found.error or "")
+
+    def test_names_that_steer_a_terminal_are_escaped(self, assay: Any, tmp_path: Path) -> None:
+        answer = assay("verify", tmp_path / "a\x1b]0;b\u202e", "--json")
+        assert answer.code == 2
+        assert "\x1b" not in answer.out + answer.err
+        assert "\u202e" not in answer.out + answer.err
+        assert json.loads(answer.out)["report"].endswith("a\\x1b]0;bU+202E")
