@@ -34,8 +34,9 @@ def verdicts_of(report: Path) -> VerdictsFile:
 def vouched_verdicts(report: Path, keys: Sequence[Path], threshold: int = 1) -> VouchedVerdicts:
     """Return the verdicts of a report with what its signature says of them.
 
-    The files are held against the signature; nothing is judged again, as verifying would. Raises
-    BadInput where there are no verdicts that can be read.
+    The files are held against the signature. Neither are they judged again, nor is it asked whose
+    rules they were judged by: verifying does both, and the note says so. Raises BadInput where
+    there are no verdicts that can be read.
     """
     name, log = report_name(report), CheckLog()
     with opened_report(report) as folder:
@@ -44,5 +45,8 @@ def vouched_verdicts(report: Path, keys: Sequence[Path], threshold: int = 1) -> 
     if signed is None:
         why = next(check for check in log.checks if not check.passed)
         return VouchedVerdicts(name, file, None, f"{name}: unverified: {why.name}: {why.detail}")
-    note = f"{name}: as trusted key {signed.keyid} signed it; ./assay verify judges it again"
+    note = (
+        f"{name}: as trusted key {signed.keyid} signed it, by rules {file.rules}; ./assay verify "
+        "judges it again, and says by whose margins it was judged"
+    )
     return VouchedVerdicts(name, file, signed.keyid, note)

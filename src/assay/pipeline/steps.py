@@ -37,6 +37,7 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification import sign
+from assay.verification.policy import Policy
 from assay.verification.rendered_again import Renderer
 from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify as verify_report
@@ -106,13 +107,25 @@ class Steps(MeasuringSteps):
         sign.sign(self.report_dir, Path(self.dag.request.signing_key))
 
     def verify(self) -> None:
-        """Verify the signed report with the signer's own key and the trusted ones."""
+        """Verify the signed report as its reader will: with the signer's own key and the trusted
+        ones, by the rules that this checkout's history holds.
+
+        A run of a tree that is no commit's may have rules of its own: they are listed, and its
+        readers must accept them. A commit that no history here holds proves none.
+        """
         own = sign.public_key_path(Path(self.dag.request.signing_key))
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         request = self.dag.request
         renderer = Renderer(partial(render_contents, self.root), request.commit, request.clean_tree)
-        result = verify_report(self.report_dir, keys, renderer=renderer)
-        lines = [f"ok  {check.name}: {check.detail}" for check in result.checks]
+        result = verify_report(
+            self.report_dir,
+            keys,
+            repository=self.root,
+            renderer=renderer,
+            policy=Policy(self.root, accepted=request.clean_tree is not True),
+        )
+        lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
+        lines += [f"unproven: {line}" for line in result.unproven]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
 
     def _make_image(self, role: Role, target: str, path: str) -> None:
