@@ -13,6 +13,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import abilities, console, diagnosis
 from assay.cli.abilities import Ability, Machine
 from assay.cli.diagnosis import Diagnosis, Finding, State, diagnose
+from assay.cli.diagnosis_output import show_diagnosis
 from assay.judging.rules import RULES
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
@@ -224,7 +225,7 @@ class TestShown:
     def test_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
         stream = Terminal()
         monkeypatch.setattr(console, "out", Console(file=stream, width=width))
-        console.show_diagnosis(self.DIAGNOSIS)
+        show_diagnosis(self.DIAGNOSIS)
         text = stream.getvalue()
         assert H100.uuid in text.split()
         assert {"apt-get", "install"} <= set(text.split())
@@ -235,7 +236,7 @@ class TestShown:
     def test_to_a_program(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stream = io.StringIO()
         monkeypatch.setattr(console, "out", Console(file=stream, width=80))
-        console.show_diagnosis(self.DIAGNOSIS)
+        show_diagnosis(self.DIAGNOSIS)
         lines = stream.getvalue().splitlines()
         assert lines[0] == "part\tstate\tfound\tremedy"
         assert lines[2] == "git\toptional, not here\tno git on PATH\tapt-get install git"

@@ -14,7 +14,7 @@ from assay.cli import main as cli
 from assay.cli.commands import claims
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.app), "commands")  # noqa: B009
+COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.application()), "commands")  # noqa: B009
 
 
 WRONG = [
@@ -123,7 +123,7 @@ class TestHelp:
 
     def test_every_option_of_the_readme_exists(self) -> None:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        group = typer.main.get_command(cli.app)
+        group = typer.main.get_command(cli.application())
         ours = {option for c in (group, *COMMANDS.values()) for p in c.params for option in p.opts}
         spans = re.findall(r"`([^`\n]+)`", readme)
         named = {

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.base.printable import shown, shown_json, shown_line
-from assay.cli.diagnosis import Diagnosis
 from assay.cli.report_verdicts import VouchedVerdicts
-from assay.cli.tables import TableColumn, is_terminal, show_table
+from assay.cli.tables import TableColumn, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
 from assay.judging.counts import KINDS, VerdictCounts
@@ -176,32 +175,6 @@ def show_timings(
             f"{fmt.duration(part.wall_s)}, imports and starts included; the launches alone took "
             f"{fmt.percent(part.timed_share)}"
         )
-
-
-def show_diagnosis(diagnosis: Diagnosis) -> None:
-    """Parts of the machine, and at the end what it can do."""
-    findings = diagnosis.findings
-    if is_terminal(out):  # a remedy is what people look for: it is never left out
-        columns: tuple[TableColumn, ...] = (
-            TableColumn("part"),
-            TableColumn("state", prose=True),
-            TableColumn("found", prose=True),
-        )
-        rows: list[tuple[str, ...]] = [
-            (one.part, one.state.value, f"{one.found}{'; ' if one.remedy else ''}{one.remedy}")
-            for one in findings
-        ]
-    else:
-        columns = (
-            TableColumn("part"),
-            TableColumn("state"),
-            TableColumn("found"),
-            TableColumn("remedy"),
-        )
-        rows = [(one.part, one.state.value, one.found, one.remedy) for one in findings]
-    show_table(out, err, "this machine", columns, rows)
-    for ability in diagnosis.abilities:
-        say(str(ability))
 
 
 def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:

@@ -6,6 +6,8 @@ The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 import os
 import shlex
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
@@ -17,36 +19,17 @@ from assay.base.printable import shown_sentence
 from assay.base.progress import SignalledExit, leave_on_signals
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
-from assay.cli.commands.bundle import bundle
-from assay.cli.commands.cdi import cdi
-from assay.cli.commands.claims import claims
-from assay.cli.commands.compare import compare
-from assay.cli.commands.doctor import doctor
-from assay.cli.commands.image import image
-from assay.cli.commands.kernels import kernels
-from assay.cli.commands.key import key
-from assay.cli.commands.reproduce import reproduce
-from assay.cli.commands.test import test
-from assay.cli.commands.tune import tune
-from assay.cli.commands.verify import verify
-from assay.cli.commands.version import version
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    reproduce, verify, bundle, tune, kernels, image, cdi, doctor, claims, compare,
+    "reproduce", "verify", "bundle", "tune", "kernels", "image", "cdi", "doctor", "claims",
+    "compare", "key", "test", "version",
 )  # fmt: skip
-"""In the order in which help lists them; ``test`` and ``version`` follow."""
-
-app = typer.Typer(
-    name="assay",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+"""In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Settings of ``test``, which hands its arguments on."""
 
 
-@app.callback()
 def everywhere(
     host_path: Annotated[
         list[str] | None,
@@ -63,11 +46,28 @@ def everywhere(
         raise BadInput(f"{HOST_PATH} is for ./assay, which reads it before anything is imported")
 
 
-for _command in COMMANDS:
-    app.command()(_command)
-app.add_typer(key)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(test)
-app.command()(version)
+def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """Return the command line with these commands; only their modules are loaded."""
+    app = typer.Typer(
+        name="assay",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(everywhere)
+    for name in names:
+        command = getattr(import_module(f"assay.cli.commands.{name}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command)
+        else:
+            app.command(context_settings=PASSED_ON if name == "test" else None)(command)
+    return app
+
+
+def needed(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command that is asked for; all of them where that is not told, or is none."""
+    return arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS
 
 
 def main() -> None:
@@ -75,6 +75,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     try:
         leave_on_signals()
+        app = application(needed(arguments))
         code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt

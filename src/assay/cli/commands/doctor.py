@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from assay.base.isolation import DEVICE_PATH, package_directory
-from assay.cli import checkout, console
+from assay.cli import checkout
 from assay.cli.diagnosis import diagnose
+from assay.cli.diagnosis_output import show_diagnosis
 from assay.cli.options import DevicePathOption
 from assay.pipeline.request import device_python as named_python
 
@@ -22,4 +23,4 @@ def doctor(
 ) -> None:
     """Say what this machine has, what it lacks, and what it can do."""
     packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
-    console.show_diagnosis(diagnose(checkout.ROOT, named_python(device_python), packages))
+    show_diagnosis(diagnose(checkout.ROOT, named_python(device_python), packages))
