@@ -223,6 +223,50 @@ class TestWithoutACheckout:
         assert "--original" not in judged(claims, None)["other"].explanation
 
 
+class TestItCountsOtherwise:
+    """Where the claim says by which reading the program counts, its figure is no work done."""
+
+    whole = Reading(
+        id="whole", says="all of it", differs="work", evaluation=rate(), flops="2 * m * n * k"
+    )
+
+    def claim(self, value: float) -> Claim:
+        return b.claim("rate", rate(), value=value, reading="stored", readings=(self.whole,))
+
+    def verdict(self, value: float, found: OriginalRunRecord | None) -> Verdict:
+        return judged([self.claim(value)], found, figure("rate", counts="whole"))["rate"]
+
+    def test_what_it_prints_is_a_reading(self) -> None:
+        verdict = self.verdict(OURS_RATE / 3, printing(*(OURS_RATE / 3,) * 5))
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_WORK)
+        assert verdict.artifact == "reimplemented"
+        assert [reading.id for reading in verdict.readings] == [PRIMARY, "whole", "original"]
+        primary, _, printed = verdict.readings
+        assert primary.measured == pytest.approx(OURS_RATE, rel=0.02)
+        assert (primary.holds, printed.holds) == (False, True)
+        assert "all of it" in printed.says
+        assert "evidence/h100/original/winner.json.gz" in verdict.evidence
+        assert "winner.cu (SHA-256 bbbb" in verdict.explanation
+        assert "what the original program prints is a reading" in verdict.explanation
+
+    def test_a_program_that_fails_is_told_beside_the_verdict(self) -> None:
+        verdict = self.verdict(OURS_RATE, record(line("", code=1)))
+        assert verdict.status is Status.REPRODUCED
+        assert "gave no figure" in verdict.explanation
+        assert "the original program was not run" in verdict.explanation
+        assert verdict.readings[-1].id == "original"
+        assert verdict.readings[-1].measured is None
+
+    def test_without_it_the_verdict_says_what_it_would_give(self) -> None:
+        words = self.verdict(OURS_RATE, None).explanation
+        assert "With a checkout of it, what it prints is a reading too: --original paper" in words
+
+    def test_the_reading_must_be_one_of_the_claims(self) -> None:
+        described = own(figure("rate", counts="other"))
+        with pytest.raises(BadInput, match="claim 'rate' has no reading 'other'"):
+            check_references(catalog([self.claim(1.0)], described))
+
+
 @pytest.mark.parametrize(
     ("figures", "words"),
     [

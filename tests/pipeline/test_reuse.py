@@ -1,6 +1,7 @@
 """The choice among the reports that ``--recorded`` names, target by target."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,21 @@ import pytest
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.stages import came_along, platform_path, recorded_builds
-from assay.pipeline.reuse import _same_variant, check_reports, find_recorded, require_figures
+from assay.evidence.stages import (
+    came_along,
+    original_path,
+    platform_path,
+    recorded_builds,
+)
+from assay.judging.answers import Asked, make_answers
+from assay.pipeline.reuse import (
+    _same_original,
+    _same_variant,
+    check_reports,
+    find_recorded,
+    require_figures,
+)
+from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob
 from assay.records.plan import Provision, TargetPlan
 from assay.verification.trusted_keys import trusted_keys
 from tests import builders as b
@@ -128,6 +142,54 @@ def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog:
         came = came_along(plan)
         assert came == {path: path for path in (*builds, *provision.earlier_builds)}
         assert set(recorded_builds(plan).values()) == set(builds)
+
+
+def test_an_own_program_is_taken_over_where_it_is_described_as_it_was(catalog: Catalog) -> None:
+    """Where in its output the figures stand may be put otherwise by now: it is read again."""
+    described = catalog.sources["002"].original
+    assert described is not None
+
+    def holding(**changes: Any) -> Catalog:
+        source = catalog.sources["002"].model_copy(
+            update={"original": described.model_copy(update=changes)}
+        )
+        return replace(catalog, sources={**catalog.sources, "002": source})
+
+    read_otherwise = described.figures[0].model_copy(update={"pattern": "rate {value}"})
+    assert _same_original(holding(figures=(read_otherwise,)), catalog, described.id)
+    assert not _same_original(holding(file="src/other.cu"), catalog, described.id)
+    assert not _same_original(holding(id="another"), catalog, described.id)
+
+
+def test_the_plan_of_recorded_figures_has_the_own_program_that_ran_there(catalog: Catalog) -> None:
+    job = OriginalJob(
+        source="003",
+        original="s003_sparse_attention_e2e",
+        checkout=CheckoutCopy(files=1, bytes=1, sha256="c" * 64),
+        build=None,
+        run=GivenLine(line="./sparse_e2e 800", by="source"),
+    )
+    described = catalog.sources["003"].original
+    assert described is not None
+    assert described.id == job.original
+    path = original_path("h200", job.original)
+    claims = catalog.sources["003"].claims
+
+    def ways(*originals: OriginalJob) -> dict[str, str]:
+        provision = Provision(
+            target="h200",
+            kind="recorded",
+            recorded_in="r",
+            recorded_paths=(path,),
+            recorded_originals=originals,
+            detail="figures come from r",
+        )
+        asked = Asked(("003",), (provision,), frozenset())
+        answers = make_answers(catalog, asked, claims)
+        return {each.claim: each.way for each in answers if each.target == "h200"}
+
+    assert "s003_e2e_latency" not in ways()
+    assert ways(job)["s003_e2e_latency"] == "recorded"
 
 
 class TestVariants:

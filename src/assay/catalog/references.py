@@ -102,6 +102,9 @@ def _check_figure(where: str, claim: Claim, figure: FigurePattern) -> None:
             f"{where}: claim '{claim.id}' is in {claim.unit.value}, its figure in "
             f"{figure.unit.value}"
         )
+    readings = {reading.id for reading in claim.all_readings()}
+    if figure.counts is not None and figure.counts not in readings:
+        raise BadInput(f"{where}: claim '{claim.id}' has no reading '{figure.counts}'")
 
 
 def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:

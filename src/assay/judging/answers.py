@@ -34,7 +34,7 @@ class Asked:
     sources: tuple[str, ...]
     provisions: tuple[Provision, ...]
     own_programs: frozenset[str]
-    """Sources whose own program the user has."""
+    """Sources whose own program the user has; of figures taken over, their provision tells."""
 
     @classmethod
     def by_request(cls, request: Request) -> "Asked":
@@ -45,7 +45,8 @@ class Asked:
     @classmethod
     def by_plan(cls, plan: Plan) -> "Asked":
         """Return what a plan was made for; where nothing is measured, own programs are unknown."""
-        given = frozenset(job.source for target in plan.targets for job in target.originals)
+        measured = (target for target in plan.targets if target.provision.kind == "device")
+        given = frozenset(job.source for target in measured for job in target.originals)
         return cls(plan.sources, tuple(target.provision for target in plan.targets), given)
 
 
@@ -58,7 +59,7 @@ def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Ite
         match claim.evaluation:
             case Arithmetic() | Inspection() | DeviceCode() | Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
-            case Unanswerable(reason=reason, detail=detail) if not _given(catalog, asked, claim):
+            case Unanswerable(reason=reason, detail=detail) if not _ran(catalog, asked, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
                 yield from _measured_answers(catalog, asked, claim)
@@ -85,6 +86,12 @@ def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[
     for answer in (_answer_on(catalog, asked, claim, provision) for provision in elsewhere):
         if answer.way != "not_run":
             yield answer
+
+
+def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
+    """Return whether a claim's own program is given, or ran where figures come from."""
+    held = (job.source for each in asked.provisions for job in each.recorded_originals)
+    return _given(catalog, asked, claim) or catalog.source_of[claim.id] in held
 
 
 def _given(catalog: Catalog, asked: Asked, claim: Claim) -> bool:

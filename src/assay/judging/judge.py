@@ -14,7 +14,13 @@ from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.measured import nearest
 from assay.judging.optional import judge_device_code, judge_execution
-from assay.judging.own_program import own_program, say_how_to_get_it, with_failure
+from assay.judging.own_program import (
+    counted_otherwise,
+    own_program,
+    say_how_to_get_it,
+    with_failure,
+    with_reading,
+)
 from assay.judging.parts import no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
@@ -83,9 +89,10 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
         result = decided(case, answer, claim, own)
         return weigh_readings(case, claim, answer.target, result)
     result = _judge_without(case, answer, claim)
+    beside = counted_otherwise(case, claim, answer.target)
     if isinstance(own, Failure):
         return with_failure(result, own)
-    return say_how_to_get_it(case, result)
+    return with_reading(result, beside[1]) if beside else say_how_to_get_it(case, result)
 
 
 def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:

@@ -1,8 +1,9 @@
-"""A source's own program, built and run from a checkout that the user had: it decides.
+"""A source's own program, built and run from a checkout that the user had.
 
-It is what the source speaks of, so its figure is the primary one, counted as the program counts.
-What this repository rebuilt, or runs besides, becomes a reading beside it. Where it gives no
-figure, the verdict is what it would have been, and says why.
+It is what the source speaks of, so that its figure is the primary one, and what this repository
+rebuilt, or runs besides, becomes a reading beside it. Unless the claim names the reading by which
+the program is known to run and count: what it prints is then one reading more, for a printed count
+is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
 from assay.evidence.stages import original_path
@@ -10,23 +11,63 @@ from assay.judging.case import Case, Failure, Measured, not_run, reported, to_ba
 from assay.judging.gates import last_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, NotRun, Program
-from assay.records.originals import FigurePattern, GivenLine, LineRun, OriginalRunRecord
+from assay.records.originals import (
+    FigurePattern,
+    GivenLine,
+    LineRun,
+    OriginalRunRecord,
+    OriginalSource,
+)
 from assay.records.readings import Reading
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take, parse_pattern
 
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
+PRINTED = "original"
+"""Id of the reading that a figure becomes which the program counts otherwise."""
 SAYS = "the source's own program, by the count that it prints"
 
 
 def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
-    """Return what the source's own program printed for a claim; None where none was run for it.
+    """Return what the source's own program printed for a claim that it decides; None where none was
+    run for it, or counts otherwise than the claim's primary reading.
 
     A claim under one of its readings is another matter: only the one of the catalog is answered.
     """
+    counts = _counts(case, claim)
+    return _printed(case, claim, target) if counts is None else None
+
+
+def counted_otherwise(
+    case: Case, claim: Claim, target: str | None
+) -> tuple[Reading, Measured | Failure] | None:
+    """Return what the source's own program printed by another reading than the primary one, with
+    that reading; None where none was run for the claim, or where it decides.
+    """
+    counts = _counts(case, claim)
+    found = _printed(case, claim, target) if counts is not None else None
+    if found is None:
+        return None
+    of = next(reading for reading in claim.all_readings() if reading.id == counts)
+    says = f"{SAYS}, of what it does: {of.says}"
+    return of.model_copy(update={"id": PRINTED, "says": says}), found
+
+
+def _counts(case: Case, claim: Claim) -> str | None:
+    original = _described(case, claim)
+    figure = original.figure_of(claim.id) if original else None
+    return figure.counts if figure else None
+
+
+def _described(case: Case, claim: Claim) -> OriginalSource | None:
     source = case.catalog.sources.get(case.catalog.source_of.get(claim.id, ""))
-    original = source.original if source else None
+    return source.original if source else None
+
+
+def _printed(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
+    """Return what the program printed, by whatever count."""
+    original = _described(case, claim)
     if target is None or original is None or claim is not case.catalog.claims.get(claim.id):
         return None
     figure = original.figure_of(claim.id)
@@ -87,10 +128,12 @@ def say_how_to_get_it(case: Case, verdict: Verdict) -> Verdict:
     original = case.catalog.sources[verdict.source].original
     if verdict.artifact != "reimplemented" or original is None:
         return verdict
-    if original.figure_of(verdict.claim) is None:
+    figure = original.figure_of(verdict.claim)
+    if figure is None:
         return verdict
     text = ", ".join(original.options_of(verdict.source))
-    words = f"{verdict.explanation} With a checkout of it, it decides: {text}, on a machine's own "
+    gives = "it decides" if figure.counts is None else "what it prints is a reading too"
+    words = f"{verdict.explanation} With a checkout of it, {gives}: {text}, on a machine's own "
     return verdict.model_copy(update={"explanation": f"{words}compiler (--runtime host)."})
 
 
@@ -102,6 +145,14 @@ def with_failure(verdict: Verdict, failure: Failure) -> Verdict:
             "evidence": tuple(dict.fromkeys((*verdict.evidence, *reported(failure.evidence)))),
         }
     )
+
+
+def with_reading(verdict: Verdict, printed: Measured | Failure) -> Verdict:
+    """Return a verdict beside whose readings the source's own program stands, saying what ran."""
+    if isinstance(printed, Failure):
+        return with_failure(verdict, printed)
+    told = " ".join((verdict.explanation, *printed.notes))
+    return verdict.model_copy(update={"explanation": told})
 
 
 def _values(

@@ -17,7 +17,7 @@ from assay.judging.case import (
 )
 from assay.judging.decision import decide
 from assay.judging.measured import measure_claim, parts_of
-from assay.judging.own_program import SAYS, own_program, rebuilt_reading
+from assay.judging.own_program import SAYS, counted_otherwise, own_program, rebuilt_reading
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
 from assay.records.evaluations import Derived
@@ -68,12 +68,16 @@ def readings_of(case: Case, claim: Claim) -> tuple[Reading, ...]:
 def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
     others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim))
+    printed = counted_otherwise(case, claim, target)
     if not others:
         return verdict
     primary = measure_claim(case, claim, target)
     holds = _holds(verdict.status)
     wanting = _wanting_parts(case, claim, target) if holds else {}
     tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
+    if printed is not None:
+        reading, ran = printed
+        tried.append((reading, *_outcome(case, claim, target, reading, ran)))
     first = VerdictReading(
         id=PRIMARY,
         says=_primary(case, claim, target),
@@ -111,7 +115,13 @@ def _tried(
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """One reading as measured, and the records that it rests on."""
     meant = claim.under(reading)
-    measured = measure_claim(case, meant, target)
+    return _outcome(case, meant, target, reading, measure_claim(case, meant, target))
+
+
+def _outcome(
+    case: Case, meant: Claim, target: str, reading: Reading, measured: Measured | Failure
+) -> tuple[VerdictReading, tuple[str, ...]]:
+    """How the claim as it is meant stands by what was measured, and the records of that."""
     if isinstance(measured, Failure) or measured.broken is not None:
         reason = measured.explanation if isinstance(measured, Failure) else measured.broken
         absent = VerdictReading(
@@ -125,8 +135,8 @@ def _tried(
         )
         return absent, measured.evidence
     claimed, base = claimed_value(meant)
-    unit = claim.unit or base
-    decision = decide(measured, claimed, claim.relation, case.catalog.judging)
+    unit = meant.unit or base
+    decision = decide(measured, claimed, meant.relation, case.catalog.judging)
     holds = _holds(decision.status)
     wanting = _wanting_parts(case, meant, target) if holds else {}
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())

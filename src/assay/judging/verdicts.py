@@ -17,6 +17,7 @@ from assay.judging.case import (
 )
 from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
+from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.records.claims import Claim
@@ -158,7 +159,7 @@ def decided(
         modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
-        "" if case.own_statement(claim.id) else _rebuilt(measured),
+        "" if case.own_statement(claim.id) else _rebuilt(case, claim, target, measured),
     ]
     two_sided = claim.relation.two_sided
     return verdict(
@@ -198,12 +199,19 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
 
 
-def _rebuilt(measured: Measured) -> str:
+def _rebuilt(case: Case, claim: Claim, target: str, measured: Measured) -> str:
     """Return what a reimplemented artifact was made from; never that the original is wrong."""
     if measured.artifact != "reimplemented":
         return ""
     built_from = (measured.built_from or "the source's statements").rstrip(".")
-    return f"What ran was rebuilt here ({built_from}); the original program was not run."
+    printed = counted_otherwise(case, claim, target)
+    ran = printed is not None and isinstance(printed[1], Measured)
+    original = (
+        "what the original program prints is a reading"
+        if ran
+        else ("the original program was not run")
+    )
+    return f"What ran was rebuilt here ({built_from}); {original}."
 
 
 def stated_value(claim: Claim) -> float | str | None:

@@ -143,9 +143,10 @@ def _target_plan(
 
 
 def _originals(request: Request, provision: Provision) -> tuple[OriginalJob, ...]:
-    """Return what runs from checkouts: only where it is measured in this run."""
-    given = request.originals if provision.kind == "device" else ()
-    return tuple(original.job for original in given)
+    """Return what runs from checkouts where it is measured in this run, or ran where it was."""
+    if provision.kind != "device":
+        return provision.recorded_originals
+    return tuple(original.job for original in request.originals)
 
 
 def _obtainable(plan: TargetPlan) -> TargetPlan:

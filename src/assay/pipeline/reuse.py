@@ -30,6 +30,7 @@ from assay.evidence.stages import (
     inspections_path,
     of_purpose,
     origin_folder,
+    original_path,
     platform_path,
     recorded_builds,
 )
@@ -106,6 +107,9 @@ def _recorded_in(
             recorded_paths=tuple(sorted(paths)),
             earlier_sources=planned.provision.earlier_sources | dict.fromkeys(earlier, commit),
             earlier_builds=tuple(earlier.values()),
+            recorded_originals=tuple(
+                job for job in planned.originals if original_path(target, job.original) in paths
+            ),
             detail=(
                 f"figures come from {name}, measured on {gpu.product} "
                 f"({gpu.uuid}) at {platform.recorded_at}"
@@ -203,7 +207,7 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     if stage.of_comparison:
         return _changed(now, then, key[1]) is None
     if stage is ORIGINALS:
-        return False  # its checkout is not here: it is given, and run, again or not at all
+        return _same_original(now, then, key[1])
     return stage is not OPERATORS or _same_operators(now, then)
 
 
@@ -334,6 +338,21 @@ def _tell_programs(report: str, evidence: Evidence, target: str, usable: Set[str
             f"{agreeing(len(left), 'is', 'are')} not taken over: this checkout compiles "
             f"{', '.join(dict.fromkeys(left))} otherwise"
         )
+
+
+def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
+    """Whether a source's own program is described as it was, but for where its figures stand.
+
+    What it printed is in the record, and is read again.
+    """
+    described = [
+        {each.original.id: each.original for each in catalog.sources.values() if each.original}
+        for catalog in (now, then)
+    ]
+    if not all(name in known for known in described):
+        return False
+    ours, theirs = (known[name].model_copy(update={"figures": ()}) for known in described)
+    return ours == theirs
 
 
 def _same_operators(now: Catalog, then: Catalog) -> bool:

@@ -34,6 +34,9 @@ class FigurePattern(Record):
     unit: Unit
     take: Take = Take.ONLY
     """Which number of a run counts where it prints several; by default several are no figure."""
+    counts: Identifier | None = None
+    """The claim's reading by which the program is known to run and count, where that is not the
+    primary one. What it prints is a reading then, and no verdict rests on it."""
 
     @model_validator(mode="after")
     def _one_figure_a_run(self) -> "FigurePattern":

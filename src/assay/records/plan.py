@@ -28,6 +28,8 @@ class Provision(Record):
     for ``recorded``."""
     earlier_builds: tuple[str, ...] = ()
     """Evidence paths of the build records of those, by which their device code is compared."""
+    recorded_originals: tuple[OriginalJob, ...] = ()
+    """Sources' own programs that ran where it was measured, for ``recorded``."""
     detail: str
     """What was found, in one sentence."""
     reason: NotRun | None = None
