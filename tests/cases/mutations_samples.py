@@ -154,6 +154,42 @@ def clear_telemetry(site: Site) -> None:
     _processes(site, change)
 
 
+def heat_made_up(site: Site) -> None:
+    """Have telemetry show heat in each process, and every block void for it but the first."""
+
+    def change(process: Any) -> None:
+        telemetry, first = process["telemetry"], process["blocks"][0]
+        ended = max(turn["ended_s"] for turn in first["turns"])
+        telemetry["event_reasons"] = [
+            0x24 if at > ended + 0.026 else 0x04 for at in telemetry["at_s"]
+        ]
+        for block in process["blocks"]:
+            began = min(turn["started_s"] for turn in block["turns"])
+            last = max(turn["ended_s"] for turn in block["turns"])
+            hot = any(
+                reasons & 0x20 and began - 0.025 <= at <= last + 0.025
+                for at, reasons in zip(telemetry["at_s"], telemetry["event_reasons"], strict=True)
+            )
+            block["void"] = "software thermal slowdown" if hot else None
+
+    _processes(site, change)
+
+
+def clock_of_turns(site: Site, mhz: float) -> None:
+    """Have every turn run at such a clock."""
+    _processes(site, lambda process: [turn.update(clock_mhz=mhz) for turn in _turns(process)])
+
+
+def clock_of_telemetry(site: Site, mhz: int) -> None:
+    """Have all telemetry show such a clock."""
+
+    def change(process: Any) -> None:
+        telemetry = process["telemetry"]
+        telemetry["clock_sm_mhz"] = [mhz] * len(telemetry["at_s"])
+
+    _processes(site, change)
+
+
 def shorten_telemetry(site: Site, column: str) -> None:
     """Leave out the last value of one column of telemetry."""
     _processes(site, lambda process: process["telemetry"][column].pop())

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
 from assay.judging.answers import Asked, make_answers
+from assay.judging.needs import comparisons_of, needed_on, programs_of
 from assay.measuring.operator_kernels import offered
-from assay.pipeline.needs import closure, comparisons_of, programs_of
 from assay.pipeline.planned_builds import Work, find_work, is_of_this_project, variants_of
 from assay.records.claims import Claim
-from assay.records.evaluations import Unanswerable
 from assay.records.originals import OriginalJob
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
 
@@ -44,7 +43,9 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         not_compiled=tuple(job for job in work.builds if job not in builds),
         toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
-            _target_plan(catalog, request, provision, work, _needed_on(catalog, answers, provision))
+            _target_plan(
+                catalog, request, provision, work, needed_on(catalog, answers, provision.target)
+            )
             for provision in request.targets
         ),
         answers=answers,
@@ -58,30 +59,6 @@ def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tu
     """
     told = {answer.target for answer in answers}
     return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
-
-
-def _needed_on(catalog: Catalog, answers: Iterable[Answer], provision: Provision) -> list[Claim]:
-    """Return the claims that are answered on a target, with those that their answers rest on.
-
-    What comes nearest to a claim that nothing answers is measured on the hardware it is for.
-    """
-    answered = [
-        catalog.claims[answer.claim]
-        for answer in answers
-        if answer.target == provision.target and answer.way in ("measure", "recorded")
-    ]
-    shown = {
-        answer.claim: catalog.claims[answer.claim]
-        for answer in answers
-        if answer.claim in catalog.claims
-        and isinstance(catalog.claims[answer.claim].evaluation, Unanswerable)
-    }
-    beside = [
-        claim
-        for claim in shown.values()
-        if not claim.hardware.targets or provision.target in claim.hardware.targets
-    ]
-    return closure(catalog, [*answered, *beside])
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.pipeline.needs import closure, comparisons_of, primary_terms, programs_of
+from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import BuildJob, ProgramJob

@@ -5,11 +5,20 @@ from collections.abc import Iterable
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.model import Evidence
-from assay.evidence.stages import CHEATS, PLATFORMS, SANITIZERS, STOPWATCHES, TARGET_STAGES
+from assay.evidence.stages import (
+    CHEATS,
+    PLATFORMS,
+    PROFILES,
+    SANITIZERS,
+    STOPWATCHES,
+    TARGET_STAGES,
+)
 from assay.judging.answers import Asked, make_answers
+from assay.judging.needs import comparisons_of, needed_on, programs_of
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
+from assay.verification.guards import check_guards
 
 AnswerKey = tuple[str, str | None]
 """(claim, target)."""
@@ -28,8 +37,10 @@ def check_complete(
     _check_answers(catalog, evidence.plan, findings, todays=todays)
     _check_verdicts(evidence.plan, verdicts, findings)
     for plan in evidence.plan.targets:
+        _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
         _check_guards(catalog, plan, findings, todays=todays)
         _check_records(catalog, evidence, plan, findings)
+    check_guards(catalog, evidence, findings)
     return findings
 
 
@@ -102,15 +113,32 @@ def _check_verdicts(plan: Plan, verdicts: VerdictsFile, findings: Findings) -> N
         findings.refuse("verdicts-left-out", f"plan and verdicts do not fit: {says or 'twice'}")
 
 
+def _check_figures(
+    catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findings, *, todays: bool
+) -> None:
+    """What is measured in a run is what its answers rest on."""
+    if of.provision.kind != "device":
+        return
+    arch = catalog.targets[of.target].arch
+    claims = needed_on(catalog, plan.answers, of.target)
+    jobs = {job.id for job in programs_of(claims) if arch in catalog.programs[job.program].archs}
+    left = set(comparisons_of(catalog, claims)) - set(of.comparisons)
+    left |= jobs - {job.id for job in of.programs}
+    if left:
+        says = f"{of.target}: the plan answers by what it does not call for: {names(left)}"
+        older = f"that the plan of {of.target} calls for all that its answers rest on"
+        findings.refuse_or_leave("figures-not-planned", says if todays else older, refused=todays)
+
+
 def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings, *, todays: bool) -> None:
     """What is measured in a run is guarded by what today's plans call for."""
     if plan.provision.kind != "device":
         return
     arch = catalog.targets[plan.target].arch
-    arms = [arm for name in plan.comparisons for arm in catalog.comparisons[name].arms]
     compiled = {
         arm.variant
-        for arm in arms
+        for name in plan.comparisons
+        for arm in catalog.comparisons[name].arms
         if (variant := catalog.variants[arm.variant]).kind == "kernel" and arch in variant.archs
     }
     profiled = {name for name in plan.comparisons if catalog.comparisons[name].profile}
@@ -121,6 +149,9 @@ def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings, *, tod
         lacking.append((SANITIZERS, f"compute-sanitizer on {names(left)}"))
     if left := profiled - set(plan.stopwatches):
         lacking.append((STOPWATCHES, f"a second stopwatch on {names(left)}"))
+    arms = {(name, arm) for name in profiled for arm in catalog.comparisons[name].profile}
+    if unprofiled := arms - set(plan.profiles):
+        lacking.append((PROFILES, f"Nsight Compute on {names(map('.'.join, unprofiled))}"))
     for stage, what in lacking:
         says = f"{plan.target}: the plan does not call for {what}"
         findings.refuse_or_leave(

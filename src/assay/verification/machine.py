@@ -5,8 +5,10 @@ import re
 from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.model import Evidence
-from assay.evidence.stages import PLATFORMS, TARGET_STAGES
-from assay.records.base import GpuRecord
+from assay.evidence.stages import BUILDS, PLATFORMS, TARGET_STAGES
+from assay.judging.cutlass_output import job_id
+from assay.records.base import GpuRecord, Record
+from assay.records.measurements import ProgramRecord
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.targets import Target
@@ -16,6 +18,10 @@ from assay.verification.contradictions import Findings
 def check_machines(catalog: Catalog, evidence: Evidence) -> Findings:
     """Return where a target's platform, and its records, are of another GPU or another subject."""
     findings = Findings()
+    for (artifact, arch), build in evidence.builds.items():
+        if (build.id, build.arch) != (artifact, arch):
+            says = f"{BUILDS.path(artifact, arch)} is the record of {build.id} for {build.arch}"
+            findings.refuse("misfiled", says)
     for plan in evidence.plan.targets:
         platform = evidence.platforms.get(plan.target)
         if platform is None:
@@ -63,6 +69,16 @@ def _check_records(
         if isinstance(record, GpuRecord) and record.gpu_uuid != uuid:
             says = f"{path} is of GPU {record.gpu_uuid}, the platform record of {uuid}"
             findings.refuse("gpu-uuid", says)
-        named = (getattr(record, "target", plan.target), getattr(record, "comparison", None))
-        if named[0] != plan.target or (stage.of_comparison and named[1] != key[1]):
-            findings.refuse("misfiled", f"{path} is the record of {' '.join(filter(None, named))}")
+        named = _named(record, plan.target, len(key) if stage.each else 1)
+        if named != (key if stage.each else (plan.target,)):
+            findings.refuse("misfiled", f"{path} is the record of {' '.join(map(str, named))}")
+
+
+def _named(record: Record, target: str, parts: int) -> tuple[str, ...]:
+    """Return what a record says it is of, as the key that it is filed under has it."""
+    if isinstance(record, ProgramRecord):
+        return record.target, job_id(record.program, record.arguments)
+    named = (getattr(record, "target", target), *(
+        getattr(record, name) for name in ("comparison", "arm", "original") if hasattr(record, name)
+    ))  # fmt: skip
+    return named[:parts]

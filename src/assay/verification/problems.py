@@ -7,7 +7,14 @@ from dataclasses import asdict, dataclass, field
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.evidence.stages import BENCHMARKS, CORRECTNESS, PROGRAMS, recorded_builds
+from assay.evidence.stages import (
+    BENCHMARKS,
+    CORRECTNESS,
+    PROGRAMS,
+    SANITIZERS,
+    STOPWATCHES,
+    recorded_builds,
+)
 from assay.measuring.told import workload_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import ArmCorrectness, ArmFacts
@@ -121,6 +128,14 @@ def _check_binaries_of(
     for (target, job), run in evidence.programs.items():
         if target == plan.target:
             check(PROGRAMS.path(target, job), run.program, run.binary_sha256, compiled=True)
+    for (target, name), beside in evidence.stopwatches.items():
+        for each in beside.arms if target == plan.target else ():
+            path = STOPWATCHES.path(target, name)
+            check(path, each.variant, each.binary_sha256, compiled=False)
+    if plan.target in evidence.sanitizers:
+        for watched in evidence.sanitizers[plan.target].runs:
+            path = SANITIZERS.path(plan.target)
+            check(path, watched.variant, watched.binary_sha256, compiled=False)
 
 
 def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[tuple[str, str], BuildRecord]:

@@ -14,6 +14,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import BENCHMARKS, PROFILES, STOPWATCHES
 from assay.measuring.told import protocol_spec
 from assay.records.measurements import ArmFacts, BenchmarkRecord, Block, Process, Telemetry
+from assay.records.platform import PlatformRecord
 from assay.records.workloads import Protocol
 from assay.shared.clock_events import SHARED_GPU, VOIDING_REASONS
 from assay.shared.limits import settling_launches
@@ -30,6 +31,8 @@ SETTLING = 1.3
 STOPWATCHES_APART = 2.0
 """Stopwatches differ by up to a fifth on record, for they see other clocks; no card has clocks
 under load that lie further apart than this factor."""
+CLOCK_SLACK = 1.1
+"""How far cycles over time may lie above the highest clock: by 5 % on record, in short turns."""
 NSIGHT_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
 NSIGHT_TIME = "gpu__time_duration.sum"
 
@@ -44,6 +47,10 @@ def check_times(catalog: Catalog, evidence: Evidence) -> Findings:
         control = catalog.comparisons[name].control
         for process in record.processes:
             where = f"{path}, process {process.index}"
+            if any(ms <= 0 for facts in process.arms for ms in _samples(process, facts.arm)):
+                findings.refuse("below-floor", f"{where}: a launch took no time at all")
+                return findings
+            _check_clocks(process, evidence.platforms.get(target), where, findings)
             _check_repeated(process, where, seen, findings)
             _check_spans(process, control, where, findings)
             _check_sum(record, process, protocol, control, where, findings)
@@ -97,6 +104,18 @@ def _check_spans(process: Process, control: str, where: str, findings: Findings)
         last = turn.ended_s
     if last > process.seconds + ROUNDING_S or process.gpu_seconds > process.seconds:
         findings.refuse("windows", f"{where}: it took less time than its launches")
+
+
+def _check_clocks(
+    process: Process, platform: PlatformRecord | None, where: str, findings: Findings
+) -> None:
+    """No clock is above the highest that the GPU has."""
+    most = platform.device.gpu.clock_sm_max_mhz if platform else None
+    seen = [turn.clock_mhz or 0.0 for block in process.blocks for turn in block.turns]
+    if most and max(seen, default=0.0) > CLOCK_SLACK * most:
+        findings.refuse("clock", f"{where}: a turn ran at {max(seen):.0f} MHz, the GPU at {most}")
+    if most and max(process.telemetry.clock_sm_mhz, default=0) > most:
+        findings.refuse("clock", f"{where}: its telemetry has a clock above the GPU's {most} MHz")
 
 
 def _check_sum(

@@ -19,7 +19,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.plan import ProgramJob
+from assay.records.plan import Answer, ProgramJob
 
 
 def closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
@@ -32,6 +32,30 @@ def closure(catalog: Catalog, claims: Iterable[Claim]) -> list[Claim]:
             found[claim.id] = claim
             waiting += [catalog.claims[name] for name in _named(claim)]
     return list(found.values())
+
+
+def needed_on(catalog: Catalog, answers: Iterable[Answer], target: str) -> list[Claim]:
+    """Return the claims that are answered on a target, with those that their answers rest on.
+
+    What comes nearest to a claim that nothing answers is measured on the hardware it is for.
+    """
+    given = [answer for answer in answers if answer.claim in catalog.claims]
+    answered = [
+        catalog.claims[answer.claim]
+        for answer in given
+        if answer.target == target and answer.way in ("measure", "recorded")
+    ]
+    shown = {
+        answer.claim: catalog.claims[answer.claim]
+        for answer in given
+        if isinstance(catalog.claims[answer.claim].evaluation, Unanswerable)
+    }
+    beside = [
+        claim
+        for claim in shown.values()
+        if not claim.hardware.targets or target in claim.hardware.targets
+    ]
+    return closure(catalog, [*answered, *beside])
 
 
 def comparisons_of(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:

@@ -1,0 +1,38 @@
+"""Whether records of guards are about all that the plan calls for. Pure.
+
+A guard that could not run says so itself; one that ran on less than it was asked for is found here.
+"""
+
+from typing import get_args
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.evidence.stages import SANITIZERS, STOPWATCHES
+from assay.records.plan import TargetPlan
+from assay.records.sanitizer import Tool
+from assay.verification.contradictions import Findings, names
+
+
+def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
+    """Add the guards that leave out a kernel or an arm that the plan names."""
+    for plan in evidence.plan.targets:
+        _check_sanitizer(evidence, plan, findings)
+        for name in plan.stopwatches:
+            beside = evidence.stopwatches.get((plan.target, name))
+            timed = {arm.arm for arm in beside.arms} if beside else set()
+            if beside and (left := set(catalog.comparisons[name].profile) - timed):
+                path = STOPWATCHES.path(plan.target, name)
+                findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
+
+
+def _check_sanitizer(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:
+    """Each kernel was run under each tool, and each tool was shown what it must catch."""
+    record = evidence.sanitizers.get(plan.target)
+    if record is None or record.status != "collected":
+        return
+    path, tools = SANITIZERS.path(plan.target), set(get_args(Tool))
+    asked = {f"{variant} under {tool}" for variant in plan.sanitized for tool in tools}
+    left = asked - {f"{run.variant} under {run.tool}" for run in record.runs}
+    left |= {f"what {tool} must catch" for tool in tools - {one.tool for one in record.controls}}
+    if left:
+        findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")

@@ -1,0 +1,82 @@
+"""Forged guards and programs: records that are there, and tell of less than they should."""
+
+from typing import Any
+
+from assay.shared.files import write_json
+from tests.cases.site import Site
+
+SANITIZER = "evidence/h100/sanitizer.json"
+STOPWATCH = "evidence/h100/stopwatch/demo_sweep.json"
+CHEATS = "evidence/h100/cheats.json"
+
+
+def sanitizer_record(site: Site, how: str) -> None:
+    """Forge what compute-sanitizer found."""
+
+    def change(record: Any) -> None:
+        if how == "no run":
+            record["runs"] = []
+        elif how == "one tool":
+            record["runs"] = [run for run in record["runs"] if run["tool"] == "memcheck"]
+            record["controls"] = record["controls"][:1]
+        elif how == "one kernel less":
+            last = record["runs"][-1]["variant"]
+            record["runs"] = [run for run in record["runs"] if run["variant"] != last]
+        else:
+            for run in record["runs"]:
+                run["binary_sha256"] = "ab" * 32
+
+    site.edit(SANITIZER, change)
+
+
+def stopwatch_arms(site: Site, left: int) -> None:
+    """Leave so many arms in the record of the second stopwatch."""
+    site.edit(STOPWATCH, lambda record: record.update(arms=record["arms"][:left]))
+
+
+def stopwatch_of_another_binary(site: Site) -> None:
+    """Have the second stopwatch time another binary than was built."""
+    site.edit(STOPWATCH, lambda r: [arm.update(binary_sha256="ab" * 32) for arm in r["arms"]])
+
+
+def guards_said_to_have_failed(site: Site) -> None:
+    """Have all guards say that they could not run, and why."""
+    nothing = {
+        "status": "failed", "detail": "it hung", "events_median_ms": None,
+        "nvbench_cold_ms": None, "nvbench_statistic": None, "nvbench_samples": None,
+    }  # fmt: skip
+    site.edit(STOPWATCH, lambda record: [arm.update(nothing) for arm in record["arms"]])
+    site.edit(CHEATS, lambda r: r.update(cheats=[], status="failed", detail="it hung"))
+    failed = {"status": "failed", "detail": "it hung", "runs": [], "controls": []}
+    site.edit(SANITIZER, lambda record: record.update(failed))
+
+
+def program_runs(site: Site, how: str) -> None:
+    """Forge the runs of every original program."""
+
+    def change(record: Any) -> None:
+        runs = record["runs"]
+        if how == "best only":
+            record["runs"] = runs[-1:]
+        elif how == "none":
+            record["runs"] = []
+        elif how == "best several times":
+            record["runs"] = runs[-1:] * len(runs)
+        elif how == "twice as many":
+            record["runs"] = [*runs, *({**run, "seconds": 2.0} for run in runs)]
+        elif how == "other output":
+            for run in runs:
+                run["stdout"] = run["stdout"].replace(": 59", ": 79").replace(": 60", ": 80")
+        else:
+            record["arguments"] = ["--b=9"]
+
+    for path in sorted((site.evidence / "h100" / "program").iterdir()):
+        site.edit(path.relative_to(site.report).as_posix(), change)
+
+
+def swap_programs(site: Site) -> None:
+    """File two programs' records under each other's names."""
+    one, other = sorted((site.evidence / "h100" / "program").iterdir())[:2]
+    first, second = (site.read(path.relative_to(site.report).as_posix()) for path in (one, other))
+    write_json(second, one)
+    write_json(first, other)
