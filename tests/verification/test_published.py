@@ -14,6 +14,7 @@ from tools.readme_table import newest_tables, replaced
 from assay.base.io import read_record
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import pipeline_path
+from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -55,13 +56,21 @@ def report(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 class TestEveryPublishedReport:
     def test_verifies_against_the_repositorys_keys(self, report: Path) -> None:
-        """By the rules it was made by: those of an older one need the history of this checkout."""
+        """By the rules it was made by: those of an older one need the history of this checkout.
+
+        In seconds of the processor, which no other process takes away: promised are 10 s and 30 s
+        on the clock (docs/verifying.md). An older one takes 20 s at the most, where this was
+        written.
+        """
+        before = _cpu_s()
         result = verify(report, trusted_keys(ROOT), repository=ROOT)
+        seconds = _cpu_s() - before
         assert result.passed
         assert len(result.checks) >= 7
         rules = read_record(VerdictsFile, report / VERDICTS).rules
         (verdicts,) = [check.detail for check in result.checks if check.name == "verdicts"]
         assert f"by rules {rules}," in verdicts
+        assert seconds < (20 if rules == RULES else 60)
         assert "byte for byte the same" in verdicts
 
     def test_its_own_commit_judges_it_again_to_the_same_bytes(self, report: Path) -> None:
@@ -91,6 +100,12 @@ class TestEveryPublishedReport:
         archive = ROOT / "reports" / "published" / f"{report.name}{SUFFIX}"
         if archive in REPORTS:
             assert packed == archive.read_bytes()
+
+
+def _cpu_s() -> float:
+    """Seconds that this process and the children it waited for had of a processor."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _targets(report: Path) -> int:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from assay.base.errors import BadInput
+from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
 from assay.records.base import Record
 from assay.shared.bounded_json import parse_bounded
@@ -92,7 +93,7 @@ def _problem(error: ValidationError) -> str:
     more = error.error_count() - 1
     tail = f" (and {more} more)" if more else ""
     said = f"{where + ': ' if where else ''}{message[:1].lower()}{message[1:]}"
-    return f"{said[:LONGEST_PROBLEM]}{'...' * (len(said) > LONGEST_PROBLEM)}{tail}"
+    return f"{shortened(said, LONGEST_PROBLEM)}{tail}"
 
 
 def dump_record(record: Record) -> bytes:

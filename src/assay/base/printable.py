@@ -38,6 +38,12 @@ def shown_line(text: str) -> str:
     return _NOT_IN_A_LINE.sub(_spelled, text)
 
 
+def shortened(value: object, most: int) -> str:
+    """Return a value's text, of which a sentence quotes ``most`` characters."""
+    text = str(value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def shown_sentence(text: str) -> str:
     """Return an error's text: a sentence, and lines below it that are indented by two spaces."""
     return "\n  ".join(shown_line(line) for line in text.split("\n  "))

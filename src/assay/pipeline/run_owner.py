@@ -66,7 +66,7 @@ def _watch(owner: owners.Owner, lock: Path) -> None:
 def _wait(owner: owners.Owner) -> None:
     """Return when a command on this machine ends, or after a while."""
     me = owners.myself()
-    if (owner.host, owner.boot, owner.namespace) != (me.host, me.boot, me.namespace):
+    if not owners.is_in_sight(owner, me):
         time.sleep(FAR_POLL_S)
         return
     try:

@@ -51,18 +51,19 @@ def myself() -> Owner:
     )
 
 
+def is_in_sight(owner: Owner, me: Owner) -> bool:
+    """Return whether a process's number means to ``me`` what it means to itself."""
+    return (owner.host, owner.boot, owner.namespace) == (me.host, me.boot, me.namespace)
+
+
 def is_gone(owner: Owner, me: Owner) -> bool:
     """Return whether ``owner`` certainly ended, as seen by ``me``.
 
     Of a process on another machine or in another process-id namespace nothing is known, so it
-    counts as living.
+    counts as living; none outlives its machine's start.
     """
-    if owner.host != me.host:
-        return False
-    if owner.boot != me.boot:
-        return True
-    if owner.namespace != me.namespace:
-        return False
+    if not is_in_sight(owner, me):
+        return owner.host == me.host and owner.boot != me.boot
     try:
         os.kill(owner.pid, 0)
     except ProcessLookupError:

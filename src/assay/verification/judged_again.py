@@ -5,6 +5,7 @@ from pathlib import Path
 from assay.base.check_log import CheckLog, listed, none
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record
+from assay.base.printable import shortened
 from assay.evidence.report_contents import ReportContents
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
@@ -116,10 +117,6 @@ def _changed(given: Verdict | None, again: Verdict | None) -> str:
     names = [name for name in old if old[name] != new[name]]
     names.sort(key=lambda name: name != "status")
     first, *others = names
-    sentence = f"{first}: given {_short(old[first])}, recomputed {_short(new[first])}"
+    given_value, new_value = (shortened(each[first], LONGEST_VALUE) for each in (old, new))
+    sentence = f"{first}: given {given_value}, recomputed {new_value}"
     return sentence + (f"; also {', '.join(others)}" if others else "")
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."

@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.base.errors import AssayError, CheckFailed
-from assay.base.io import parse_record, read_bytes
+from assay.base.errors import AssayError
+from assay.base.io import read_bytes
 from assay.evidence.stages import came_along, origin_folder, target_paths
 from assay.records.builds import FileDigest
 from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
-from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
-from assay.verification.attestation import parse_statement
 from assay.verification.contradictions import Findings
 from assay.verification.envelope import parse_envelope
 from assay.verification.signatures import check_signatures
+from assay.verification.signed_files import signed_list
 from assay.verification.trusted_keys import TrustedKey
 
 
@@ -66,13 +65,8 @@ def _signed_manifest(folder: Path, keys: Sequence[TrustedKey]) -> Manifest:
     """Return the list of files that the origin's signature is about. Raises AssayError."""
     envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
     signers = check_signatures(envelope, keys)
-    statement = parse_statement(envelope)
-    for signer in signers:
-        signer.check_signed_on(statement.predicate.created)
     data = read_bytes(folder / MANIFEST)
-    if statement.subject[0].digest.sha256 != sha256_bytes(data):
-        raise CheckFailed("its signature is about another manifest", code="statement-subject")
-    return parse_record(Manifest, data, folder / MANIFEST)
+    return signed_list(envelope, signers, data, folder / MANIFEST).manifest
 
 
 def _same_file(one: FileDigest, other: FileDigest | None) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
+from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import catalog_files
 from assay.shared.counting import counted
@@ -112,7 +113,7 @@ def _values(given: bytes, own: bytes) -> Iterator[str]:
         yield "its bytes are others"
         return
     for name, one, other in _unlike("", *pair):
-        yield f"{name.lstrip('.')} is {_short(one)}, not {_short(other)}"
+        yield f"{name.lstrip('.')} is {shortened(one, LONGEST)}, not {shortened(other, LONGEST)}"
 
 
 def _unlike(name: str, given: Any, own: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -136,8 +137,3 @@ def _entries(value: Any) -> dict[str, Any] | None:
            for n, entry in enumerate(value)]  # fmt: skip
     names = ids if len(set(ids)) == len(ids) else [str(n) for n in range(len(value))]
     return dict(zip(names, value, strict=True))
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -72,7 +72,8 @@ def _signed(
         return None
     found = None
     with log.check("statement") as says:
-        found = _statement(report_dir, envelope, signers)
+        data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
+        found = signed_list(envelope, signers, data, Path(MANIFEST))
         says(f"about this manifest, of run {found.manifest.run}")
     if found is None:
         return None
@@ -124,18 +125,20 @@ def _signed_by(envelope: Envelope, signers: Sequence[TrustedKey]) -> str:
     return text
 
 
-def _statement(
-    report_dir: Path, envelope: Envelope, signers: tuple[TrustedKey, ...]
+def signed_list(
+    envelope: Envelope, signers: tuple[TrustedKey, ...], data: bytes, path: Path
 ) -> SignedFiles:
-    """Return the signed statement with the manifest that it is about. Raises AssayError."""
+    """Return the list of files in ``data``, which a signed envelope's statement must be about.
+
+    Errors name it ``path``. Raises AssayError.
+    """
     statement = parse_statement(envelope)
     for signer in signers:
         signer.check_signed_on(statement.predicate.created)
-    data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
     if statement.subject[0].digest.sha256 != sha256_bytes(data):
         problem = "the signature is about another manifest.json"
         raise CheckFailed(problem, code="statement-subject")
-    manifest = parse_record(Manifest, data, Path(MANIFEST))
+    manifest = parse_record(Manifest, data, path)
     if manifest.run != statement.predicate.run:
         problem = "statement and manifest name different runs"
         raise CheckFailed(problem, code="statement-run")

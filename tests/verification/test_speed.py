@@ -1,0 +1,71 @@
+"""The time that verifying takes, held by what it does: files read, modules loaded."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import collections, sys
+report, key, root = sys.argv[1:4]
+opened = collections.Counter()
+def hook(event, arguments):
+    if event == "open" and str(arguments[0]).startswith(report):
+        opened[str(arguments[0])] += 1
+sys.addaudithook(hook)
+sys.argv[1:] = ["verify", report, "--key", key]
+from assay.cli.main import main
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code == 0, ended
+for path, count in opened.items():
+    print("OPENED", count, path)
+print("LOADED", *sorted({name.split(".")[0] for name in sys.modules}))
+"""
+NOT_FOR_READERS = {
+    "cyclonedx", "docker", "elftools", "matplotlib", "pytest", "requests", "snakemake", "torch",
+}  # fmt: skip
+"""What builds, measures and packs needs these; each takes a tenth of a second or more to load."""
+MOST_OPENED = 4
+"""Times that a file is opened: for its digest, for what it says, for whose rules it has, and by
+whoever asks first how much comes out of it."""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a start of ``verify`` opened below its report, and which packages it loaded."""
+    report = signed_report(write_repository(tmp_path_factory.mktemp("speed") / "repo"))
+    key = report / "signer.pub"
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(report), str(key), str(ROOT)],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_no_file_is_read_again_and_again(told: list[str]) -> None:
+    opened = Counter({
+        path: int(count) for line in told if line.startswith("OPENED")
+        for _, count, path in (line.split(" ", 2),)
+    })  # fmt: skip
+    assert any(path.endswith("/verdicts.json") for path in opened)
+    assert {path: count for path, count in opened.items() if count > MOST_OPENED} == {}
+    by_name = {Path(path).name: count for path, count in opened.items()}
+    assert by_name["verdicts.json"] == 2, "for its digest, and for what it says"
+    assert by_name["report.html"] == 2
+    assert by_name["manifest.json"] == 1
+
+
+def test_only_what_a_reader_needs_is_loaded(told: list[str]) -> None:
+    (loaded,) = [line.split()[1:] for line in told if line.startswith("LOADED")]
+    assert "numpy" in loaded
+    assert NOT_FOR_READERS & set(loaded) == set()
