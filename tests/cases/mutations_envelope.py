@@ -76,10 +76,6 @@ WAYS: dict[str, Callable[[str, Any], str | bytes]] = {
     ),
     "escaped": lambda t, _: t.replace("payloadType", "payload\\u0054ype"),
     "escaped slash": lambda t, _: t.replace("application/vnd", "application\\/vnd"),
-    "URL-safe base64": lambda _, d: _with(
-        d, signatures=[{**s, "sig": s["sig"].translate(str.maketrans("+/", "-_"))}
-                       for s in d["signatures"]]
-    ),
     "no padding": lambda _, d: _with(
         d, signatures=[{**s, "sig": s["sig"].rstrip("=")} for s in d["signatures"]]
     ),
@@ -118,6 +114,24 @@ def other_payload(site: Site, trailing: str = "") -> None:
     if trailing:
         data = _envelope(site).payload + trailing.encode()
     _put(site, Envelope(data, PAYLOAD_TYPE, _envelope(site).signatures))
+
+
+def flip_the_payload(site: Site, where: float) -> None:
+    """Change one bit of the statement below the old signature."""
+    envelope = _envelope(site)
+    data = bytearray(envelope.payload)
+    data[round(where * (len(data) - 1))] ^= 1
+    _put(site, Envelope(bytes(data), PAYLOAD_TYPE, envelope.signatures))
+
+
+def url_safe_signature(site: Site) -> None:
+    """Spell a sound signature in the base64 of addresses: one that has letters of it."""
+    envelope, text, number = _envelope(site), "", 0
+    while not set("+/") & set(text):
+        value = sign_with_nonce((site.base / "key").read_bytes(), envelope.pae(), b"%d" % number)
+        text, number = base64.b64encode(value).decode(), number + 1
+    other = text.translate(str.maketrans("+/", "-_"))
+    site.edit_envelope(lambda document: document["signatures"][0].update(sig=other))
 
 
 def strip_signatures(site: Site) -> None:
