@@ -1,10 +1,11 @@
-"""The README's findings: up to five sentences, made from a report's verdicts alone."""
+"""The README's findings: up to six sentences, made from a report's verdicts alone."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalog.model import Catalog
 from assay.judging.counts import Tally, VerdictCounts, count_verdicts, one_a_claim
+from assay.judging.own_program import PRINTED
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report.counts import told
@@ -24,6 +25,7 @@ def findings(catalog: Catalog, entries: Sequence[Verdict]) -> list[str]:
     own = [verdict for verdict in counted_rows if _own(catalog, verdict)]
     return [
         *_misstated(catalog, counts, published),
+        *_misstated_elsewhere(catalog, entries, published),
         *_not_reproduced(catalog, counts, published),
         *_exceeded(catalog, counts, published),
         *_own_kernels(catalog, counts, own),
@@ -102,6 +104,42 @@ def _misstated(catalog: Catalog, counts: VerdictCounts, rows: Sequence[Verdict])
         f"had, but of other work than the source states{held}. Furthest: {_named(catalog, most)}, "
         f"{_apart(most)}."
     )
+
+
+def _misstated_elsewhere(
+    catalog: Catalog, entries: Iterable[Verdict], rows: Iterable[Verdict]
+) -> Iterator[str]:
+    """Of claims that count otherwise on their hardware, those misstated on another GPU."""
+    told = {row.claim for row in rows if outcome(row) is Status.MISSTATED}
+    away = [
+        verdict
+        for verdict in entries
+        if verdict.as_if is Status.MISSTATED
+        and verdict.claim not in told
+        and _has_figure(verdict)
+        and not _own(catalog, verdict)
+    ]
+    if not away:
+        return
+    most = max(away, key=lambda verdict: (_printed(verdict) is not None, factor_apart(verdict)))
+    printed = _printed(most)
+    program = (
+        f", where the author's own program prints {quantity(printed, most.unit)}"
+        if printed is not None
+        else ""
+    )
+    claims = len({verdict.claim for verdict in away})
+    yield (
+        f"{counted(claims, 'more claim')} {agreeing(claims, 'is', 'are')} misstated as measured"
+        f"{_on(catalog, most)}, which has readings that the hardware named has no figures of. "
+        f"{_named(catalog, most)}: {_apart(most)}{program}."
+    )
+
+
+def _printed(verdict: Verdict) -> float | None:
+    """Return what the source's own program printed, where the claimed figure is that."""
+    held = (each for each in verdict.readings if each.id == PRINTED and each.holds)
+    return next((each.measured for each in held), None)
 
 
 def _not_reproduced(

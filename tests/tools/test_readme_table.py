@@ -10,7 +10,7 @@ from tools.readme_findings import factor_apart, findings
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile
 from tests.report.told import told_report
 from tools import readme_table
 
@@ -69,6 +69,28 @@ class TestFindings:
         )
         shown, wrong = findings(told[0], exceeded.verdicts), [*exceeded.verdicts, away]
         assert findings(told[0], wrong) == shown
+
+    def test_a_claim_misstated_on_another_gpu_alone_is_a_finding_of_its_own(
+        self, told: tuple[Catalog, VerdictsFile]
+    ) -> None:
+        (row,) = (v for v in told[1].verdicts if v.claim == "demo_ratio")
+        printed = VerdictReading(
+            id="original", says="as printed", primary=False, measured=7.5, ci90=None, holds=True
+        )
+        away = row.model_copy(
+            update={
+                "status": Status.ELSEWHERE,
+                "as_if": Status.MISSTATED,
+                "target": "l4",
+                "readings": (printed,),
+            }
+        )
+        shown = findings(told[0], [*told[1].verdicts, away])
+        (line,) = [one for one in shown if "1 more claim is misstated" in one]
+        assert "as measured on NVIDIA L4" in line
+        assert "where the author's own program prints 7.5" in line.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
 
     def test_a_claim_on_two_gpus_is_named_once_with_the_better(
         self, told: tuple[Catalog, VerdictsFile]
