@@ -47,3 +47,9 @@ def insert(site: Site, path: str, text: str, by: str) -> None:
     old = file.read_text()
     assert text in old
     file.write_text(old.replace(text, by))
+
+
+def rules_of_nobody(site: Site, commit: str | None) -> None:
+    """Widen the margin, and say that another commit made the report, or none."""
+    insert(site, "evidence/config/judging.yaml", "absolute_margin: 0.08", "absolute_margin: 0.5")
+    site.edit("evidence/pipeline.json", lambda record: record.update(commit=commit))

@@ -43,7 +43,9 @@ class TestText:
     """Checks, the tree, the last line."""
 
     def test_the_tree_stands_behind_the_checks(self, assay: Any, report: Path) -> None:
-        answer = assay("verify", report, "--key", report / "signer.pub")
+        answer = assay(
+            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
+        )
         lines = answer.out.splitlines()
         assert answer.code == 0
         assert tree_of(answer.out) == IDS
@@ -66,7 +68,9 @@ class TestText:
             return "another page", "another text"
 
         monkeypatch.setattr("assay.report.render.render_contents", other)
-        answer = assay("verify", report, "--key", report / "signer.pub")
+        answer = assay(
+            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
+        )
         assert answer.code == 0
         assert answer.out.splitlines()[-1] == (
             f"verified: {report}; nobody checked that report.html and report.md say what the "
@@ -88,7 +92,15 @@ class TestJson:
     """A document of assay/verification/1, whatever verifying comes to."""
 
     def test_nothing_else_is_on_standard_output(self, assay: Any, report: Path) -> None:
-        answer = assay("verify", report, "--key", report / "signer.pub", "--json")
+        answer = assay(
+            "verify",
+            report,
+            "--key",
+            report / "signer.pub",
+            "--policy",
+            report.parents[1],
+            "--json",
+        )
         assert answer.code == 0
         found = VerificationRecord.model_validate_json(answer.out)
         assert found.verified

@@ -13,13 +13,13 @@ from tests.report_fixtures import signed_report, write_repository
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import collections, sys
-report, key, root = sys.argv[1:4]
+report, key, rules = sys.argv[1:4]
 opened = collections.Counter()
 def hook(event, arguments):
     if event == "open" and str(arguments[0]).startswith(report):
         opened[str(arguments[0])] += 1
 sys.addaudithook(hook)
-sys.argv[1:] = ["verify", report, "--key", key]
+sys.argv[1:] = ["verify", report, "--key", key, "--policy", rules]
 from assay.cli.main import main
 try:
     main()
@@ -44,7 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     report = signed_report(write_repository(tmp_path_factory.mktemp("speed") / "repo"))
     key = report / "signer.pub"
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(report), str(key), str(ROOT)],
+        [sys.executable, "-c", PROGRAM, str(report), str(key), str(report.parents[1])],
         capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip

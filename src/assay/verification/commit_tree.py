@@ -40,7 +40,7 @@ def require_ancestor(checkout: Path, commit: str | None) -> str:
     ):
         return commit
     short = commit[:12]
-    if _tells(checkout, "rev-parse", "--is-shallow-repository") == b"true":
+    if _is_shallow(checkout):
         raise MissingEnvironment(
             f"this clone is shallow, and commit {short} is not in it: git fetch --unshallow"
         )
@@ -52,6 +52,20 @@ def require_ancestor(checkout: Path, commit: str | None) -> str:
         f"commit {short} is no ancestor of what is checked out here, so its code is not run: "
         "check out a branch that holds it"
     )
+
+
+def head_of_whole_history(checkout: Path) -> str | None:
+    """Return the commit that is checked out; None where not all that it descends from is here."""
+    try:
+        _require_history(checkout)
+    except (MissingEnvironment, OSError):
+        return None
+    head = os.fsdecode(_tells(checkout, "rev-parse", "--verify", "HEAD"))
+    return head if head and not _is_shallow(checkout) else None
+
+
+def _is_shallow(checkout: Path) -> bool:
+    return _tells(checkout, "rev-parse", "--is-shallow-repository") == b"true"
 
 
 def _require_history(checkout: Path) -> None:

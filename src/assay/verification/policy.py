@@ -18,7 +18,11 @@ from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import catalog_files
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
-from assay.verification.commit_tree import files_below, require_ancestor
+from assay.verification.commit_tree import (
+    files_below,
+    head_of_whole_history,
+    require_ancestor,
+)
 
 CONFIGURATION = ("config/", "kernels/")
 LONGEST = 60
@@ -46,15 +50,19 @@ class _Own:
     whose: str
 
 
-def check_policy(log: CheckLog, report_dir: Path, commit: str | None, policy: Policy) -> None:
+def check_policy(
+    log: CheckLog, report_dir: Path, commit: str | None, policy: Policy, *, todays: bool
+) -> None:
     """Compare the configuration of a report's evidence with the verifier's own.
 
     Differences are listed by name and value. They fail the check, unless they are accepted. Where
-    no history is here that could vouch for any configuration, nothing is proven.
+    no history is here that could vouch for any configuration, nothing is proven. ``todays``:
+    whether the rules that made the report are today's; one of others is judged by its own commit's
+    code or not at all.
     """
     with log.check("policy") as says:
         try:
-            own = _own(commit, policy)
+            own = _own(commit, policy, todays=todays)
         except MissingEnvironment as lack:
             says("")
             says.leave([f"that margins, protocols and claims are this verifier's: {lack}"])
@@ -72,16 +80,26 @@ def check_policy(log: CheckLog, report_dir: Path, commit: str | None, policy: Po
             raise CheckFailed(others, code="policy")
 
 
-def _own(commit: str | None, policy: Policy) -> _Own:
-    """Return what the verifier vouches for. Raises MissingEnvironment where nothing does."""
+def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
+    """Return what the verifier vouches for. Raises MissingEnvironment where nothing does.
+
+    A signer may name a commit that nobody has: where the whole history is here and does not hold
+    it, what is checked out decides.
+    """
     if policy.folder is not None:
         return _Own(_files(policy.folder), str(policy.folder))
     if policy.checkout is None:
         raise MissingEnvironment("there is no checkout whose history would tell")
-    found = require_ancestor(policy.checkout, commit)
+    try:
+        found = require_ancestor(policy.checkout, commit)
+        whose = f"commit {found[:12]}, which this checkout's history holds"
+    except MissingEnvironment as lack:
+        head = head_of_whole_history(policy.checkout) if todays else None
+        if head is None:
+            raise
+        found, whose = head, f"what is checked out here ({lack})"
     files = files_below(policy.checkout, found, CONFIGURATION)
-    kept = {path: content for path, content in files.items() if _is_policy(path)}
-    return _Own(kept, f"commit {found[:12]}, which this checkout's history holds")
+    return _Own({path: content for path, content in files.items() if _is_policy(path)}, whose)
 
 
 def _is_policy(path: str) -> bool:

@@ -111,9 +111,10 @@ def verify(
         log.skip([name for name in asked if name not in done], "the evidence cannot be read")
     else:
         _check_origins(log, report_dir, manifest, contents.evidence, origins)
-        if policy is not None:
-            check_policy(log, report_dir, contents.pipeline.commit, policy)
         rules = other_rules(contents.verdicts)
+        if policy is not None:
+            commit = contents.pipeline.commit
+            check_policy(log, report_dir, commit, policy, todays=rules is None)
         _check_complete(log, contents, todays=rules is None)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
         code = OwnCode(repository, (*trusted_keys, *origin_keys))

@@ -82,7 +82,8 @@ class TestCompareAndVerify:
         )
 
     def test_a_report_verifies_check_by_check(self, assay: Any, report: Path) -> None:
-        answer = assay("verify", report, "--key", report / "signer.pub")
+        rules = ("--policy", report.parents[1])
+        answer = assay("verify", report, "--key", report / "signer.pub", *rules)
         assert answer.code == 0
         lines = answer.out.splitlines()
         assert lines[0].startswith("ok   signature: signed by")
