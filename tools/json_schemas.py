@@ -24,6 +24,7 @@ from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
+from assay.records.provenance import ProvenanceStatement
 from assay.records.rivals import RivalsFile
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
@@ -46,6 +47,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "pipeline": PipelineRecord,
     "plan": Plan,
     "protocols": ProtocolsFile,
+    "provenance": ProvenanceStatement,
     "request": Request,
     "rivals": RivalsFile,
     "run": RunConfig,

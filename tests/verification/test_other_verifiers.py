@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
+from assay.verification.sign import load_or_create_signer, public_key_path, write_public_key
 from tests.report_fixtures import signed_report, write_repository
 
 COSIGN = shutil.which("cosign")
@@ -36,13 +38,51 @@ def test_openssl_verifies_the_signature(report: Path, tmp_path: Path, changed: b
     assert subprocess.run(command, capture_output=True, check=False).returncode == int(changed)
 
 
-@pytest.mark.skipif(COSIGN is None, reason="cosign is in Debian from version 13 on")
+needs_cosign = pytest.mark.skipif(
+    COSIGN is None, reason="there is no cosign (apt-get install cosign, in Debian from 13 on)"
+)
+
+
+@needs_cosign
 @pytest.mark.parametrize("subject", ["manifest.json", "verdicts.json"])
 def test_cosign_verifies_the_attestation(report: Path, tmp_path: Path, subject: str) -> None:
     """The manifest is what is signed; no other file is."""
+    found = cosign(report, "attestation.json", report / subject, "urn:assay:report:1", tmp_path)
+    assert found is (subject == "manifest.json")
+
+
+@needs_cosign
+@pytest.mark.parametrize(("binary", "verified"), [("demo_bk32 sm_90a", True), ("another", False)])
+def test_cosign_verifies_the_provenance_of_a_binary(
+    report: Path, tmp_path: Path, binary: str, verified: bool
+) -> None:
+    """By cosign's own name of SLSA's predicate. The binaries of made-up records hold a text."""
+    (tmp_path / "binary").write_text(binary)
+    found = cosign(report, "provenance.json", tmp_path / "binary", "slsaprovenance1", tmp_path)
+    assert found is verified
+
+
+@needs_cosign
+def test_cosign_verifies_what_two_keys_signed(report: Path, tmp_path: Path) -> None:
+    """With either key."""
+    for name in ("attestation.json", "provenance.json"):
+        envelope = parse_envelope((report / name).read_bytes())
+        second = load_or_create_signer(tmp_path / "second")
+        both = signed_envelope(envelope.payload, [second], envelope.signatures)
+        (report / name).write_bytes(dump_envelope(both))
+    write_public_key(tmp_path / "second", second)
+    for key in (report / "signer.pub", public_key_path(tmp_path / "second")):
+        subject = report / "manifest.json"
+        assert cosign(report, "attestation.json", subject, "urn:assay:report:1", tmp_path, key)
+
+
+def cosign(
+    report: Path, envelope: str, subject: Path, kind: str, home: Path, key: Path | None = None
+) -> bool:
+    """Return whether cosign says that the key signed a statement of this kind about the file."""
     command = [COSIGN or "", "verify-blob-attestation", "--insecure-ignore-tlog", "--key",
-               report / "signer.pub", "--type", "urn:assay:report:1", "--signature",
-               report / "attestation.json", report / subject]  # fmt: skip
-    environment = {**os.environ, "HOME": str(tmp_path)}
+               key or report / "signer.pub", "--type", kind, "--signature", report / envelope,
+               subject]  # fmt: skip
+    environment = {**os.environ, "HOME": str(home)}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert (done.returncode == 0) is (subject == "manifest.json")
+    return done.returncode == 0

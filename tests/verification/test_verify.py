@@ -102,7 +102,7 @@ class TestSoundReport:
         assert [entry.name for entry in result.checks] == [
             "signature", "statement", "shape", "contents",
             "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-            "binaries", "turns", "samples", "windows", "verdicts",
+            "binaries", "turns", "samples", "windows", "provenance", "verdicts",
         ]  # fmt: skip
         assert result.run == "demo_run"
 

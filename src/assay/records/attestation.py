@@ -49,6 +49,9 @@ class Predicate(Record):
     counts: dict[str, dict[Status, int]] | None = None
     """The same counted by measurement, speed figures, own claims, probes and arithmetic apart
     (``judging.counts``); None in statements from before."""
+    provenance: Sha256 | None = None
+    """Of the payload of ``provenance.json``; None where nothing was built, and in statements from
+    before."""
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
 

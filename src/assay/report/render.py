@@ -11,10 +11,13 @@ from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record, write_record
+from assay.base.pip_locks import lock_digest
 from assay.base.printable import shown
+from assay.building.toolchain import LOCK
 from assay.catalog.load import catalog_files
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.evidence.stages import (
+    BUILDS,
     came_along,
     origin_folder,
     pipeline_path,
@@ -57,6 +60,7 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
         _copy(run_dir / path, evidence_dir / path)
     for path in catalog_files(run_dir):
         _copy(run_dir / path, evidence_dir / path)
+    _copy_lock(root, evidence_dir, plan)
     timings = collect_timings(run_dir, plan)
     if timings.steps:
         write_record(timings, evidence_dir / timings_path())
@@ -127,6 +131,15 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
             jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
             paths += [path.relative_to(run_dir).as_posix() for path in jobs]
     yield from (path for path in paths if (run_dir / path).is_file())
+
+
+def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:
+    """Add the lock that the compilers came by, where it is the one that the build records name."""
+    lock, paths = root / LOCK, BUILDS.paths(plan).values()
+    builds = [evidence_dir / path for path in paths if (evidence_dir / path).is_file()]
+    locked = {read_record(BUILDS.record, path).toolchain.lock_sha256 for path in builds}
+    if lock.is_file() and lock_digest(lock) in locked:
+        _copy(lock, evidence_dir / LOCK)
 
 
 def _copy(source: Path, destination: Path) -> None:

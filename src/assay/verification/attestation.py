@@ -130,7 +130,12 @@ def dump_statement(statement: Statement) -> bytes:
 
 def seal(statement: Statement, signer: CryptoSigner) -> bytes:
     """The signed envelope around ``statement``: the bytes of ``attestation.json``."""
-    return dump_envelope(signed_envelope(dump_statement(statement), [signer]))
+    return seal_payload(dump_statement(statement), signer)
+
+
+def seal_payload(payload: bytes, signer: CryptoSigner) -> bytes:
+    """The same around any statement, as it was dumped."""
+    return dump_envelope(signed_envelope(payload, [signer]))
 
 
 def parse_statement(envelope: Envelope) -> Statement:

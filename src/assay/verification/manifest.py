@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
+from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, TIME_STAMP, Manifest
 from assay.shared.counting import counted
 from assay.shared.read_limits import (
     MOST_FILE,
@@ -28,6 +28,9 @@ from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
+BESIDE = frozenset({PROVENANCE, TIME_STAMP})
+"""Such as are not in every report, and change when another key signs or somebody has it stamped.
+What they say is held against what is signed: the provenance by its digest in the statement."""
 PIECE = 1 << 20
 """Bytes that are digested at a time."""
 
@@ -131,7 +134,7 @@ def build_manifest(directory: Path, run: str) -> Manifest:
 
     Raises CheckFailed for links, special files, empty folders and names no manifest can carry.
     """
-    paths = sorted(path for path in walk(directory) if path not in UNLISTED)
+    paths = sorted(path for path in walk(directory) if path not in UNLISTED | BESIDE)
     for path in paths:
         if problem := path_problem(path):
             raise CheckFailed(f"{path!r}: {problem}")
@@ -161,13 +164,16 @@ def path_problem(path: str) -> str | None:
         return "leaves the report directory"
     if "." in parts or "" in parts:
         return "is not in its shortest form"
-    if path in UNLISTED:
+    if path in UNLISTED | BESIDE:
         return "is not for the manifest to list"
     return None
 
 
-def check_shape(manifest: Manifest, present: set[str]) -> Findings:
-    """Return every way in which the files present differ from those the manifest lists."""
+def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = False) -> Findings:
+    """Return every way in which the files present differ from those the manifest lists.
+
+    ``provenance``: whether the statement says that there is one. A time stamp may be there.
+    """
     findings = Findings()
     listed = [entry.path for entry in manifest.files]
     for path in listed:
@@ -177,10 +183,10 @@ def check_shape(manifest: Manifest, present: set[str]) -> Findings:
         findings.refuse("manifest-order", "the manifest is not sorted, or lists a file twice")
     if problem := _size_problem(manifest.files):
         findings.refuse("shape-size", problem)
-    expected = set(listed) | UNLISTED
+    expected = set(listed) | UNLISTED | ({PROVENANCE} if provenance else set())
     for path in sorted(expected - present):
         findings.refuse("shape-missing", f"{path} is missing")
-    for path in sorted(present - expected):
+    for path in sorted(present - expected - {TIME_STAMP}):
         findings.refuse("shape-unlisted", f"{path} is not listed")
     return findings
 

@@ -40,7 +40,7 @@ _PAGES = _Rests("pages", ("texts",), unasked="nobody rendered them again")
 _BINARIES = _Rests("binaries", ("rebuild",), unasked="--rebuild compiles them again")
 _RECORDS = _Rests(
     "records",
-    ("evidence", "declared", "origins", "policy", "complete", *DERIVED_CHECKS),
+    ("evidence", "declared", "origins", "policy", "complete", *DERIVED_CHECKS, "provenance"),
     (
         _Rests("verdicts", ("verdicts",), (_PAGES,)),
         _Rests("sources", ("sources",), (_BINARIES,), unasked="--rebuild looks for them"),

@@ -22,17 +22,19 @@ from assay.records.attestation import (
     SignedFile,
     Statement,
 )
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS
+from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.records.workloads import Judging
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.verification.attestation import load_signer, public_pem, seal
+from assay.verification.attestation import load_signer, public_pem, seal, seal_payload
 from assay.verification.manifest import build_manifest
+from assay.verification.provenance import provenance_payload
 
 
 def sign(report_dir: Path, key_path: Path) -> str:
-    """Write manifest.json, signer.pub and attestation.json into ``report_dir``; return the key id.
+    """Write manifest.json, signer.pub, provenance.json and attestation.json into ``report_dir``.
 
+    Returns the key id. There is no provenance of a run that built nothing.
     ``key_path`` is an Ed25519 private key; where no file is, a key pair is made there first (mode
     0600). Its public half is written beside it unless that is there. Raises BadInput for a bad key
     or an unfinished report, MissingEnvironment where no key can be made, CheckFailed for links and
@@ -41,12 +43,27 @@ def sign(report_dir: Path, key_path: Path) -> str:
     signer = load_or_create_signer(key_path)
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
-    statement = _statement(report_dir, verdicts, sha256_bytes(manifest))
+    provenance = _provenance(report_dir / "evidence")
+    statement = _statement(report_dir, verdicts, sha256_bytes(manifest), provenance)
+    (report_dir / PROVENANCE).unlink(missing_ok=True)
     write_bytes(report_dir / MANIFEST, manifest)
     write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
     write_public_key(key_path, signer)
+    if provenance is not None:
+        write_bytes(report_dir / PROVENANCE, seal_payload(provenance, signer))
     write_bytes(report_dir / ATTESTATION, seal(statement, signer))
     return str(signer.public_key.keyid)
+
+
+def _provenance(evidence_dir: Path) -> bytes | None:
+    """How the binaries were built; None where nothing was, or where no record can be read.
+
+    A signature is over bytes: that records are malformed is for verifying to find, which says more.
+    """
+    try:
+        return provenance_payload(evidence_dir)
+    except BadInput:
+        return None
 
 
 def public_key_path(key_path: Path) -> Path:
@@ -109,7 +126,9 @@ def _no_key(path: Path, why: str) -> str:
     )
 
 
-def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -> Statement:
+def _statement(
+    report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str, provenance: bytes | None
+) -> Statement:
     evidence = report_dir / "evidence"
     counts = Counter(verdict.status for verdict in verdicts.verdicts)
     by_measurement = count_verdicts(load_catalog(evidence), verdicts.verdicts)
@@ -119,6 +138,7 @@ def _statement(report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str) -
         judging=load_yaml(Judging, evidence / "config" / "judging.yaml"),
         verdicts=dict(sorted(counts.items())),
         counts=by_measurement.by_kind(),
+        provenance=None if provenance is None else sha256_bytes(provenance),
         created=_created(),
     )
     subject = SignedFile(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))

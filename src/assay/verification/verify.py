@@ -33,9 +33,12 @@ from assay.verification.own_rules import OwnCode
 from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
 from assay.verification.signed_files import SignedFiles, check_signed_files
+from assay.verification.signed_provenance import check_provenance
 from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
-EVIDENCE_CHECKS = ("evidence", "declared", "origins", "complete", *DERIVED_CHECKS, "verdicts")
+EVIDENCE_CHECKS = (
+    "evidence", "declared", "origins", "complete", *DERIVED_CHECKS, "provenance", "verdicts",
+)  # fmt: skip
 """What is looked at once the files are known to be those that were signed."""
 
 
@@ -117,6 +120,7 @@ def verify(
             check_policy(log, report_dir, commit, policy, todays=rules is None)
         _check_complete(log, contents, todays=rules is None)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
+        check_provenance(log, report_dir, log.signed, contents.evidence, keys, threshold)
         code = OwnCode(repository, (*trusted_keys, *origin_keys))
         _check_made(log, report_dir, manifest, contents, renderer, code)
     log.raise_if_failed(report_dir)

@@ -1,0 +1,250 @@
+"""SLSA provenance: derived from the build records, signed with the report, derived again."""
+
+import base64
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.errors import CheckFailed
+from assay.building.toolchain import LOCK
+from assay.evidence.stages import build_path
+from assay.records.manifest import PROVENANCE
+from assay.shared.files import sha256_bytes, write_bytes
+from assay.verification.attestation import (
+    load_signer,
+    parse_statement,
+    seal,
+    seal_payload,
+)
+from assay.verification.envelope import parse_envelope
+from assay.verification.provenance import provenance_payload
+from assay.verification.report_archive import opened_report
+from assay.verification.sign import public_key_path, sign
+from assay.verification.verify import VerificationResult, verify
+from tests.report_fixtures import COMMIT, REPOSITORY, binary_sha256, signed_report, write_repository
+from tests.verification.slsa import SlsaStatement
+
+DOCKER = REPOSITORY / "reports" / "published" / "h100_docker_20261121.tar.xz"
+"""Compiled in one image and measured in another."""
+WHEEL = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("provenance")
+    signed_report(write_repository(base / "repo"))
+    return base
+
+
+@pytest.fixture
+def report(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "base")) / "repo" / "reports" / "demo_run"
+
+
+def base_of(report: Path) -> Path:
+    return report.parents[2]
+
+
+def statement(report: Path) -> Any:
+    return json.loads(base64.b64decode(json.loads((report / PROVENANCE).read_bytes())["payload"]))
+
+
+def checked(report: Path) -> VerificationResult:
+    return verify(report, [public_key_path(base_of(report) / "key")])
+
+
+def refused(report: Path) -> tuple[str, str]:
+    """The code and the failed check's line."""
+    with pytest.raises(CheckFailed) as raised:
+        checked(report)
+    return raised.value.code, str(raised.value).splitlines()[1].strip()
+
+
+def state(report: Path, sha256: str | None) -> None:
+    """Have the trusted key sign a statement that names another provenance, or none."""
+    stated = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+    predicate = stated.predicate.model_copy(update={"provenance": sha256})
+    other = stated.model_copy(update={"predicate": predicate})
+    write_bytes(report / "attestation.json", seal(other, load_signer(base_of(report) / "key")))
+
+
+def forge(report: Path, change: Callable[[Any], None]) -> None:
+    """Have the trusted key sign another provenance, which the statement names."""
+    document = statement(report)
+    change(document)
+    payload = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+    write_bytes(report / PROVENANCE, seal_payload(payload, load_signer(base_of(report) / "key")))
+    state(report, sha256_bytes(payload))
+
+
+class TestStatement:
+    """What it says."""
+
+    def test_fits_the_specifications_own_schema(self, report: Path) -> None:
+        SlsaStatement.model_validate_json(json.dumps(statement(report)))
+
+    def test_subjects_are_the_binaries_that_the_records_name(self, report: Path) -> None:
+        subjects = {each["name"]: each["digest"]["sha256"] for each in statement(report)["subject"]}
+        names = ("demo_bk32", "demo_bk64", "demo_bk96", "demo_88", "demo_probe")
+        assert subjects == {f"{name}.sm_90a.so": binary_sha256(name, "sm_90a") for name in names}
+
+    def test_says_run_commit_compiler_and_flags(self, report: Path) -> None:
+        predicate = statement(report)["predicate"]
+        definition = predicate["buildDefinition"]
+        assert definition["externalParameters"]["run"] == "demo_run"
+        assert definition["externalParameters"]["targets"] == ["h100"]
+        assert definition["externalParameters"]["builds"][0]["command"] == ["nvcc", "-O3"]
+        assert definition["internalParameters"]["toolchains"][0]["nvcc"] == "13.0.88"
+        assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": COMMIT}
+        assert predicate["runDetails"]["metadata"] == {"invocationId": "demo_run"}
+        assert predicate["runDetails"]["builder"] == {"id": "urn:assay:builder:host:1"}
+
+    def test_a_failed_build_is_no_subject(self, report: Path) -> None:
+        path = report / "evidence" / build_path("demo_probe", "sm_90a")
+        record = json.loads(path.read_bytes()) | {"status": "failed", "artifact": None}
+        path.write_text(json.dumps(record))
+        payload = provenance_payload(report / "evidence")
+        assert payload is not None
+        assert b"demo_probe" not in payload
+
+    def test_a_run_that_built_nothing_has_none(self, report: Path) -> None:
+        shutil.rmtree(report / "evidence" / "builds")
+        assert provenance_payload(report / "evidence") is None
+
+    def test_wheels_have_the_digests_that_the_lock_accepts(self, report: Path) -> None:
+        """Where the evidence has the lock that the records name; else their versions alone."""
+        lock = f"one==1.0 \\\n    --hash=sha256:{WHEEL}\ntwo==2.0 \\\n    --hash=sha256:{'cd' * 32}"
+        lock += f" \\\n    --hash=sha256:{'ef' * 32}\n"
+        path = report / "evidence" / build_path("demo_probe", "sm_90a")
+        record = json.loads(path.read_bytes())
+        record["toolchain"] |= {
+            "wheels": {"one": "1.0", "two": "2.0"}, "lock_sha256": sha256_bytes(lock.encode())
+        }  # fmt: skip
+        path.write_text(json.dumps(record))
+        assert [each.keys() for each in self._wheels(report)] == [{"uri"}, {"uri"}]
+        write_bytes(report / "evidence" / LOCK, lock.encode())
+        one, two = self._wheels(report)
+        assert one == {"uri": "pkg:pypi/one@1.0", "digest": {"sha256": WHEEL}}
+        assert two["annotations"] == {"oneOfSha256": ["cd" * 32, "ef" * 32]}
+
+    @staticmethod
+    def _wheels(report: Path) -> list[Any]:
+        payload = provenance_payload(report / "evidence")
+        assert payload is not None
+        definition = json.loads(payload)["predicate"]["buildDefinition"]
+        return [each for each in definition["resolvedDependencies"] if "uri" in each]
+
+    def test_images_are_subjects_where_a_container_runtime_was_used(self) -> None:
+        with opened_report(DOCKER) as report:
+            payload = provenance_payload(report / "evidence")
+            image = json.loads((report / "evidence/images/h100.json").read_bytes())
+            runner = json.loads((report / "evidence/h100/image.json").read_bytes())
+        assert payload is not None
+        SlsaStatement.model_validate_json(payload)
+        document = json.loads(payload)
+        subjects = {each["name"]: each for each in document["subject"]}
+        for record in (image, runner):
+            digest = {"sha256": record["image_id"].removeprefix("sha256:")}
+            assert subjects[record["tag"]]["digest"] == digest
+        predicate = document["predicate"]
+        assert predicate["runDetails"]["builder"] == {"id": "urn:assay:builder:docker:1"}
+        metadata = predicate["runDetails"]["metadata"]
+        assert metadata["startedOn"] < metadata["finishedOn"]
+        digests = {
+            each.get("name"): each["digest"]
+            for each in predicate["buildDefinition"]["resolvedDependencies"]
+        }
+        for wheel in image["python_packages"]:
+            if wheel["sha256"]:
+                assert digests[wheel["file"]] == {"sha256": wheel["sha256"]}
+        boms = {each["digest"]["sha256"] for each in predicate["runDetails"]["byproducts"]}
+        assert boms == {image["sbom_sha256"], runner["sbom_sha256"]}
+
+
+class TestVerified:
+    """It is signed as the report is, and says what the records say."""
+
+    def test_a_sound_one_is_derived_again(self, report: Path) -> None:
+        told = {check.name: check.detail for check in checked(report).checks}["provenance"]
+        assert told.startswith("5 binaries and images have signed SLSA provenance")
+
+    def test_another_one_signed_by_the_same_key_is_not_the_statements(self, report: Path) -> None:
+        payload = b'{"predicate":{"buildDefinition":{"buildType":"urn:assay:build:1"}}}'
+        signer = load_signer(base_of(report) / "key")
+        write_bytes(report / PROVENANCE, seal_payload(payload, signer))
+        assert refused(report)[0] == "provenance-statement"
+
+    def test_a_strangers_signature_is_refused(self, report: Path) -> None:
+        payload = parse_envelope((report / PROVENANCE).read_bytes()).payload
+        sign(Path(shutil.copytree(report, base_of(report) / "copy")), base_of(report) / "stranger")
+        stranger = load_signer(base_of(report) / "stranger")
+        write_bytes(report / PROVENANCE, seal_payload(payload, stranger))
+        code, line = refused(report)
+        assert (code, line.split(":")[0]) == ("signature-untrusted", "provenance")
+
+    @pytest.mark.parametrize("data", [b"", b"{}", b"[" * 100_000, b"\xff" * 2_000_000])
+    def test_what_is_no_envelope_is_refused(self, report: Path, data: bytes) -> None:
+        write_bytes(report / PROVENANCE, data)
+        assert refused(report)[1].startswith("provenance: ")
+
+    def test_one_that_is_left_out_is_missing(self, report: Path) -> None:
+        (report / PROVENANCE).unlink()
+        assert refused(report) == ("shape-missing", "shape: provenance.json is missing")
+
+    def test_one_that_no_statement_names_is_not_listed(self, report: Path) -> None:
+        state(report, None)
+        assert refused(report) == ("shape-unlisted", "shape: provenance.json is not listed")
+
+    def test_a_report_from_before_leaves_it_unproven(self, report: Path) -> None:
+        state(report, None)
+        (report / PROVENANCE).unlink()
+        assert any("names no provenance" in each for each in checked(report).unproven)
+
+    def test_a_trusted_key_cannot_make_up_binaries_flags_or_times(self, report: Path) -> None:
+        changes: list[Callable[[Any], object]] = [
+            lambda each: each["subject"][0]["digest"].update(sha256="00" * 32),
+            lambda each: each["subject"].pop(),
+            lambda each: each["predicate"]["runDetails"]["metadata"].update(
+                startedOn="2026-01-02T03:04:05.000Z"
+            ),
+            lambda each: each["predicate"]["buildDefinition"]["externalParameters"]["builds"][0][
+                "command"
+            ].append("-G"),
+        ]
+        untouched = (report / PROVENANCE).read_bytes()
+        for change in changes:
+            write_bytes(report / PROVENANCE, untouched)
+            forge(report, lambda each, change=change: change(each) and None)  # type: ignore[misc]
+            assert refused(report)[0] == "provenance-records"
+
+    def test_another_versions_build_type_is_listed_and_not_derived(self, report: Path) -> None:
+        def later(document: Any) -> None:
+            document["predicate"]["buildDefinition"]["buildType"] = "urn:assay:build:2"
+
+        forge(report, later)
+        result = checked(report)
+        assert any("not urn:assay:build:1" in each for each in result.unproven)
+
+    def test_a_changed_build_record_contradicts_it(self, report: Path) -> None:
+        """The files and the verdicts would be signed again; the provenance would not."""
+        before = (report / PROVENANCE).read_bytes()
+        path = report / "evidence" / build_path("demo_probe", "sm_90a")
+        record = json.loads(path.read_bytes())
+        record["command"] = ["nvcc", "-O0"]
+        write_bytes(path, (json.dumps(record, indent=2, sort_keys=True) + "\n").encode())
+        sign(report, base_of(report) / "key")
+        assert checked(report).passed
+        write_bytes(report / PROVENANCE, before)
+        state(report, sha256_bytes(parse_envelope(before).payload))
+        assert refused(report)[0] == "provenance-records"
+
+    def test_signing_again_replaces_it(self, report: Path) -> None:
+        before = (report / PROVENANCE).read_bytes()
+        shutil.rmtree(report / "evidence" / "builds")
+        sign(report, base_of(report) / "key")
+        assert before
+        assert not (report / PROVENANCE).exists()
