@@ -78,7 +78,7 @@ def test_its_own_code_is_asked_and_the_rules_are_named(
     assert [entry.name for entry in result.checks] == [
         "signature", "statement", "shape", "contents",
         "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-        "binaries", "turns", "samples", "windows", "verdicts",
+        "binaries", "turns", "samples", "windows", "provenance", "verdicts",
     ]  # fmt: skip
     assert result.checks[-1].detail == (
         f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
@@ -136,8 +136,8 @@ class TestWhereItCannotBeRun:
             f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
             "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
             "and it holds: signature, statement, shape, contents, evidence, declared, origins, "
-            "complete, machine, gate, problems, binaries, turns, samples, windows; not checked: "
-            "verdicts, texts)"
+            "complete, machine, gate, problems, binaries, turns, samples, windows, provenance; not "
+            "checked: verdicts, texts)"
         )
 
     def test_without_a_checkout_there_is_no_history(self, report: Path, root: Path) -> None:

@@ -22,7 +22,7 @@ from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    "reproduce", "verify", "bundle", "tune", "kernels", "image", "cdi", "doctor", "claims",
+    "reproduce", "verify", "sign", "bundle", "tune", "kernels", "image", "cdi", "doctor", "claims",
     "compare", "key", "test", "version",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""

@@ -1,5 +1,6 @@
 """Options that several commands take, each declared once."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,3 +26,20 @@ DevicePathOption = Annotated[
     ),
 ]
 CoresOption = Annotated[int | None, typer.Option(min=1, help="Local cores to use.")]
+TimestampServiceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a service (RFC 3161) that states when the report was signed; without it "
+        "nothing is asked.",
+        metavar="URL",
+        envvar="ASSAY_TIMESTAMP_SERVICE",
+    ),
+]
+TimestampCaOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Certificates, as PEM, that vouch for such a service.",
+        metavar="FILE",
+        envvar="ASSAY_TIMESTAMP_CA",
+    ),
+]

@@ -30,6 +30,7 @@ from assay.records.images import EngineName, RuntimeName
 from assay.records.plan import Provision, Request
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
+from assay.verification.time_service import TimeService
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import trusted_keys
 
@@ -82,6 +83,8 @@ class Options:
     """Whether a report is to be signed, for which a key must be had."""
     device_paths: tuple[str, ...] = ()
     """Directories in which the device's Python looks for packages first, as they were named."""
+    time_service: TimeService | None = None
+    """Who stamps the report's signature, where somebody shall."""
     takes_gpu_here: bool = False
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
 
@@ -107,6 +110,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     runtime = _chosen_runtime(root, catalog, options, driver)
     originals = find_originals(catalog, options.sources, options.originals, runtime.name)
     commit, clean = git_state(root)
+    stamps = options.time_service
     keys = [*options.keys, *trusted_keys(root)]
     recorded_dirs: dict[str, str] = {}
     provisions: dict[str, Provision] = {}
@@ -155,6 +159,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "originals": originals,
             "rebuild": options.rebuild,
             "signing_key": str(options.signing_key.resolve()),
+            "timestamp_service": stamps.url if stamps else None,
+            "timestamp_ca": str(stamps.authorities.resolve()) if stamps else None,
             "recorded_dirs": recorded_dirs,
             "extra_keys": tuple(str(path.resolve()) for path in options.keys),
             "commit": commit,

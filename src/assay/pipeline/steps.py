@@ -39,6 +39,7 @@ from assay.shared.files import write_bytes
 from assay.verification import sign
 from assay.verification.policy import Policy
 from assay.verification.rendered_again import Renderer
+from assay.verification.time_service import time_service
 from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify as verify_report
 
@@ -103,8 +104,10 @@ class Steps(MeasuringSteps):
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:
-        """Manifest, attestation, public key."""
-        sign.sign(self.report_dir, Path(self.dag.request.signing_key))
+        """Manifest, attestation, provenance, public key; a time stamp where one was asked for."""
+        request = self.dag.request
+        service = time_service(request.timestamp_service, self._time_authorities())
+        sign.sign(self.report_dir, Path(request.signing_key), service)
 
     def verify(self) -> None:
         """Verify the signed report as its reader will: with the signer's own key and the trusted
@@ -123,10 +126,15 @@ class Steps(MeasuringSteps):
             repository=self.root,
             renderer=renderer,
             policy=Policy(self.root, accepted=request.clean_tree is not True),
+            time_authorities=self._time_authorities(),
         )
         lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
         lines += [f"unproven: {line}" for line in result.unproven]
         write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
+
+    def _time_authorities(self) -> Path | None:
+        given = self.dag.request.timestamp_ca
+        return Path(given) if given else None
 
     def _make_image(self, role: Role, target: str, path: str) -> None:
         request = self.dag.request

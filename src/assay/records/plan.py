@@ -75,6 +75,10 @@ class Request(Record):
     """Whether everything is compiled here, also what runs nowhere in this run."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
+    timestamp_service: str | None = None
+    """Address of the service that stamps the signature; None: nobody is asked."""
+    timestamp_ca: str | None = None
+    """Certificates that vouch for it."""
     recorded_dirs: dict[str, str] = {}
     """Target to the directory, or the archive, of the report its figures are taken from."""
     extra_keys: tuple[str, ...] = ()

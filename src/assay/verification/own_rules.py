@@ -8,17 +8,26 @@ else its launcher makes an environment of its own, which goes with the folder.
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_bytes
 from assay.base.isolation import host_packages, isolated
 from assay.base.progress import quote, say, watch
+from assay.records.manifest import ATTESTATION, SIGNER, TIME_STAMP
 from assay.shared.exit_codes import ExitCode
+from assay.shared.files import write_bytes
+from assay.shared.read_limits import MOST_ENVELOPE
+from assay.verification.attestation import public_pem
 from assay.verification.commit_tree import file_of, require_ancestor, write_tree
+from assay.verification.envelope import dump_envelope, parse_envelope
+from assay.verification.signatures import made_by
+from assay.verification.trusted_keys import load_trusted_keys
 
 LOCK = "requirements/host.txt"
 STARTED_FOR = "ASSAY_VERIFIES_ITS_OWN"
@@ -58,7 +67,9 @@ class OwnCode:
         """Return what that code says of each check; raises as ``passed_by_commit``."""
         if self.checkout is None:
             raise MissingEnvironment("there is no checkout whose history holds its commit")
-        return passed_by_commit(report_dir, commit, self.keys, self.checkout)
+        with tempfile.TemporaryDirectory(prefix="assay-report-") as name:
+            known = as_known_then(report_dir, self.keys, Path(name))
+            return passed_by_commit(known, commit, self.keys, self.checkout)
 
 
 def passed_by_commit(
@@ -82,6 +93,30 @@ def passed_by_commit(
             f"commit {found[:12]} cannot be put into a temporary folder (TMPDIR names another "
             f"place): {error.strerror or error}"
         ) from error
+
+
+def as_known_then(report_dir: Path, keys: Sequence[Path], folder: Path) -> Path:
+    """Return the report as its own code knew it: a copy in ``folder``, where it was signed or
+    stamped later.
+
+    Earlier versions know no time stamp, and refuse an envelope that a stranger signed, too.
+    """
+    envelope = parse_envelope(read_bytes(report_dir / ATTESTATION, MOST_ENVELOPE))
+    trusted = load_trusted_keys(keys)
+    made = {
+        signature: key
+        for signature in envelope.signatures
+        for key in trusted
+        if made_by(signature, envelope.pae(), key)
+    }
+    if len(made) == len(envelope.signatures) and not (report_dir / TIME_STAMP).exists():
+        return report_dir
+    copy = folder / report_dir.resolve().name
+    shutil.copytree(report_dir, copy)
+    (copy / TIME_STAMP).unlink(missing_ok=True)
+    write_bytes(copy / ATTESTATION, dump_envelope(replace(envelope, signatures=tuple(made))))
+    write_bytes(copy / SIGNER, public_pem(next(iter(made.values())).key))
+    return copy
 
 
 def _verified(

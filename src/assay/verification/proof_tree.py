@@ -52,7 +52,7 @@ _KEY = _Rests(
     (
         _Rests(
             "statement",
-            ("statement", "name"),
+            ("statement", "timestamp", "name"),
             (_Rests("manifest", ("shape", "contents"), (_RECORDS,)),),
         ),
     ),

@@ -34,6 +34,8 @@ from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
 from assay.verification.signed_files import SignedFiles, check_signed_files
 from assay.verification.signed_provenance import check_provenance
+from assay.verification.signed_time import check_time
+from assay.verification.time_stamp import require_authorities
 from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
 EVIDENCE_CHECKS = (
@@ -79,6 +81,7 @@ def verify(
     threshold: int = 1,
     policy: Policy | None = None,
     log: VerificationLog | None = None,
+    time_authorities: Path | None = None,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
@@ -88,7 +91,8 @@ def verify(
     of other judging rules is judged by the code of its own commit, from that checkout's history.
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
     rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
-    each check when it is made, and stays with the caller whatever is raised.
+    each check when it is made, and stays with the caller whatever is raised. ``time_authorities``
+    are certificates that vouch for a time stamp, which must be there where they are given.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
     code of the report's rules cannot be run here.
@@ -97,6 +101,8 @@ def verify(
         raise BadInput(f"{report_dir}: no such report directory")
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
+    if time_authorities is not None:
+        require_authorities(time_authorities)
     log = VerificationLog() if log is None else log
     keys = load_trusted_keys(trusted_keys)
     others = [path for path in origin_keys if path not in trusted_keys]
@@ -106,6 +112,7 @@ def verify(
     if log.signed is None:
         log.raise_if_failed(report_dir)
     assert log.signed is not None
+    check_time(log, report_dir, log.signed, time_authorities)
     manifest = log.signed.manifest
     _check_place(log, report_dir, manifest.run, repository)
     contents = _read(log, report_dir, log.signed.statement)

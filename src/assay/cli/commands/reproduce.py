@@ -18,6 +18,8 @@ from assay.cli.options import (
     DevicePythonOption,
     ExecutorOption,
     RuntimeOption,
+    TimestampCaOption,
+    TimestampServiceOption,
 )
 from assay.cli.preview_words import preview_lines
 from assay.evidence.load import load_evidence
@@ -39,6 +41,7 @@ from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.sign import public_key_path
+from assay.verification.time_service import time_service
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
 """What ``--strict`` does not let pass."""
@@ -98,6 +101,8 @@ def reproduce(
             show_default="~/.config/assay/signing_key.pem",
         ),
     ] = None,
+    timestamp_service: TimestampServiceOption = None,
+    timestamp_ca: TimestampCaOption = None,
     host_image: Annotated[
         bool,
         typer.Option(
@@ -166,6 +171,7 @@ def reproduce(
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),
         signing_key=signing_key or default_signing_key(),
+        time_service=time_service(timestamp_service, timestamp_ca),
         host_image=host_image,
         originals=OriginalWishes(
             tuple(original or ()),
@@ -237,4 +243,5 @@ def _verify_command(request: Request) -> list[str]:
     own = public_key_path(Path(request.signing_key))
     keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
-    return ["./assay", "verify", f"reports/{request.run}", *keys, *accepts]
+    stamped = ["--timestamp-ca", request.timestamp_ca] if request.timestamp_ca else []
+    return ["./assay", "verify", f"reports/{request.run}", *keys, *accepts, *stamped]

@@ -1,6 +1,7 @@
 """``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, BadInput
 from assay.cli import checkout, console
 from assay.cli.console import say
+from assay.cli.options import TimestampCaOption
 from assay.cli.verification_output import show_check, show_proof, verified_line
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
@@ -59,6 +61,15 @@ def verify(
         bool,
         typer.Option("--accept-policy", help="List other rules, and accept them."),
     ] = False,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            "--threshold",
+            help="Distinct trusted keys that must have signed; else those of keys.yaml, or 1.",
+            min=1,
+        ),
+    ] = None,
+    timestamp_ca: TimestampCaOption = None,
     texts: Annotated[
         bool,
         typer.Option(
@@ -80,7 +91,8 @@ def verify(
             log.called = (folder, report_dir) if folder != report_dir else None
             _check_usage(key or (), policy, rebuilds=rebuild, how=bool(runtime or only))
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
-            _check_report(folder, key, Policy(checkout.ROOT, policy, accept_policy), texts, log)
+            trust = Trust(key, at_least, timestamp_ca)
+            check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
             if compare is not None:
                 compare(log)
     except AssayError as failure:
@@ -107,20 +119,32 @@ def _check_usage(keys: Sequence[Path], policy: Path | None, *, rebuilds: bool, h
         raise BadInput(f"{policy}: holds no config/")
 
 
-def _check_report(
-    folder: Path, keys: Sequence[Path] | None, policy: Policy, texts: bool, log: VerificationLog
+@dataclass(frozen=True)
+class Trust:
+    """Whom the caller trusts, as far as it was said."""
+
+    keys: Sequence[Path] | None = None
+    """None: those of config/trusted_keys, and the threshold there."""
+    threshold: int | None = None
+    time_authorities: Path | None = None
+
+
+def check_report(
+    folder: Path, trust: Trust, policy: Policy, texts: bool, log: VerificationLog
 ) -> None:
-    """Verify a report with everything that this checkout can check it by."""
+    """Verify a report with everything that this checkout can check it by. Raises AssayError."""
     ours = trusted_keys(checkout.ROOT)
+    asked = 1 if trust.keys else threshold(checkout.ROOT)
     verify_report(
         folder,
-        keys or ours,
+        trust.keys or ours,
         repository=checkout.ROOT,
         renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
         origin_keys=ours,
-        threshold=1 if keys else threshold(checkout.ROOT),
+        threshold=trust.threshold or asked,
         policy=policy,
         log=log,
+        time_authorities=trust.time_authorities,
     )
 
 
