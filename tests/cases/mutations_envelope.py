@@ -35,6 +35,15 @@ def respell_envelope(site: Site, way: str) -> None:
     site.put("attestation.json", other if isinstance(other, bytes) else other.encode())
 
 
+def pad_beyond_need(site: Site) -> None:
+    """The trusted key signs a payload whose base64 needs no padding; it has some all the same."""
+    payload = _envelope(site).payload
+    payload += b" " * (-len(payload) % 3)
+    data = dump_envelope(signed_envelope(payload, [load_signer(site.base / "key")]))
+    text = json.loads(data)["payload"]
+    site.put("attestation.json", data.replace(text.encode(), text.encode() + b"===="))
+
+
 def _canonical(document: Any) -> str:
     return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
@@ -79,7 +88,6 @@ WAYS: dict[str, Callable[[str, Any], str | bytes]] = {
     "no padding": lambda _, d: _with(
         d, signatures=[{**s, "sig": s["sig"].rstrip("=")} for s in d["signatures"]]
     ),
-    "more padding": lambda t, d: _payload(t, d, lambda p: p + "===="),
     "white space in base64": lambda t, d: _payload(t, d, lambda p: p[:8] + "\\n" + p[8:]),
     "unused bits": lambda _, d: _with(
         d, signatures=[{**s, "sig": _other_bits(s["sig"])} for s in d["signatures"]]

@@ -82,11 +82,11 @@ def one_key_in_two_files(site: Site) -> None:
 
 def sign_with_both(site: Site) -> None:
     """A second trusted key signs the same statement."""
-    path = site.report / "attestation.json"
-    envelope = parse_envelope(path.read_bytes())
-    signers = [load_signer(site.base / "enemy")]
-    both = signed_envelope(envelope.payload, signers, envelope.signatures)
-    site.put("attestation.json", dump_envelope(both))
+    for name in ("attestation.json", "provenance.json"):
+        envelope = parse_envelope((site.report / name).read_bytes())
+        signers = [load_signer(site.base / "enemy")]
+        both = signed_envelope(envelope.payload, signers, envelope.signatures)
+        site.put(name, dump_envelope(both))
     further_key(site)
 
 

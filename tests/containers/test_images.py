@@ -16,6 +16,7 @@ import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
+from assay.base.pip_locks import lock_hashes
 from assay.building.toolchain import ensure_packages
 from assay.images import engine_work
 from assay.images.base import ensure_base
@@ -24,7 +25,7 @@ from assay.images.engine_work import read_inside
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, RECORD, SBOM
 from assay.images.obtain import archive_of, check_found, obtain
-from assay.images.wheels import ensure_wheels, lock_hashes
+from assay.images.wheels import ensure_wheels
 from assay.records.images import ImageRecord
 from assay.shared.files import sha256_file
 from tests.conftest import ROOT

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.images.wheels import ensure_wheels, has_other_hash, lock_hashes
+from assay.base.pip_locks import lock_hashes
+from assay.images.wheels import ensure_wheels, has_other_hash
 
 
 def make_wheel(folder: Path, name: str, text: str = "") -> Path:

@@ -9,6 +9,8 @@ from pathlib import Path
 from assay.base.errors import MissingEnvironment
 from assay.shared.counting import counted
 
+TOOLCHAIN_LOCK = "requirements/toolchain.txt"
+"""What the compilers come by, below the repository and below a report's evidence."""
 QUIET = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PINNED = ("--require-hashes", "--no-deps", "--no-build-isolation")
 REMEDY = (
@@ -80,6 +82,23 @@ def lock_versions(lock: Path) -> dict[str, str]:
     several).
     """
     return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
+
+
+def normal(name: str) -> str:
+    """Return a distribution's name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lock_hashes(lock: Path) -> dict[str, str]:
+    """SHA-256 of each file a lock accepts, to the distribution it belongs to."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in lock.read_text().splitlines():
+        if match := re.match(r"([A-Za-z0-9._-]+)==", line):
+            name = normal(match.group(1))
+        for digest in re.findall(r"--hash=sha256:([0-9a-f]{64})", line):
+            found[digest] = name
+    return found
 
 
 def tail(log: Path, lines: int = 12) -> str:

@@ -11,14 +11,22 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
-from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.pip_locks import (
+    REMEDY,
+    TOOLCHAIN_LOCK,
+    lock_digest,
+    lock_versions,
+    pip_install,
+    stage,
+    tail,
+)
 from assay.base.progress import exclusive, quote, say, watch
 from assay.records.builds import ToolchainRecord
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
 
-LOCK = "requirements/toolchain.txt"
+LOCK = TOOLCHAIN_LOCK
 FOLDER = ".toolchain"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import docker
 
 from assay.base.errors import CheckFailed
+from assay.base.pip_locks import normal
 from assay.images.engine_work import read_inside
-from assay.images.wheels import Wheel, normal
+from assay.images.wheels import Wheel
 from assay.records.images import DebianPackage, PythonPackage
 
 CODE = """

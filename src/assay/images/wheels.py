@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
-from assay.base.pip_locks import REMEDY, lock_digest, pip_download, stage, tail
+from assay.base.pip_locks import REMEDY, lock_digest, lock_hashes, normal, pip_download, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
 from assay.images.disk import TICK_S, disk_sentence, partial
 from assay.runtimes.said import disk_is_full
@@ -32,23 +32,6 @@ class Wheel:
     def name(self) -> str:
         """Distribution, normalised as the index does."""
         return normal(self.path.name.split("-")[0])
-
-
-def normal(name: str) -> str:
-    """Return a distribution's name as package indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def lock_hashes(lock: Path) -> dict[str, str]:
-    """SHA-256 of each file a lock accepts, to the distribution it belongs to."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in lock.read_text().splitlines():
-        if match := re.match(r"([A-Za-z0-9._-]+)==", line):
-            name = normal(match.group(1))
-        for digest in re.findall(r"--hash=sha256:([0-9a-f]{64})", line):
-            found[digest] = name
-    return found
 
 
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:

@@ -11,9 +11,8 @@ from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record, write_record
-from assay.base.pip_locks import lock_digest
+from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest
 from assay.base.printable import shown
-from assay.building.toolchain import LOCK
 from assay.catalog.load import catalog_files
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.evidence.stages import (
@@ -135,11 +134,11 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
 
 def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:
     """Add the lock that the compilers came by, where it is the one that the build records name."""
-    lock, paths = root / LOCK, BUILDS.paths(plan).values()
+    lock, paths = root / TOOLCHAIN_LOCK, BUILDS.paths(plan).values()
     builds = [evidence_dir / path for path in paths if (evidence_dir / path).is_file()]
     locked = {read_record(BUILDS.record, path).toolchain.lock_sha256 for path in builds}
     if lock.is_file() and lock_digest(lock) in locked:
-        _copy(lock, evidence_dir / LOCK)
+        _copy(lock, evidence_dir / TOOLCHAIN_LOCK)
 
 
 def _copy(source: Path, destination: Path) -> None:

@@ -5,14 +5,17 @@ What was taken over from another report was built for that one, whose own proven
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
+
+from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.base.pip_locks import lock_digest
-from assay.building.toolchain import LOCK
+from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest, lock_hashes, normal
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
@@ -21,7 +24,6 @@ from assay.evidence.stages import (
     sbom_path,
     toolchain_image_path,
 )
-from assay.images.wheels import lock_hashes, normal
 from assay.records.attestation import STATEMENT_TYPE, PipelineRecord
 from assay.records.base import Record
 from assay.records.builds import BuildRecord, ToolchainRecord
@@ -47,6 +49,7 @@ from assay.records.timings import Stage
 
 R = TypeVar("R", bound=Record)
 
+COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 BUILDING = (Stage.BUILD, Stage.TOOLCHAIN_IMAGE, Stage.RUNNER_IMAGE)
 COMPILERS = "compiler image"
 IMAGE_ID = {"digestOf": "image id"}
@@ -60,7 +63,11 @@ def provenance_payload(evidence_dir: Path, evidence: Evidence | None = None) -> 
     None where the run built nothing. Raises BadInput for records that cannot be read.
     """
     known = load_evidence(evidence_dir) if evidence is None else evidence
-    statement = _statement(evidence_dir, known)
+    try:
+        statement = _statement(evidence_dir, known)
+    except (ValidationError, OverflowError) as error:
+        problem = "the build records hold what no provenance can state"
+        raise BadInput(problem, code="provenance-records") from error
     if statement is None:
         return None
     data = statement.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -77,7 +84,7 @@ def _statement(evidence_dir: Path, evidence: Evidence) -> ProvenanceStatement | 
     dependencies = [
         *_repository(evidence_dir),
         *_sources(builds),
-        *_compilers(evidence_dir / LOCK, toolchains),
+        *_compilers(evidence_dir / TOOLCHAIN_LOCK, toolchains),
         *_parts_of_images(record for _, record in images),
     ]
     return ProvenanceStatement(
@@ -170,9 +177,9 @@ def _told(toolchain: ToolchainRecord) -> UsedToolchain:
 
 
 def _repository(evidence_dir: Path) -> Iterator[ResourceDescriptor]:
-    """Yield the commit of the checkout; nothing where no git told."""
+    """Yield the commit of the checkout; nothing where no git told, or something else than one."""
     pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
-    if pipeline.commit is not None:
+    if pipeline.commit is not None and COMMIT.fullmatch(pipeline.commit):
         yield ResourceDescriptor(
             name="repository",
             digest={"gitCommit": pipeline.commit},
@@ -193,7 +200,7 @@ def _compilers(lock: Path, toolchains: Iterable[ToolchainRecord]) -> Iterator[Re
     What is in an image is listed with it.
     """
     for toolchain in toolchains:
-        yield ResourceDescriptor(name=LOCK, digest={"sha256": toolchain.lock_sha256})
+        yield ResourceDescriptor(name=TOOLCHAIN_LOCK, digest={"sha256": toolchain.lock_sha256})
         if toolchain.image_id:
             digest = {"sha256": toolchain.image_id.removeprefix("sha256:")}
             yield ResourceDescriptor(name=COMPILERS, digest=digest, annotations=dict(IMAGE_ID))
