@@ -10,12 +10,14 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.judging.rules import RULES
 from assay.pipeline.reuse import find_recorded
+from assay.records.verification import ProofState
 from assay.report.render import render_contents
 from assay.verification import judged_again, own_rules
 from assay.verification.own_rules import NotJudgedAgain
+from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path
-from assay.verification.verify import VerificationResult, verify
+from assay.verification.verify import VerificationLog, VerificationResult, verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
 
@@ -139,6 +141,20 @@ class TestWhereItCannotBeRun:
             "complete, machine, gate, problems, binaries, turns, samples, windows, provenance; not "
             "checked: verdicts, texts)"
         )
+
+    def test_the_tree_says_that_verdicts_and_pages_were_not_checked(
+        self, report: Path, root: Path
+    ) -> None:
+        log = VerificationLog()
+        with pytest.raises(NotJudgedAgain) as raised:
+            verify(report, keys(root), repository=root, log=log)
+        result = verification_record("it", log, raised.value)
+        assert (result.exit_code, result.code, result.verified) == (3, "machine-lacks", False)
+        assert result.run == "demo_run"
+        (verdicts,) = result.proof.children[0].children[0].children[0].children[:1]
+        assert (verdicts.id, verdicts.state) == ("verdicts", ProofState.NOT_CHECKED)
+        assert "git fetch --unshallow" in verdicts.says
+        assert verdicts.children[0].state is ProofState.NOT_CHECKED
 
     def test_without_a_checkout_there_is_no_history(self, report: Path, root: Path) -> None:
         with pytest.raises(NotJudgedAgain, match="there is no checkout whose history"):

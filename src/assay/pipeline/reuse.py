@@ -121,7 +121,9 @@ def _recorded_in(
 def _verify(folder: Path, keys: Sequence[Path], root: Path) -> None:
     """Verify a report that records are taken from; its verdicts are not, being made anew.
 
-    So that nothing judges them again, for want of history, is said, and ends nothing.
+    So that nothing judges them again, for want of history, is said, and ends nothing. Whose rules
+    it was judged by is not asked: its records are judged by this checkout's, and those measured by
+    other definitions than this checkout's are not taken.
     """
     try:
         verify(folder, keys, repository=root)
