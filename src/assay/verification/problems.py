@@ -4,6 +4,7 @@ Pure. What a launch does follows from its workload and seed alone, and is comput
 """
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -20,7 +21,7 @@ from assay.records.builds import BuildRecord
 from assay.records.measurements import ArmCorrectness, ArmFacts
 from assay.records.plan import TargetPlan
 from assay.records.workloads import Comparison
-from assay.shared.launch_facts import Facts, launch_facts
+from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.contradictions import Findings
 
@@ -29,15 +30,16 @@ ALWAYS_RECORDED = ("flop", "bytes", "pattern_sha256", "stored_blocks", "density"
 
 @dataclass
 class _Problems:
-    """The facts of workloads, each computed once."""
+    """The facts of workloads by name, each computed once."""
 
     catalog: Catalog
-    known: dict[str, Facts] = field(default_factory=dict)
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def facts(self, workload: str) -> Facts:
+    def facts(self, workload: str) -> dict[str, Any]:
         if workload not in self.known:
             spec = workload_spec(self.catalog.workloads[workload])
-            self.known[workload] = launch_facts(spec, *workload_blocks(spec, spec.seed))
+            facts = launch_facts(spec, *workload_blocks(spec, spec.seed))
+            self.known[workload] = asdict(facts)
         return self.known[workload]
 
 
@@ -71,7 +73,7 @@ def _check_facts(
 ) -> None:
     if not _check_planned(comparison, facts, path, findings):
         return
-    computed = asdict(problems.facts(facts.workload))
+    computed = problems.facts(facts.workload)
     compared = (*ALWAYS_RECORDED, *(("counts",) if facts.counts else ()))
     if not facts.counts:
         findings.leave("counts of a problem's parts, which older records do not have")
