@@ -10,6 +10,7 @@ import pytest
 from assay.base.io import read_record
 from assay.pipeline.retry import is_damaged
 from assay.records.verdicts import VerdictsFile
+from tests.report_fixtures import signed_report, write_repository
 from tests.unmeasured import Unmeasured
 
 FILES = {"report.html", "report.md", "verdicts.json", "manifest.json", "attestation.json",
@@ -92,3 +93,13 @@ def test_a_report_that_is_not_there_is_not_damaged(tmp_path: Path) -> None:
 def test_a_report_whose_list_of_files_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     assert is_damaged(tmp_path)
+
+
+def test_a_report_without_the_provenance_that_it_names_is_damaged(tmp_path: Path) -> None:
+    """No list of files has it, nor does the workflow ask for it: not every run builds something."""
+    report = signed_report(write_repository(tmp_path / "repo"))
+    assert not is_damaged(report)
+    (report / "provenance.json").write_text("another")
+    assert is_damaged(report)
+    (report / "provenance.json").unlink()
+    assert is_damaged(report)

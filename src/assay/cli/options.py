@@ -38,8 +38,20 @@ TimestampServiceOption = Annotated[
 TimestampCaOption = Annotated[
     Path | None,
     typer.Option(
-        help="Certificates, as PEM, that vouch for such a service.",
+        help="Certificates, as PEM, that must vouch for what that service answers.",
         metavar="FILE",
         envvar="ASSAY_TIMESTAMP_CA",
     ),
+]
+PolicyOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Directory with config/ and kernels/ whose rules must be those of the report, "
+        "instead of what this checkout's history holds.",
+        metavar="DIR",
+    ),
+]
+AcceptPolicyOption = Annotated[
+    bool,
+    typer.Option("--accept-policy", help="List other rules, and accept them."),
 ]

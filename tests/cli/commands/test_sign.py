@@ -38,7 +38,9 @@ def report(base: Path) -> Path:
 
 
 def public(base: Path, *names: str) -> list[object]:
-    return [part for name in names for part in ("--key", public_key_path(base / name))]
+    """Options that trust these keys; what no clone has the commit of is judged by its own rules."""
+    keys = [part for name in names for part in ("--key", public_key_path(base / name))]
+    return [*keys, "--accept-policy"]
 
 
 def files(report: Path) -> dict[str, bytes]:
@@ -87,9 +89,10 @@ def test_what_stands_in_the_checkout_asks_for_as_many(
     )
     shutil.copytree(base / "repo" / "reports" / "templates", base / "checkout/reports/templates")
     monkeypatch.setattr("assay.cli.checkout.ROOT", base / "checkout")
-    assert assay("verify", report).code == 1
-    assert assay("sign", report, "--signing-key", base / "second").code == 0
-    assert assay("verify", report).code == 0
+    accept = "--accept-policy"
+    assert assay("verify", report, accept).code == 1
+    assert assay("sign", report, "--signing-key", base / "second", accept).code == 0
+    assert assay("verify", report, accept).code == 0
 
 
 def test_the_provenance_must_meet_the_threshold_too(assay: Any, base: Path, report: Path) -> None:
@@ -99,6 +102,16 @@ def test_the_provenance_must_meet_the_threshold_too(assay: Any, base: Path, repo
     answer = assay("verify", report, *public(base, "key", "second"), "--threshold", 2)
     assert answer.code == 1
     assert "provenance: signed by 1 of the 2" in answer.err
+
+
+def test_other_rules_must_be_accepted(assay: Any, base: Path, report: Path) -> None:
+    """Whoever signs says that the report holds: by rules that are theirs, or are named."""
+    key = ("--key", public_key_path(base / "key"))
+    answer = assay("sign", report, "--signing-key", base / "second", *key)
+    assert answer.code == 1
+    assert "judged by other rules" in answer.err
+    rules = ("--policy", base / "repo")
+    assert assay("sign", report, "--signing-key", base / "second", *key, *rules).code == 0
 
 
 class TestRefused:
@@ -147,7 +160,8 @@ class TestRefused:
             '  - {file: second.pub, name: second, revoked: {day: "2026-01-01", reason: lost}}\n'
         )
         keys = [part for name in ("key", "second") for part in ("--key", folder / f"{name}.pub")]
-        answer = self.refused(assay, report, "--signing-key", base / "second", *keys)
+        own = ("--signing-key", base / "second", "--accept-policy")
+        answer = self.refused(assay, report, *own, *keys)
         assert answer.code == 1
         assert "was revoked" in answer.err
 
@@ -216,6 +230,17 @@ def test_a_kill_between_the_files_is_gone_on_from(
     assert assay("sign", report, *arguments).code == 0
     both = public(base, "key", "second")
     assert assay("verify", report, *both, "--threshold", 2).code == 0
+
+
+def test_verify_asks_for_a_stamp_only_where_it_is_told_to(
+    assay: Any, base: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has signatures stamped verifies other people's, too, which have none."""
+    monkeypatch.setenv("ASSAY_TIMESTAMP_SERVICE", "http://127.0.0.1:9/")
+    monkeypatch.setenv("ASSAY_TIMESTAMP_CA", str(base / "none_there"))
+    answer = assay("verify", report, *public(base, "key"))
+    assert answer.code == 0, answer.err
+    assert assay("sign", report, "--signing-key", base / "second", *public(base, "key")).code == 2
 
 
 @needs_openssl

@@ -8,9 +8,14 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.cli import checkout, console
-from assay.cli.commands.verify import Trust, check_report
+from assay.cli.commands.verify import Trust, check_given, check_report
 from assay.cli.console import say
-from assay.cli.options import TimestampCaOption, TimestampServiceOption
+from assay.cli.options import (
+    AcceptPolicyOption,
+    PolicyOption,
+    TimestampCaOption,
+    TimestampServiceOption,
+)
 from assay.cli.verification_output import show_check
 from assay.shared.counting import counted
 from assay.verification.add_signature import add_signature, open_to_signature
@@ -33,19 +38,23 @@ def sign(
         list[Path] | None,
         typer.Option(help="Public key that must have signed before; else config/trusted_keys."),
     ] = None,
+    policy: PolicyOption = None,
+    accept_policy: AcceptPolicyOption = False,
     timestamp_service: TimestampServiceOption = None,
     timestamp_ca: TimestampCaOption = None,
 ) -> None:
     """Verify a signed report, and add the signature of another key."""
     if not signing_key.is_file():
         raise BadInput(f"{signing_key}: no such key file; ./assay key new {signing_key} makes one")
+    check_given(key or (), policy)
     signer = load_signer(signing_key)
     service = time_service(timestamp_service, timestamp_ca)
     envelopes = open_to_signature(report_dir, signer, stamps=service is not None)
     trusted = key or trusted_keys(checkout.ROOT)
     log = VerificationLog(tell=partial(show_check, console.out))
     # Whoever signs is one of those that the threshold asks for.
-    check_report(report_dir, Trust(trusted, 1), Policy(checkout.ROOT), texts=False, log=log)
+    rules = Policy(checkout.ROOT, policy, accept_policy)
+    check_report(report_dir, Trust(trusted, 1), rules, texts=False, log=log)
     count = add_signature(report_dir, signer, envelopes, load_trusted_keys(trusted), service)
     now = counted(count, "signature")
     say(f"signed: {report_dir} by key {signer.public_key.keyid}: {now} now")

@@ -14,7 +14,7 @@ from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, BadInput
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.cli.options import TimestampCaOption
+from assay.cli.options import AcceptPolicyOption, PolicyOption
 from assay.cli.verification_output import show_check, show_proof, verified_line
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
@@ -51,18 +51,8 @@ def verify(
     only: Annotated[
         list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            help="Directory with config/ and kernels/ whose rules must be those of the report, "
-            "instead of what this checkout's history holds.",
-            metavar="DIR",
-        ),
-    ] = None,
-    accept_policy: Annotated[
-        bool,
-        typer.Option("--accept-policy", help="List other rules, and accept them."),
-    ] = False,
+    policy: PolicyOption = None,
+    accept_policy: AcceptPolicyOption = False,
     at_least: Annotated[
         int | None,
         typer.Option(
@@ -71,7 +61,13 @@ def verify(
             min=1,
         ),
     ] = None,
-    timestamp_ca: TimestampCaOption = None,
+    timestamp_ca: Annotated[
+        Path | None,
+        typer.Option(
+            help="Certificates, as PEM, of which one must vouch for the report's time stamp.",
+            metavar="FILE",
+        ),
+    ] = None,
     texts: Annotated[
         bool,
         typer.Option(
@@ -91,7 +87,9 @@ def verify(
     try:
         with _without_collector(), opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
-            _check_usage(key or (), policy, rebuilds=rebuild, how=bool(runtime or only))
+            check_given(key or (), policy)
+            if (runtime or only) and not rebuild:
+                raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
             trust = Trust(key, at_least, timestamp_ca)
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
@@ -121,13 +119,11 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _check_usage(keys: Sequence[Path], policy: Path | None, *, rebuilds: bool, how: bool) -> None:
-    """Raise BadInput for options that name nothing, or belong to another one."""
+def check_given(keys: Sequence[Path], policy: Path | None) -> None:
+    """Raise BadInput for options that name nothing."""
     for path in keys:
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")
-    if how and not rebuilds:
-        raise BadInput("--runtime and --only belong to --rebuild")
     if policy is not None and not (policy / "config").is_dir():
         raise BadInput(f"{policy}: holds no config/")
 
