@@ -54,6 +54,11 @@ def test_every_check_stands_in_one_part_of_the_tree() -> None:
     assert set(check_names()) == asked
 
 
+def test_every_check_and_part_is_documented() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "verifying.md").read_text()
+    assert {name for name in (*check_names(), *CHAIN) if f"`{name}`" not in text} == set()
+
+
 def test_each_part_rests_on_the_one_before_it(report: Path) -> None:
     node, chain = result_of(report).proof, []
     while True:
