@@ -25,7 +25,14 @@ from assay.verification.provenance import provenance_payload
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationResult, verify
-from tests.report_fixtures import COMMIT, REPOSITORY, binary_sha256, signed_report, write_repository
+from tests.report_fixtures import (
+    COMMIT,
+    REPOSITORY,
+    binary_sha256,
+    signed_report,
+    write_repository,
+    write_run,
+)
 from tests.verification.slsa import SlsaStatement
 
 DOCKER = REPOSITORY / "reports" / "published" / "h100_docker_20261121.tar.xz"
@@ -163,6 +170,27 @@ class TestStatement:
                 assert digests[wheel["file"]] == {"sha256": wheel["sha256"]}
         boms = {each["digest"]["sha256"] for each in predicate["runDetails"]["byproducts"]}
         assert boms == {image["sbom_sha256"], runner["sbom_sha256"]}
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_lock_lies_in_the_evidence_where_the_records_name_it(
+    tmp_path: Path, same: bool
+) -> None:
+    """A checkout whose lock is another by now has nothing to add."""
+    root = write_repository(tmp_path / "repo")
+    lock = f"one==1.0 \\\n    --hash=sha256:{WHEEL}\n".encode()
+    write_bytes(root / LOCK, lock if same else b"two==2.0\n")
+    run_dir = write_run(root)
+    for path in (run_dir / "builds").rglob("*.json"):
+        record = json.loads(path.read_bytes())
+        record["toolchain"] |= {"wheels": {"one": "1.0"}, "lock_sha256": sha256_bytes(lock)}
+        write_bytes(path, (json.dumps(record, indent=2, sort_keys=True) + "\n").encode())
+    report = signed_report(root)
+    assert (report / "evidence" / LOCK).exists() is same
+    definition = statement(report)["predicate"]["buildDefinition"]
+    (wheel,) = [each for each in definition["resolvedDependencies"] if "uri" in each]
+    assert wheel.get("digest") == ({"sha256": WHEEL} if same else None)
+    assert verify(report, [public_key_path(tmp_path / "key")]).passed
 
 
 class TestVerified:
