@@ -81,10 +81,20 @@ def test_rules_of_a_tree_with_changes_are_listed_and_unproven(root: Path) -> Non
 
 
 @pytest.mark.parametrize("commit", ["b" * 40, None])
-def test_a_commit_that_no_history_holds_is_unproven(root: Path, commit: str | None) -> None:
+def test_a_commit_that_no_history_holds_is_held_to_what_is_checked_out(
+    root: Path, commit: str | None
+) -> None:
     text, _ = verified(root, commit, None)
-    assert "ok  policy: " not in text
-    assert "unproven: that margins, protocols and claims are this verifier's: " in text
+    assert "ok  policy: " in text
+    assert "accepted" not in text
+
+
+def test_a_commit_that_no_history_holds_does_not_end_a_run(root: Path) -> None:
+    """A tree that came with the git of an older one, which a bundle's ASSAY_COMMIT names."""
+    other_margin(root)
+    text, _ = verified(root, "b" * 40, None)
+    assert "ok  policy: accepted: judged by other rules than those of what is checked out" in text
+    assert "unproven: that margins, " in text
 
 
 def test_a_tree_without_git_is_unproven(root: Path) -> None:

@@ -114,7 +114,7 @@ class Steps(MeasuringSteps):
         ones, by the rules that this checkout's history holds.
 
         A run of a tree that is no commit's may have rules of its own: they are listed, and its
-        readers must accept them. A commit that no history here holds proves none.
+        readers must accept them. Where there is no history, nothing is proven of them.
         """
         own = sign.public_key_path(Path(self.dag.request.signing_key))
         keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
