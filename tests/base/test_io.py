@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from assay.base.errors import (
     AssayError,
@@ -17,6 +18,7 @@ from assay.base.errors import (
 )
 from assay.base.io import load_yaml, parse_record, read_bytes, read_record, read_text
 from assay.records.attestation import PipelineRecord
+from assay.records.verdicts import VerdictsFile
 from tests.cases.bombs import gzip_bomb
 
 GOOD = b'{"schema": "assay/pipeline/1", "commit": null, "clean_tree": null}'
@@ -125,3 +127,11 @@ class TestRecords:
             assert _code(lambda: load_yaml(PipelineRecord, path)) == code
         path.write_bytes(b"\xff\xfea\0")
         assert _code(lambda: load_yaml(PipelineRecord, path)) == "encoding"
+
+    def test_a_hundred_thousand_wrong_entries_cost_no_more_than_one(self) -> None:
+        """Each error takes about a kilobyte, and a file of 300 kB could have millions."""
+        entries = ",".join(["{}"] * 100_000)
+        text = f'{{"schema": "assay/verdicts/2", "run": "r", "rules": 3, "verdicts": [{entries}]}}'
+        with pytest.raises(ValidationError) as raised:
+            VerdictsFile.model_validate_json(text)
+        assert raised.value.error_count() < 100

@@ -123,6 +123,22 @@ class TestWhatItDecides:
         ]  # fmt: skip
         assert list(temporary.iterdir()) == []
 
+    @pytest.mark.parametrize("linked", [False, True])
+    def test_a_name_of_several_lines_passes_no_check(
+        self, checkout: Path, first: str, report: Path, temporary: Path, linked: bool
+    ) -> None:
+        """Earlier versions print the report's path as it is."""
+        code = checkout / "src" / "assay" / "cli.py"
+        code.write_text(CODE.replace("print((report", 'print("note:", report)\nprint((report'))
+        commit = commit_all(checkout)
+        named = report.with_name("h\nok   texts: x")
+        if linked:
+            named.symlink_to(report)
+        else:
+            report.rename(named)
+        assert set(passed_by_commit(named, commit, [], checkout)) == {"shape", "verdicts"}
+        assert list(temporary.iterdir()) == []
+
     @pytest.mark.parametrize(
         ("code", "says", "errs"),
         [

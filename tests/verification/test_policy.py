@@ -90,6 +90,39 @@ def test_other_rules_are_refused_by_name_and_value(
     assert check(report, root, folder=root).passed
 
 
+@pytest.mark.parametrize(
+    ("given", "own", "says"),
+    [
+        ("x: [{id: b}, {id: a}]", "x: [{id: a}, {id: b}]", "x in its order is b, a, not a, b"),
+        ("x: nothing", "y: 1", "x is nothing, not absent"),
+        ("x: []", "x: {}", "x is [], not {}"),
+        (
+            f"x: {'long ' * 30}one",
+            f"x: {'long ' * 30}two",
+            "x is ...long long long long long long one, not ...long long long long long long two",
+        ),
+    ],
+)
+def test_no_difference_hides(given: str, own: str, says: str) -> None:
+    assert says in "; ".join(differences({"a": given.encode()}, {"a": own.encode()}))
+
+
+def test_every_difference_is_listed(root: Path) -> None:
+    """The one that matters may be the last."""
+    head = git(root, "rev-parse", "HEAD")
+    claims = root / "config" / "claims" / "demo.yaml"
+    text = claims.read_text()
+    for member in ("statement: ", "section: "):
+        text = text.replace(member, f"{member}Not ")
+    claims.write_text(text)
+    change(root, "workloads/demo.yaml", "seed: ", "seed: 1")
+    report = signed_by(root, head)
+    with pytest.raises(CheckFailed) as raised:
+        check(report, root)
+    assert str(raised.value).count("Not ") > 8
+    assert "config/workloads/demo.yaml: " in str(raised.value)
+
+
 def test_other_words_for_the_same_are_no_difference() -> None:
     assert list(differences({"a": b"x: 1 # one\n"}, {"a": b"x: 1\n"})) == []
     assert list(differences({"a": b"x: 1\n"}, {})) == ["a is no file of theirs"]

@@ -127,6 +127,20 @@ class TestOpening:
                 raise error
         assert list(temporary.iterdir()) == []
 
+    def test_a_link_is_opened_as_what_it_links_to(
+        self, folder: Path, tmp_path: Path, temporary: Path
+    ) -> None:
+        """By the link's own name it would be unpacked beside the folder that is removed."""
+        archive = tmp_path / f"{folder.name}{SUFFIX}"
+        archive.write_bytes(pack_report(folder))
+        link = tmp_path / f"..{SUFFIX}"
+        link.symlink_to(archive)
+        with opened_report(link) as opened:
+            assert opened.name == folder.name
+            (place,) = temporary.iterdir()
+            assert opened.parent == place
+        assert list(temporary.iterdir()) == []
+
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_also_when_the_process_is_ended(
         self, folder: Path, tmp_path: Path, temporary: Path, number: int

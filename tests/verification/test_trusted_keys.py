@@ -56,6 +56,7 @@ class TestKeyFiles:
             key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) for key in keys
         )
         assert code_of(tmp_path / "b.pub", lines) == "key-several"
+        assert code_of(tmp_path / "d.pub", pems[: len(pems) // 2] + lines) == "key-several"
         both = b"".join(private_pem(key) for key in keys)
         assert code_of(tmp_path / "c", both, private=True) == "key-several"
 

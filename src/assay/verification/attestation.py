@@ -70,6 +70,8 @@ def load_public_key(path: Path) -> SSlibKey:
 def public_key(data: bytes, path: Path) -> SSlibKey:
     """The same of the bytes of a file at ``path``."""
     openssh = data.startswith(b"ssh-")
+    if not openssh and b"ssh-" in data:
+        raise BadInput(f"{path}: holds more than one key", code="key-several")
     if openssh and len(data.strip().splitlines()) > 1:
         raise BadInput(f"{path}: holds more than one line, or key", code="key-several")
     if not openssh:

@@ -18,6 +18,7 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
 from assay.base.isolation import host_packages, isolated
+from assay.base.printable import shown_line
 from assay.base.progress import quote, say, watch
 from assay.records.manifest import ATTESTATION, SIGNER, TIME_STAMP
 from assay.shared.exit_codes import ExitCode
@@ -130,16 +131,29 @@ def _verified(
     first = os.pathsep.join(map(str, (tree / "src", *host_packages(os.environ))))
     start = ["-c", START, first] if alike else [str(tree / "assay")]
     options = [part for key in keys for part in ("--key", str(key.resolve()))]
+    place = _plainly_placed(report_dir.resolve(), folder)
     code = watch(
-        [sys.executable, "-I", *start, "verify", str(report_dir.resolve()), *options],
+        [sys.executable, "-I", *start, "verify", str(place), *options],
         log,
         _environment(os.environ, folder),
         tick_s=TICK_S,
         describe=lambda _: "",
         directory=tree,
     )
-    text = log.read_text(errors="replace").replace(str(report_dir.resolve()), str(report_dir))
+    text = log.read_text(errors="replace").replace(str(place), shown_line(str(report_dir)))
     return _outcome(code, text, commit)
+
+
+def _plainly_placed(report_dir: Path, folder: Path) -> Path:
+    """Return the report, or a copy in ``folder`` where its path has what no line of text holds.
+
+    Earlier versions print the path as it is, and what they print says what they passed.
+    """
+    if str(report_dir).isprintable():
+        return report_dir
+    copy = folder / "report"
+    shutil.copytree(report_dir, copy, symlinks=True)
+    return copy
 
 
 def _environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:

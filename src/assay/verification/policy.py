@@ -5,12 +5,12 @@ are the verifier's where the verifier's own history vouches for them: for a repo
 commit that is that commit's configuration, not today's.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.base.check_log import CheckLog, listed
+from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
 from assay.base.printable import shortened
@@ -27,7 +27,18 @@ from assay.verification.commit_tree import (
 CONFIGURATION = ("config/", "kernels/")
 LONGEST = 60
 """Characters of a value that a sentence quotes."""
-ABSENT = "nothing"
+MOST_DIFFERENCES = 1000
+"""That are listed, each of which somebody is asked to accept."""
+
+
+class _Absent:
+    """The value of a member that is not there, unlike any that could be."""
+
+    def __str__(self) -> str:
+        return "absent"
+
+
+ABSENT = _Absent()
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ def check_policy(
         given = _files(report_dir / "evidence")
         found = list(differences(given, own.files))
         told = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
-        others = f"judged by other rules than those of {own.whose}: {listed(found)}"
+        others = f"judged by other rules than those of {own.whose}: {_listed(found)}"
         if not found:
             says(f"{counted(len(given), 'file')}: {told}")
         elif policy.accepted:
@@ -114,6 +125,12 @@ def _files(root: Path) -> dict[str, bytes]:
     return {name: read_bytes(root / name, MOST_YAML) for name in catalog_files(root)}
 
 
+def _listed(found: Sequence[str]) -> str:
+    """Return every difference: one that is not named might be the one that matters."""
+    rest = len(found) - MOST_DIFFERENCES
+    return "; ".join(found[:MOST_DIFFERENCES]) + (f"; and {rest} more" if rest > 0 else "")
+
+
 def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterator[str]:
     """Yield each value that is another, by its file and name."""
     for path in sorted(given.keys() | own.keys()):
@@ -130,17 +147,33 @@ def _values(given: bytes, own: bytes) -> Iterator[str]:
     except (AssayError, ValueError):
         yield "its bytes are others"
         return
-    for name, one, other in _unlike("", *pair):
-        yield f"{name.lstrip('.')} is {shortened(one, LONGEST)}, not {shortened(other, LONGEST)}"
+    for name, *values in _unlike("", *pair):
+        one, other = _quoted(*map(str, values))
+        yield f"{name.lstrip('.')} is {one}, not {other}"
+
+
+def _quoted(one: str, other: str) -> tuple[str, str]:
+    """Return what is quoted of two values: of long ones the place where they part."""
+    alike = next((n for n, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1),
+                 min(len(one), len(other)))  # fmt: skip
+    begin = alike - LONGEST // 2 if alike > LONGEST // 2 else 0
+    first, second = (
+        ("..." if begin else "") + shortened(text[begin:], LONGEST) for text in (one, other)
+    )
+    return first, second
 
 
 def _unlike(name: str, given: Any, own: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, given, own) of every value that differs; entries of lists by their ids."""
     one, other = _entries(given), _entries(own)
-    if one is None or other is None:
+    if one is None or other is None or type(given) is not type(own):
         if given != own or type(given) is not type(own):
             yield name, given, own
         return
+    if isinstance(given, list):
+        orders = [key for key in one if key in other], [key for key in other if key in one]
+        if orders[0] != orders[1]:
+            yield f"{name} in its order", ", ".join(orders[0]), ", ".join(orders[1])
     for key in dict.fromkeys((*one, *other)):
         yield from _unlike(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
 

@@ -22,8 +22,11 @@ from assay.verification.verify import VerificationLog
 
 SHORT = 12
 """Characters of a commit or a key id in a line of the tree."""
-UNCHECKED = {"texts": "that report.html and report.md say what the evidence does"}
-"""What people read and nobody looked at, where a check proves nothing at all."""
+UNCHECKED = {
+    "policy": "that margins, protocols and claims are this verifier's",
+    "texts": "that report.html and report.md say what the evidence does",
+}
+"""What people rely on and nobody looked at, where a check proves nothing at all."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from time import monotonic
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.base.progress import say
 from assay.building.command_policy import command_problem, manifest_problem
@@ -29,6 +29,7 @@ from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord
 from assay.shared.files import write_bytes
+from assay.verification.manifest import walk
 from assay.verification.rebuild_outcome import RebuildStatus, compare, differing_sections
 
 
@@ -131,10 +132,14 @@ def _in_parallel(
 def check_selection(report_dir: Path, only: Sequence[str]) -> None:
     """Raise BadInput for what ``only`` names and the report's evidence does not hold.
 
-    By the names of files alone: the report need not have been verified yet.
+    By the names of files alone: the report need not have been verified yet. What is no report is
+    told when it is verified.
     """
-    evidence = report_dir / "evidence"
-    found = [*evidence.glob("builds/*/*.json"), *evidence.glob("*/origin/builds/*/*.json")]
+    try:
+        files = [PurePosixPath(path) for path in walk(report_dir)]
+    except CheckFailed:
+        return
+    found = [path for path in files if path.match("builds/*/*.json")]
     _check_names([(path.parent.name, path.stem) for path in found], only)
 
 

@@ -210,13 +210,24 @@ def _entry(block: bytes, top: str, *, first: bool) -> tuple[str, int]:
     return info.name, info.size
 
 
+def _folder_name(archive: Path) -> str:
+    """Return the name that an archive's folder has, by the file itself, whatever links to it.
+
+    Raises CheckFailed for one that names another place than a folder of its own.
+    """
+    name = report_name(archive.resolve())
+    if name in ("", ".", "..") or "/" in name:
+        raise CheckFailed(f"{name!r} is no name of a folder", code="archive-name")
+    return name
+
+
 @contextmanager
 def _unpacked_copy(files: Mapping[str, bytes], archive: Path) -> Iterator[Path]:
     """A temporary directory of ``files``, named as the report. Raises MissingEnvironment."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-report-"))
-            report = Path(folder) / report_name(archive)
+            report = Path(folder) / _folder_name(archive)
             for path, content in files.items():
                 file = report / path
                 file.parent.mkdir(parents=True, exist_ok=True)
