@@ -81,6 +81,22 @@ class TestTheCommitOfATree:
         monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
         assert git_state(tmp_path) == ("b" * 40, None)
 
+    def test_a_repository_that_it_only_lies_in_says_nothing(
+        self, tree: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
+        (tree / ".gitignore").write_text("unpacked/\n")
+        (tree / "unpacked").mkdir()
+        assert git_state(tree / "unpacked") == (None, None)
+
+    def test_nor_one_that_the_environment_names(
+        self, tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
+        monkeypatch.setenv("GIT_DIR", str(tree / ".git"))
+        assert git_state(tmp_path_factory.mktemp("unpacked")) == (None, None)
+        assert git_state(tree)[1] is True
+
     def test_what_is_no_commit_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

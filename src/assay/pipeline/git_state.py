@@ -15,18 +15,23 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
     ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
     one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
-    this very tree as another commit.
+    this very tree as another commit. A repository that the tree only lies in, or that the
+    environment names, says nothing of it.
     """
     named = os.environ.get("ASSAY_COMMIT") or None
     if named is not None and not COMMIT.fullmatch(named):
         raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
 
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
     def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        command = ["git", "-C", str(root), *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=own)
+        return run.stdout.strip()
 
     try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != root.resolve():
+            return named, None
         commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
     except (OSError, subprocess.CalledProcessError):
         return named, None

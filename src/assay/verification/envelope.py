@@ -124,4 +124,7 @@ def _base64(data: bytes) -> str:
 
 
 def _unbase64(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
+    """Return the bytes. Padding beyond need is another spelling, in whatever version of Python."""
+    bare = text.rstrip("=")
+    padding = min(len(text) - len(bare), -len(bare) % 4)
+    return base64.b64decode(bare + "=" * padding, validate=True)

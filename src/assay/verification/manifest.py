@@ -12,7 +12,17 @@ from pathlib import Path, PurePosixPath
 
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
-from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, TIME_STAMP, Manifest
+from assay.records.manifest import (
+    ATTESTATION,
+    MANIFEST,
+    PAGE,
+    PROVENANCE,
+    SIGNER,
+    TEXT,
+    TIME_STAMP,
+    VERDICTS,
+    Manifest,
+)
 from assay.shared.counting import counted
 from assay.shared.read_limits import (
     MOST_FILE,
@@ -28,6 +38,9 @@ from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
+TOLD = frozenset({VERDICTS, PAGE, TEXT})
+"""Files at its top that the manifest lists; all others lie below evidence/."""
+EVIDENCE = "evidence/"
 BESIDE = frozenset({PROVENANCE, TIME_STAMP})
 """Such as are not in every report, and change when another key signs or somebody has it stamped.
 What they say is held against what is signed: the provenance by its digest in the statement."""
@@ -188,6 +201,9 @@ def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = Fal
         findings.refuse("shape-missing", f"{path} is missing")
     for path in sorted(present - expected - {TIME_STAMP}):
         findings.refuse("shape-unlisted", f"{path} is not listed")
+    for path in listed:
+        if path not in TOLD and not path.startswith(EVIDENCE):
+            findings.refuse("shape-further", f"{path} is no part of a report, and nobody checks it")
     return findings
 
 
