@@ -182,7 +182,8 @@ class TestWhatIsLeft:
         other = self.start(tmp_path / "b", self.gone())
         left = self.start(tmp_path / "a", self.gone())
         try:
-            assert leftovers.leftovers(tmp_path / "a") == [left.pid]
+            # What a process has just begun as cannot be read for a moment.
+            assert waited(lambda: leftovers.leftovers(tmp_path / "a") == [left.pid])
             leftovers.end_leftovers(tmp_path / "a")
             assert left.wait(30) == -signal.SIGTERM
             assert (mine.poll(), other.poll()) == (None, None)

@@ -26,6 +26,12 @@ from tests.report_fixtures import cheats, sanitizer, stopwatch
 FIRST, SECOND, THIRD = "first", "second", "third"
 
 
+def verified_line(name: str) -> str:
+    """The last line of verify in a tree without a history."""
+    open_ = "that margins, protocols and claims are this verifier's"
+    return f"verified: {name}; nobody checked {open_}"
+
+
 @dataclass(frozen=True)
 class Repository:
     """A checkout with a measured run, and two that took its figures over.
@@ -128,7 +134,7 @@ class TestTheLineThatVerifies:
         assert arguments == ["verify", f"reports/{run}", "--key", f"{repository.key(run)}.pub"]
         verified = repository.assay(*arguments)
         assert verified.returncode == 0, verified.stderr
-        assert verified.stdout.endswith(f"verified: reports/{run}\n")
+        assert verified.stdout.endswith(f"\n{verified_line(f'reports/{run}')}\n")
         origin = "measurements of h100 are those of the signed reports they come from"
         assert (origin in verified.stdout) == (run != FIRST)
 
@@ -173,8 +179,10 @@ class TestAnArchive:
         directory = repository.assay("verify", f"reports/{FIRST}")
         archive = repository.assay("verify", f"reports/{FIRST}.tar.xz")
         assert (directory.returncode, archive.returncode) == (0, 0)
-        last = f"verified: reports/{FIRST}"
-        assert directory.stdout.endswith(f"{last}\n")
+        name = f"reports/{FIRST}"
+        assert directory.stdout.endswith(f"\n{verified_line(name)}\n")
+        assert archive.stdout.endswith(f"\n{verified_line(f'{name}.tar.xz')}\n")
+        last = f"verified: {name}"
         assert archive.stdout == directory.stdout.replace(last, f"{last}.tar.xz")
 
     def test_compare_calls_it_by_the_reports_name(self, repository: Repository) -> None:
