@@ -3,7 +3,6 @@
 A base is a folder with a repository ``repo``, the trusted key ``key`` and a stranger's, ``enemy``.
 """
 
-import subprocess
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from assay.records.plan import Plan
 from assay.report.render import render
 from assay.shared.files import write_bytes
 from assay.verification.sign import load_or_create_signer, sign, write_public_key
+from tests.git_history import git
 from tests.report_fixtures import (
     TARGET,
     WHEN,
@@ -95,13 +95,6 @@ def history(base: Path) -> None:
     head = record.model_copy(update={"commit": git(root, "rev-parse", "HEAD")})
     write_record(head, run_dir / pipeline_path())
     signed_report(root, RUN)
-
-
-def git(root: Path, *arguments: str) -> str:
-    """Run git in a repository, as nobody in particular."""
-    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    command = ["git", "-C", str(root), *names, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {

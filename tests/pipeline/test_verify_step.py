@@ -1,6 +1,5 @@
 """The workflow's last step verifies as a reader would, by the rules of the checkout's history."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,10 @@ from assay.records.attestation import PipelineRecord
 from assay.records.plan import Request
 from assay.report.render import render
 from assay.verification.sign import sign
+from tests.git_history import git
 from tests.report_fixtures import write_repository, write_run
 
 MARGIN = ("absolute_margin: 0.08", "absolute_margin: 0.5")
-
-
-def git(root: Path, *arguments: str) -> str:
-    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    command = ["git", "-C", str(root), *names, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture

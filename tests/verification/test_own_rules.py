@@ -20,6 +20,7 @@ from assay.verification.commit_tree import require_ancestor, write_tree
 from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
 from assay.verification.own_rules import STARTED_FOR, as_known_then, passed_by_commit
 from assay.verification.sign import load_or_create_signer, public_key_path
+from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,15 +36,6 @@ print((report / "says").read_text())
 sys.exit(int((report / "code").read_text()))
 """
 HOLDS = "ok   shape: plain files only\nok   verdicts: 6 verdicts, the same\nverified: it"
-
-
-def git(root: Path, *arguments: str) -> str:
-    """Run git with an identity; what it prints."""
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    run = subprocess.run(
-        ["git", "-C", str(root), *identity, *arguments], capture_output=True, text=True, check=True
-    )
-    return run.stdout.strip()
 
 
 def commit_all(root: Path) -> str:

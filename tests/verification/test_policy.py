@@ -1,6 +1,5 @@
 """A report's rules are the verifier's, as its own history vouches for them."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,8 @@ from assay.records.attestation import PipelineRecord
 from assay.verification.policy import Policy, differences
 from assay.verification.sign import public_key_path
 from assay.verification.verify import VerificationResult, verify
+from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository, write_run
-
-
-def git(root: Path, *arguments: str) -> str:
-    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    command = ["git", "-C", str(root), *names, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 import lzma
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -35,13 +34,14 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_bytes
 from assay.verification import rebuild as module
 from assay.verification.rebuild import RebuildResult, Rebuilt, rebuild
-from assay.verification.rebuild_check import check, conclude
+from assay.verification.rebuild_check import conclude
 from assay.verification.rebuild_outcome import RebuildStatus, compare
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trust import published_reports
 from assay.verification.verify import verify
 from tests import report_fixtures
+from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository
 
 KERNEL = """
@@ -63,14 +63,6 @@ ONE = ("demo_bk32",)
 
 def describe_small(place: Path, catalog: Catalog, lock: str) -> Compilation:
     return describe(place, catalog, "variant", "small", ARCH, lock)
-
-
-def git(root: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    run = subprocess.run(
-        ["git", "-C", str(root), *identity, *arguments], capture_output=True, text=True, check=True
-    )
-    return run.stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -237,14 +229,7 @@ class TestTamperedEvidence:
             verify(report, [key])
         assert refused.value.code == "binary", "what was timed is another binary than the record's"
         with pytest.raises(CheckFailed, match="demo_bk32 for sm_90a: differs") as raised:
-            check(
-                CheckLog(),
-                report,
-                report.parents[1],
-                toolchain,
-                only=ONE,
-                progress=lambda line: None,
-            )
+            conclude(CheckLog(), report, run(report, toolchain, *ONE))
         assert raised.value.exit_code == 1
         assert "h100 measured demo_bk32 as binary" in str(raised.value)
 

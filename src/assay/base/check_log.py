@@ -152,7 +152,7 @@ def none(problems: Sequence[str], code: str | None = None) -> None:
         raise CheckFailed(listed(problems), code=code)
 
 
-def listed(problems: Sequence[str]) -> str:
-    """Return the first problems, and how many more there are."""
-    rest = len(problems) - MOST_NAMED
-    return "; ".join(problems[:MOST_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+def listed(problems: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return the first problems, ``most`` of them, and how many more there are."""
+    rest = len(problems) - most
+    return "; ".join(problems[:most]) + (f"; and {rest} more" if rest > 0 else "")

@@ -1,17 +1,16 @@
 """Finding a source by its digest: in the checkout, else in the history that git keeps of it."""
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.base.commits import COMMIT
 from assay.base.errors import CheckFailed
 from assay.records.builds import FileDigest
 from assay.shared.files import sha256_bytes
 
 MOST_COMMITS = 200
 """How far back the history of one file is searched."""
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class SourceMissing(CheckFailed):
@@ -47,7 +46,7 @@ def find_source(root: Path, source: FileDigest, commit: str | None) -> tuple[byt
 
 def _candidates(root: Path, path: str, commit: str | None) -> Iterator[str]:
     """The named commit, then those that changed the file, newest first."""
-    if commit is not None and _COMMIT.fullmatch(commit):
+    if commit is not None and COMMIT.fullmatch(commit):
         yield commit
     log = _git(root, "log", "--all", "--format=%H", f"--max-count={MOST_COMMITS}", "--", path)
     yield from log.decode().split()

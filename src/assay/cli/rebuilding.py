@@ -9,8 +9,8 @@ from assay.building.toolchain_check import require_sound_toolchain
 from assay.cli import checkout
 from assay.pipeline.compiler_place import compiler_place
 from assay.records.images import RuntimeWish
-from assay.verification.rebuild import check_selection
-from assay.verification.rebuild_check import check
+from assay.verification.rebuild import check_selection, rebuild
+from assay.verification.rebuild_check import conclude
 
 
 def rebuilding(
@@ -28,6 +28,7 @@ def rebuilding(
     def compare(log: CheckLog) -> None:
         if place.image is None:
             require_sound_toolchain(checkout.ROOT)
-        check(log, folder, checkout.ROOT, ensure_toolchain(checkout.ROOT, place), only=only)
+        toolchain = ensure_toolchain(checkout.ROOT, place)
+        conclude(log, folder, rebuild(folder, checkout.ROOT, toolchain, only=only))
 
     return compare

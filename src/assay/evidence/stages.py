@@ -62,7 +62,7 @@ def build_path(artifact: str, arch: str) -> str:
 
 
 _BUILD_PATH = re.compile(
-    r"(?P<origin>[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
+    r"(?:[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
 )
 """Of a report that took the figures over itself, the record is the one that came along there."""
 

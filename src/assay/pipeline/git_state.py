@@ -1,13 +1,11 @@
 """The commit of this checkout, and whether its tree is that commit's."""
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
+from assay.base.commits import COMMIT
 from assay.base.errors import BadInput
-
-COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:

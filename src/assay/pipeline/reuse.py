@@ -91,13 +91,13 @@ def _recorded_in(
     for target in held:
         platform = evidence.platforms[target]
         gpu = platform.device.gpu
-        made = _builds_of(evidence, target)
+        planned = next(plan for plan in evidence.plan.targets if plan.target == target)
+        made = _builds_of(evidence, planned)
         builds = usable_builds(root, catalog, made)
         paths = usable_paths(catalog, then, evidence, target, programs) | builds
         paths |= _inspections(folder / "evidence", target)
         earlier = _earlier_sources(catalog, made, target, builds)
         commit = platform.commit or "an unknown commit"
-        planned = next(plan for plan in evidence.plan.targets if plan.target == target)
         _tell_left_out(name, catalog, then, evidence, target)
         _tell_programs(name, evidence, target, programs)
         found[target] = Provision(
@@ -213,18 +213,17 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     return stage is not OPERATORS or _same_operators(now, then)
 
 
-def _builds_of(evidence: Evidence, target: str) -> dict[str, BuildRecord]:
+def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[str, BuildRecord]:
     """Return, by evidence path, the records of what made the binaries of a target's figures.
 
     A report that took the figures over compiled none of them: those came along with them.
     """
-    plan = next(each for each in evidence.plan.targets if each.target == target)
     if plan.provision.kind != "recorded":
         return {build_path(each.id, each.arch): each for each in evidence.builds.values()}
     came, earlier = recorded_builds(plan), earlier_builds(plan)
-    held = evidence.target_builds.get(target, {})
+    held = evidence.target_builds.get(plan.target, {})
     return {came[key]: each for key, each in held.items()} | {
-        path: evidence.earlier_builds[target, variant] for variant, path in earlier.items()
+        path: evidence.earlier_builds[plan.target, variant] for variant, path in earlier.items()
     }
 
 

@@ -5,15 +5,14 @@ configuration has a say, and the checkout, its index and its list of worktrees s
 """
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from assay.base.commits import COMMIT
 from assay.base.errors import CheckFailed, MissingEnvironment
 
-_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _PLAIN = {b"100644": 0o644, b"100755": 0o755}
 """Modes of files; links and other repositories' commits are left out."""
 LEFT_OUT = (b"reports/published/", b"tests/")
@@ -29,7 +28,7 @@ def require_ancestor(checkout: Path, commit: str | None) -> str:
     """
     if commit is None:
         raise MissingEnvironment("the report names no commit that made it; nothing here helps")
-    if not _COMMIT.fullmatch(commit):
+    if not COMMIT.fullmatch(commit):
         problem = f"the report names {commit[:80]!r} as the commit that made it"
         raise CheckFailed(problem, code="commit")
     if shutil.which("git") is None:

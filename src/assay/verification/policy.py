@@ -5,12 +5,12 @@ are the verifier's where the verifier's own history vouches for them: for a repo
 commit that is that commit's configuration, not today's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.base.check_log import CheckLog
+from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
 from assay.base.printable import shortened
@@ -28,7 +28,7 @@ CONFIGURATION = ("config/", "kernels/")
 LONGEST = 60
 """Characters of a value that a sentence quotes."""
 MOST_DIFFERENCES = 1000
-"""That are listed, each of which somebody is asked to accept."""
+"""That are listed: one that is not named might be the one that matters."""
 
 
 class _Absent:
@@ -81,7 +81,8 @@ def check_policy(
         given = _files(report_dir / "evidence")
         found = list(differences(given, own.files))
         told = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
-        others = f"judged by other rules than those of {own.whose}: {_listed(found)}"
+        named = listed(found, MOST_DIFFERENCES)
+        others = f"judged by other rules than those of {own.whose}: {named}"
         if not found:
             says(f"{counted(len(given), 'file')}: {told}")
         elif policy.accepted:
@@ -123,12 +124,6 @@ def _is_policy(path: str) -> bool:
 
 def _files(root: Path) -> dict[str, bytes]:
     return {name: read_bytes(root / name, MOST_YAML) for name in catalog_files(root)}
-
-
-def _listed(found: Sequence[str]) -> str:
-    """Return every difference: one that is not named might be the one that matters."""
-    rest = len(found) - MOST_DIFFERENCES
-    return "; ".join(found[:MOST_DIFFERENCES]) + (f"; and {rest} more" if rest > 0 else "")
 
 
 def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterator[str]:

@@ -5,7 +5,6 @@ What was taken over from another report was built for that one, whose own proven
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from assay.base.commits import COMMIT
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest, lock_hashes, normal
@@ -49,7 +49,6 @@ from assay.records.timings import Stage
 
 R = TypeVar("R", bound=Record)
 
-COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 BUILDING = (Stage.BUILD, Stage.TOOLCHAIN_IMAGE, Stage.RUNNER_IMAGE)
 COMPILERS = "compiler image"
 IMAGE_ID = {"digestOf": "image id"}

@@ -1,15 +1,13 @@
 """The checks ``sources`` and ``rebuild``: what compiling a report's builds again comes to."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, failed_check, listed, passed_check
 from assay.base.errors import CheckFailed
-from assay.base.progress import say
-from assay.building.toolchain import Toolchain
 from assay.shared.counting import agreeing, counted
-from assay.verification.rebuild import RebuildResult, Rebuilt, rebuild
+from assay.verification.rebuild import RebuildResult, Rebuilt
 from assay.verification.rebuild_outcome import PROVEN, RebuildStatus
 
 SAME_DEVICE_CODE = {
@@ -20,25 +18,6 @@ SAME_DEVICE_CODE = {
 """Outcomes by which other host code is excused, with what else they excuse."""
 NOT_LOOKED_FOR = (RebuildStatus.COMMAND_REFUSED, RebuildStatus.TOOLCHAIN_DIFFERS)
 """Outcomes before any source is looked for."""
-
-
-def check(
-    log: CheckLog,
-    report_dir: Path,
-    root: Path,
-    toolchain: Toolchain,
-    *,
-    only: Sequence[str] = (),
-    binaries: Path | None = None,
-    jobs: int = 1,
-    progress: Callable[[str], None] = say,
-) -> None:
-    """Run ``rebuild`` as the checks ``sources`` and ``rebuild``. Raises CheckFailed, naming
-    builds."""
-    result = rebuild(
-        report_dir, root, toolchain, only=only, binaries=binaries, jobs=jobs, progress=progress
-    )
-    conclude(log, report_dir, result)
 
 
 def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
