@@ -15,6 +15,8 @@ from assay.shared.sparsity import (
     ragged_rows,
     random_rows,
     searched_blocks,
+    sliding_window_sinks,
+    strided,
 )
 
 
@@ -44,6 +46,30 @@ def test_the_seed_decides_all():
 def test_rows_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="do not fit"):
         ragged_rows(8, 16, 9, seed=1)
+
+
+def rows_of(pattern: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
+    """Columns of each row."""
+    return [pattern[1][begin:end].tolist() for begin, end in pairwise(pattern[0])]
+
+
+def test_a_window_with_sinks_keeps_the_first_blocks_and_ends_at_the_diagonal():
+    rows = rows_of(sliding_window_sinks(6, 6, 3))
+    assert rows == [[0], [0, 1], [0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]]
+    assert rows_of(sliding_window_sinks(4, 4, 3, sinks=2)) == [[0], [0, 1], [0, 1, 2], [0, 1, 3]]
+    assert rows_of(generate("sliding_window_sinks", 6, 6, 3, 9)) == rows
+    with pytest.raises(ValueError, match="leave a window of 2 blocks a row nothing"):
+        sliding_window_sinks(4, 4, 2, sinks=2)
+
+
+def test_strided_columns_are_evenly_spaced_and_every_column_is_read_as_often():
+    rows = rows_of(strided(4, 8, 2))
+    assert rows == [[0, 4], [1, 5], [2, 6], [3, 7]] == rows_of(generate("strided", 4, 8, 2, 1))
+    square = rows_of(strided(8, 8, 2))
+    assert all(row in columns for row, columns in enumerate(square))
+    assert np.bincount(np.concatenate(square)).tolist() == [2] * 8
+    with pytest.raises(ValueError, match="do not fit"):
+        strided(4, 4, 5)
 
 
 def lower_bound(row: list[int], wanted: int) -> int:
@@ -114,7 +140,9 @@ class TestSearchedBlocks:
             searched_blocks(*drawn_rows(2, 4, 2, 1), 4, "linear")
 
     @pytest.mark.parametrize("search", SEARCHES)
-    @pytest.mark.parametrize("kind", ["random", "ragged", "sliding_window"])
+    @pytest.mark.parametrize(
+        "kind", ["random", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
+    )
     def test_where_columns_rise_it_finds_every_block(self, kind: str, search: str):
         row_ptr, col_idx = generate(kind, 12, 16, 4, 3)
         found = searched_blocks(row_ptr, col_idx, 16, search)

@@ -23,14 +23,14 @@ class Operation(StrEnum):
 class Pattern(Record):
     """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
 
-    kind: Literal["random", "drawn", "ragged", "sliding_window"]
+    kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
     """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
     block_rows: Annotated[int, Field(gt=0)]
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: Annotated[int, Field(gt=0)]
     blocks_per_row: Annotated[int, Field(gt=0)]
     """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
-    including the diagonal."""
+    including the diagonal, of which the first block column is one with sinks."""
     search: Literal["lower_bound", "first_hit"] = "lower_bound"
     """Which binary search a kernel makes in a row of B: it decides what is found where columns are
     drawn, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;

@@ -6,6 +6,7 @@ arguments, same arrays, same digest.
 """
 
 import hashlib
+import itertools
 import math
 
 import numpy as np
@@ -89,11 +90,47 @@ def sliding_window(
     return np.cumsum(lengths).astype(np.int32), np.concatenate(columns).astype(np.int32)
 
 
+def sliding_window_sinks(
+    grid_rows: int, grid_cols: int, blocks_per_row: int, sinks: int = 1
+) -> tuple[Int32Array, Int32Array]:
+    """Return the first ``sinks`` blocks, those up to the diagonal, and a sliding window of the
+    ``blocks_per_row - sinks`` blocks that end at the diagonal: attention sinks.
+
+    Raises ValueError where the sinks leave the window no block.
+    """
+    if not 0 <= sinks < blocks_per_row:
+        raise ValueError(f"{sinks} sinks leave a window of {blocks_per_row} blocks a row nothing")
+    window = sliding_window(grid_rows, grid_cols, blocks_per_row - sinks)
+    columns = [
+        np.union1d(window[1][begin:end], np.arange(min(sinks, row + 1, grid_cols)))
+        for row, (begin, end) in enumerate(itertools.pairwise(window[0]))
+    ]
+    lengths = np.array([0] + [len(row) for row in columns])
+    return np.cumsum(lengths).astype(np.int32), np.concatenate(columns).astype(np.int32)
+
+
+def strided(grid_rows: int, grid_cols: int, blocks_per_row: int) -> tuple[Int32Array, Int32Array]:
+    """Return ``blocks_per_row`` evenly spaced columns in every block row, one further in each next
+    row: the stride is ``grid_cols // blocks_per_row``, and row ``i`` begins at ``i`` modulo it.
+
+    Where the stride divides the columns, the diagonal is among them. Raises ValueError when a row
+    is asked for more blocks than it has.
+    """
+    if blocks_per_row > grid_cols:
+        raise ValueError(f"{blocks_per_row} blocks a row do not fit {grid_cols} block columns")
+    stride = grid_cols // blocks_per_row
+    steps = np.arange(blocks_per_row, dtype=np.int32) * np.int32(stride)
+    first = np.arange(grid_rows, dtype=np.int32) % np.int32(stride)
+    row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
+    return row_ptr, (first[:, None] + steps[None, :]).reshape(-1).astype(np.int32)
+
+
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``ragged`` or
-    ``sliding_window``. Raises ValueError for any other.
+    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``ragged``,
+    ``sliding_window``, ``sliding_window_sinks`` (one block is the sink) or ``strided``. Raises
+    ValueError for any other.
     """
     if kind == "random":
         return random_rows(grid_rows, grid_cols, blocks_per_row, seed)
@@ -103,6 +140,10 @@ def generate(
         return ragged_rows(grid_rows, grid_cols, blocks_per_row, seed)
     if kind == "sliding_window":
         return sliding_window(grid_rows, grid_cols, blocks_per_row)
+    if kind == "sliding_window_sinks":
+        return sliding_window_sinks(grid_rows, grid_cols, blocks_per_row)
+    if kind == "strided":
+        return strided(grid_rows, grid_cols, blocks_per_row)
     raise ValueError(f"unknown pattern {kind!r}")
 
 

@@ -37,7 +37,7 @@ class TargetSpec:
 class PatternSpec:
     """The pattern of stored blocks (see assay.shared.sparsity)."""
 
-    kind: Literal["random", "drawn", "ragged", "sliding_window"]
+    kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
     block_rows: int
     block_cols: int
     blocks_per_row: int
