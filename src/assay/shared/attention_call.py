@@ -1,0 +1,129 @@
+"""The calling convention of our attention kernels: one structure, filled in here, read by C.
+
+``kernels/block_sparse_attention/attention_call.cuh`` is its other half: same fields, same order.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+ABI = "block_sparse_attention"
+"""Of a variant whose launcher takes this structure."""
+SYMBOL = "assay_block_sparse_attention"
+NO_BOUND = -1
+"""A window's side that has none."""
+TENSORS = ("q", "k", "v", "o")
+LISTS = ("full_counts", "full_columns", "partial_counts", "partial_columns")
+"""Lists of key blocks, int32: counts [mask_batches, mask_heads, rows], columns [..., pitch]."""
+
+Strides = tuple[int, int, int]
+"""Elements from one batch, head and row to the next; elements of a row are neighbours."""
+
+
+class AttentionCall(ctypes.Structure):
+    """``AssayAttention`` of the kernels. Pointers are addresses on the GPU, or None."""
+
+    _fields_: ClassVar[list[tuple[str, Any]]] = [
+        *[(name, ctypes.c_void_p) for name in (*TENSORS, "lse")],
+        *[
+            (f"{name}_{step}", ctypes.c_int64)
+            for name in TENSORS
+            for step in ("batch", "head", "row")
+        ],
+        *[(name, ctypes.c_void_p) for name in (*LISTS, "partial_bits", "order")],
+        *[
+            (name, ctypes.c_int)
+            for name in (
+                "full_pitch", "partial_pitch", "mask_batches", "mask_heads", "batches", "heads",
+                "kv_heads", "queries", "keys", "window_left", "window_right",
+            )
+        ],
+        ("scale", ctypes.c_float),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AttentionSizes:
+    """All of a call that is no address. Plain numbers, so that it can be written as JSON."""
+
+    batches: int
+    heads: int
+    kv_heads: int
+    queries: int
+    keys: int
+    scale: float
+    """Factor on the scores; usually 1 / sqrt(head_dim)."""
+    strides: Mapping[str, Strides]
+    """Of each of TENSORS."""
+    full_pitch: int
+    """Columns that a row of the list has room for; 0 without full blocks."""
+    partial_pitch: int
+    mask_batches: int = 1
+    """1, or as many as there are; so are heads."""
+    mask_heads: int = 1
+    window_left: int = NO_BOUND
+    """In partial blocks key j counts for query i where -left <= j - (i + keys - queries) <= right;
+    without meaning where bits say it."""
+    window_right: int = NO_BOUND
+
+
+def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -> AttentionCall:
+    """Return the structure. ``addresses``: of TENSORS, and of ``lse``, LISTS, ``partial_bits`` and
+    ``order`` where there are such. Raises KeyError for a tensor without address or strides.
+    """
+    steps = {
+        f"{name}_{step}": stride
+        for name in TENSORS
+        for step, stride in zip(("batch", "head", "row"), sizes.strides[name], strict=True)
+    }
+    optional = {name: addresses.get(name) for name in ("lse", *LISTS, "partial_bits", "order")}
+    return AttentionCall(
+        **{name: addresses[name] for name in TENSORS},
+        **optional,
+        **steps,
+        full_pitch=sizes.full_pitch,
+        partial_pitch=sizes.partial_pitch,
+        mask_batches=sizes.mask_batches,
+        mask_heads=sizes.mask_heads,
+        batches=sizes.batches,
+        heads=sizes.heads,
+        kv_heads=sizes.kv_heads,
+        queries=sizes.queries,
+        keys=sizes.keys,
+        window_left=sizes.window_left,
+        window_right=sizes.window_right,
+        scale=sizes.scale,
+    )
+
+
+@dataclass(frozen=True)
+class AttentionLauncher:
+    """The two functions of one compiled kernel."""
+
+    _launch: Callable[..., int]
+    _workspace: Callable[..., int]
+
+    def workspace_bytes(self, call: AttentionCall) -> int:
+        """Return the scratch memory that a launch needs."""
+        return int(self._workspace(ctypes.byref(call)))
+
+    def launch(self, call: AttentionCall, workspace: int, workspace_bytes: int, stream: int) -> int:
+        """Enqueue one launch; return its cudaError_t."""
+        return int(self._launch(ctypes.byref(call), workspace, workspace_bytes, stream))
+
+
+def open_attention(path: Path, symbol: str = SYMBOL) -> AttentionLauncher:
+    """Return the launcher of a library. Raises OSError or AttributeError where it has none.
+
+    Whether the file is the one that was meant is for the caller to know.
+    """
+    library = ctypes.CDLL(str(path))
+    launch, workspace = getattr(library, symbol), getattr(library, f"{symbol}_workspace")
+    call = ctypes.POINTER(AttentionCall)
+    launch.argtypes = [call, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+    launch.restype = ctypes.c_int
+    workspace.argtypes = [call]
+    workspace.restype = ctypes.c_size_t
+    return AttentionLauncher(launch, workspace)
