@@ -255,6 +255,14 @@ def describe(facts: ArmFacts, workload: Workload) -> str:
     text = f"{facts.variant} on {shape} {workload.dtype} {workload.distribution}"
     if workload.causal:
         text += ", causal"
+    if workload.kv_heads is not None:
+        text += f", {workload.kv_heads} heads of K and V"
+    if workload.layout != "bhsd":
+        text += f", {workload.layout}"
+    if workload.window_left is not None or workload.window_right is not None:
+        bounds = (workload.window_left, workload.window_right)
+        left, right = ("any" if bound is None else str(bound) for bound in bounds)
+        text += f", window of {left} before and {right} behind"
     if workload.output_dtype is not None:
         text += f", output {workload.output_dtype}"
     for label, pattern in (("", workload.pattern), ("B: ", workload.pattern_b)):

@@ -70,6 +70,15 @@ class Workload(Record):
     """Stored blocks of B, for BSR x BSR."""
     causal: bool = False
     """Of dense attention: a query sees the keys up to its own place, and no later one."""
+    kv_heads: Annotated[int, Field(gt=0)] | None = None
+    """Heads of K and V, where several heads of queries share one; None: as many as heads."""
+    layout: Literal["bhsd", "bshd"] = "bhsd"
+    """Of attention: how Q, K, V and the result lie in memory, batch, heads, sequence, head_dim."""
+    window_left: Annotated[int, Field(ge=0)] | None = None
+    """Of block-sparse attention: within a selected block, key j counts for query i only where
+    j - i is at least minus this (queries end where keys end). None: no such bound."""
+    window_right: Annotated[int, Field(ge=0)] | None = None
+    """And only where j - i is at most this; 0 is causal."""
     relative_tolerance: Annotated[float, Field(gt=0)]
     """Largest accepted ||out - oracle||_F / ||oracle||_F."""
     max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None
@@ -118,6 +127,17 @@ class Workload(Record):
         fits = self.operation in products and self.dtype != "float8_e4m3"
         if self.output_dtype is not None and not fits:
             raise ValueError(f"no {self.dtype} {self.operation.value} here has a float32 output")
+        return self
+
+    @model_validator(mode="after")
+    def _heads_layout_and_window_are_attentions(self) -> "Workload":
+        sparse = self.operation is Operation.BLOCK_SPARSE_ATTENTION
+        if not sparse and (self.window_left is not None or self.window_right is not None):
+            raise ValueError("a window is one of block_sparse_attention")
+        if self.heads is None and (self.kv_heads is not None or self.layout != "bhsd"):
+            raise ValueError("kv_heads and layout are attention's")
+        if self.kv_heads is not None and (self.heads or 0) % self.kv_heads:
+            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of K and V")
         return self
 
     @model_validator(mode="after")

@@ -17,6 +17,8 @@ CHECKS = {
     "poisoned": "the poisoned output",
     "inputs_unchanged": "the inputs' copy",
     "repeat": "new contents in the same buffers",
+    "log_sum_exp": "the log-sum-exps against the oracle's",
+    "low_precision_rule": "the error against a low-precision reference's",
     "timed_run": "the timed launches against the oracle",
 }
 """A check's name in a reader's words."""

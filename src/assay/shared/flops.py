@@ -53,6 +53,11 @@ def block_sparse_attention(
     return 4 * batch * heads * stored_blocks * block_rows * block_cols * head_dim
 
 
+def masked_attention(batch: int, heads: int, elements: int, head_dim: int) -> int:
+    """4 D * score elements that no mask hides; ``elements`` of one head."""
+    return 4 * batch * heads * elements * head_dim
+
+
 def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> int:
     """Return what CUTLASS example 41 counts: per score column 2 D + 2 + 1 + 2 D + D, less one a
     row.

@@ -1,8 +1,9 @@
 """The shapes that the gate checks a kernel at beside the timed one. Pure."""
 
 import dataclasses
+from typing import Literal
 
-from assay.shared.specs import WorkloadSpec
+from assay.shared.specs import PatternSpec, WorkloadSpec
 
 REPEAT_SEED = 1_000_003
 """Added to a seed for the second contents of the same buffers."""
@@ -19,6 +20,13 @@ MANY_BLOCK_ROWS = 1030
 """More than a kernel sorts in shared memory."""
 MANY_BLOCKS_M = 140_000
 """Rows at most that this may come to: higher blocks would take gigabytes."""
+LARGE_LOGITS = 8.0
+"""Standard deviation of the scores: maxima near 30, of which a row finds greater ones block by
+block, so that what was summed before is rescaled."""
+UNSELECTED_COLUMNS = 24
+"""Block columns, of which seven rows of two blocks select about half."""
+ATTENTION_CHECKS = ("log_sum_exp", "low_precision_rule")
+"""Further checks of every launch of a block-sparse attention kernel."""
 UNALIGNED_M = 1000
 """Rows of a matrix that is loaded: of no tile either."""
 
@@ -28,6 +36,8 @@ def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]
     pattern, other = workload.pattern, workload.pattern_b
     if workload.operation == "tma_load":
         return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
+    if pattern is not None and workload.operation == "block_sparse_attention":
+        return _attention_shapes(workload, pattern)
     if pattern is None or not workload.operation.endswith("gemm"):
         return []
     rows, cols = RAGGED_GRID
@@ -45,6 +55,44 @@ def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]
     if other is None:
         shapes.append(("unaligned", dataclasses.replace(small, n=UNALIGNED_N), False))
     return shapes
+
+
+def _attention_shapes(
+    workload: WorkloadSpec, pattern: PatternSpec
+) -> list[tuple[str, WorkloadSpec, bool]]:
+    """Shapes of block-sparse attention, two batches and four heads each: rows of every length,
+    lengths of no whole block, shared heads in the other layout, a window that cuts blocks, scores
+    that keep growing, and NaN in keys that nobody selects.
+    """
+    rows, cols = RAGGED_GRID
+    height, width = pattern.block_rows, pattern.block_cols
+    small = dataclasses.replace(
+        workload,
+        batch=2,
+        heads=4,
+        kv_heads=0,
+        seq_q=rows * height,
+        seq_kv=cols * width,
+        pattern=dataclasses.replace(pattern, kind="random", blocks_per_row=2),
+        window_left=None,
+        window_right=None,
+    )
+    cut = dataclasses.replace(small, seq_q=rows * height - 24, seq_kv=cols * width - 40)
+    square = dataclasses.replace(
+        small,
+        seq_kv=rows * width,
+        pattern=dataclasses.replace(pattern, kind="sliding_window", blocks_per_row=3),
+    )
+    wide = dataclasses.replace(small, seq_kv=UNSELECTED_COLUMNS * width, poison_unselected=True)
+    other: Literal["bhsd", "bshd"] = "bhsd" if workload.layout == "bshd" else "bshd"
+    return [
+        ("ragged", small, True),
+        ("unaligned", cut, True),
+        ("shared_heads", dataclasses.replace(small, kv_heads=2, layout=other), True),
+        ("window", dataclasses.replace(square, window_left=2 * width - 5, window_right=0), False),
+        ("large_logits", dataclasses.replace(small, logit_scale=LARGE_LOGITS), True),
+        ("unselected", wide, False),
+    ]
 
 
 def large_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec]]:

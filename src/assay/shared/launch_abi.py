@@ -52,13 +52,18 @@ def check_status(code: int, what: str) -> None:
         raise failure(f"{what} failed with cudaError_t {code}")
 
 
-def load_launcher(artifact: ArtifactSpec, symbol: str, operands: int) -> Callable[..., int]:
-    """Return the C launcher, after its library's digest was checked. Raises RuntimeError."""
+def checked_library(artifact: ArtifactSpec) -> Path:
+    """Return the library's path, after its digest was checked. Raises RuntimeError."""
     path = Path(artifact.path).resolve()
     found = sha256_file(path)
     if found != artifact.sha256:
         raise RuntimeError(f"{path.name} has SHA-256 {found}, not {artifact.sha256}")
-    launcher = getattr(ctypes.CDLL(str(path)), symbol)
+    return path
+
+
+def load_launcher(artifact: ArtifactSpec, symbol: str, operands: int) -> Callable[..., int]:
+    """Return the C launcher, after its library's digest was checked. Raises RuntimeError."""
+    launcher = getattr(ctypes.CDLL(str(checked_library(artifact))), symbol)
     pointer = ctypes.c_void_p
     launcher.argtypes = [
         *[pointer] * operands,

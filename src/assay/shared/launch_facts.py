@@ -7,6 +7,7 @@ import numpy as np
 
 from assay.shared import flops
 from assay.shared import sparsity as patterns
+from assay.shared.attention_lists import seen_scores
 from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks
 
@@ -68,14 +69,20 @@ def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int
 def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
     heads = w.batch * w.heads
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
-    bytes_ = ELEMENT_BYTES[w.dtype] * heads * w.head_dim * (2 * w.seq_q + 2 * keys)
+    key_heads = w.batch * w.key_heads
+    elements = heads * 2 * w.seq_q + key_heads * 2 * keys
+    bytes_ = ELEMENT_BYTES[w.dtype] * w.head_dim * elements
     if w.causal:
         return flops.causal_attention(w.batch, w.heads, w.seq_q, w.head_dim), bytes_
     if blocks is None:
         return flops.dense_attention(w.batch, w.heads, w.seq_q, w.seq_kv, w.head_dim), bytes_
-    flop = flops.block_sparse_attention(
-        w.batch, w.heads, blocks.stored, blocks.block_rows, blocks.block_cols, w.head_dim
-    )
+    if w.windowed:
+        seen = seen_scores(blocks, w)
+        flop = flops.masked_attention(w.batch, w.heads, seen, w.head_dim)
+    else:
+        flop = flops.block_sparse_attention(
+            w.batch, w.heads, blocks.stored, blocks.block_rows, blocks.block_cols, w.head_dim
+        )
     return flop, bytes_ + _index_bytes(blocks)
 
 
@@ -119,9 +126,13 @@ def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[st
 
 def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float]:
     """Counts of attention; 4 * b * h * d * products * block_m * block_n are its FLOPs, a dense one
-    being one block a head, of which a causal one does a share.
+    being one block a head, of which a causal one does a share. Of blocks that a window cuts, the
+    products are the share of their scores that it leaves.
     """
     share = (w.seq_q + 1) / (2 * w.seq_q) if w.causal else 1.0
+    products: float = blocks.stored if blocks else share
+    if blocks and w.windowed:
+        products = seen_scores(blocks, w) / (blocks.block_rows * blocks.block_cols)
     return {
         "b": w.batch,
         "h": w.heads,
@@ -132,8 +143,8 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
         "block_n": blocks.block_cols if blocks else w.seq_kv,
         "stored_blocks_a": blocks.stored if blocks else 1,
         "density_a": blocks.density if blocks else share,
-        "products": blocks.stored if blocks else share,
-        "true_products": blocks.stored if blocks else share,
+        "products": products,
+        "true_products": products,
     }
 
 

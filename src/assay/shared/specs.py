@@ -72,6 +72,26 @@ class WorkloadSpec:
     pattern_b: PatternSpec | None = None
     output_dtype: Literal["float32"] | None = None
     causal: bool = False
+    kv_heads: int = 0
+    """Heads of K and V, where queries share them; 0: as many as there are heads."""
+    layout: Literal["bhsd", "bshd"] = "bhsd"
+    window_left: int | None = None
+    window_right: int | None = None
+    logit_scale: float = 1.0
+    """Factor on Q: large logits make a running maximum grow. Only the gate's own shapes set it."""
+    poison_unselected: bool = False
+    """NaN in K and V that no block selects: who reads them shows it. Only the gate's own shapes set
+    it."""
+
+    @property
+    def key_heads(self) -> int:
+        """Return the number of heads of K and V."""
+        return self.kv_heads or self.heads
+
+    @property
+    def windowed(self) -> bool:
+        """Return whether scores within a selected block may be masked."""
+        return self.window_left is not None or self.window_right is not None
 
     @property
     def written(self) -> bool:
@@ -85,9 +105,11 @@ class WorkloadSpec:
         require_one_of(DISTRIBUTIONS, distribution=self.distribution)
         require_at_least(
             0, self, "seed", "m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv",
-            "head_dim",
+            "head_dim", "kv_heads", "window_left", "window_right",
         )  # fmt: skip
-        require_positive(self, "relative_tolerance", "max_abs_tolerance")
+        require_positive(self, "relative_tolerance", "max_abs_tolerance", "logit_scale")
+        if self.kv_heads and self.heads % self.kv_heads:
+            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of K and V")
 
 
 @dataclass(frozen=True)

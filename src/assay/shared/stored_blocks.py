@@ -66,13 +66,20 @@ def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: in
     return Blocks(grid_rows, grid_cols, *shape, row_ptr, col_idx)
 
 
+def scored(workload: WorkloadSpec) -> tuple[int, int]:
+    """Return rows and columns of the matrix that a workload's first pattern is of: A, or the
+    scores of attention.
+    """
+    w = workload
+    return (w.seq_q, w.seq_kv) if w.operation.endswith("attention") else (w.m, w.k)
+
+
 def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
     """Return stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
     w = workload
     first = second = None
     if w.pattern is not None:
-        shape = (w.seq_q, w.seq_kv) if w.operation.endswith("attention") else (w.m, w.k)
-        first = make_blocks(w.pattern, *shape, seed)
+        first = make_blocks(w.pattern, *scored(w), seed)
     if w.pattern_b is not None:
         second = make_blocks(w.pattern_b, w.k, w.n, seed + 1)
     return first, second

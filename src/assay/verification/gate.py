@@ -8,7 +8,13 @@ from assay.evidence.stages import CORRECTNESS
 from assay.measuring.told import workload_spec
 from assay.records.kernels import Variant
 from assay.records.measurements import ArmCorrectness
-from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
+from assay.shared import attention_call
+from assay.shared.gate_shapes import (
+    ATTENTION_CHECKS,
+    REPEAT_SEED,
+    large_shapes,
+    small_shapes,
+)
 from assay.verification.contradictions import Findings, names
 
 Made = tuple[str, int]
@@ -77,6 +83,9 @@ def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iter
         yield "repeat", seed + REPEAT_SEED
         if variant.kind == "kernel":
             yield "poisoned", seed
+        if variant.abi == attention_call.ABI:
+            for name in ATTENTION_CHECKS:
+                yield from ((name, seed), (name, seed + REPEAT_SEED))
     yield from ((name, seeds[0]) for name in shapes)
 
 

@@ -14,10 +14,8 @@ from assay.device.kernels.oracles import (
     oracle,
     true_product,
 )
-from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import (
-    attention_workload,
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
@@ -25,7 +23,6 @@ from tests.device.helpers import (
     fp8_dense_workload,
     fp8_workload,
     load_workload,
-    sparse_attention_workload,
 )
 
 
@@ -168,50 +165,6 @@ class TestTileLoads:
         right = oracle(inputs)
         inputs.tensors["a"][100, 100] = 0.0
         assert not measure_errors(oracle(inputs), right).within(inputs.workload)
-
-
-def plain_attention(inputs, mask=None):
-    q, k, v = (inputs.tensors[name].double() for name in "qkv")
-    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
-def element_mask(blocks, rows, cols):
-    mask = torch.zeros(rows, cols, dtype=torch.bool)
-    for row, begin, end in blocks.rows():
-        for col in blocks.col_idx[begin:end]:
-            top, left = row * blocks.block_rows, int(col) * blocks.block_cols
-            mask[top : top + blocks.block_rows, left : left + blocks.block_cols] = True
-    return mask
-
-
-class TestAttention:
-    def test_dense_in_chunks(self, monkeypatch):
-        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 64 * 10)
-        inputs = make_inputs(attention_workload(), "cpu", 1)
-        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs), atol=1e-6)
-
-    def test_causal_in_chunks(self, monkeypatch):
-        """A query sees no key after its own place, wherever its chunk begins."""
-        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 64 * 10)
-        inputs = make_inputs(attention_workload(causal=True), "cpu", 1)
-        mask = torch.ones(64, 64, dtype=torch.bool).tril()
-        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs, mask), atol=1e-6)
-
-    @pytest.mark.parametrize("kind", ["random", "sliding_window"])
-    def test_only_selected_blocks_count(self, kind):
-        workload = sparse_attention_workload(pattern=PatternSpec(kind, 16, 16, 2))
-        inputs = make_inputs(workload, "cpu", 1)
-        mask = element_mask(inputs.blocks, 64, 64)
-        assert torch.allclose(oracle(inputs).double(), plain_attention(inputs, mask), atol=1e-6)
-
-    def test_rows_without_blocks_give_zero(self):
-        workload = sparse_attention_workload()
-        blocks = ragged_blocks(workload.pattern, 4, 4, 1)
-        inputs = make_inputs(workload, "cpu", 1, (blocks, None))
-        result = oracle(inputs)
-        empty = int((blocks.row_ptr[1:] == blocks.row_ptr[:-1]).argmax())
-        assert not result[:, :, empty * 16 : empty * 16 + 16].any()
-        assert result.isfinite().all()
 
 
 class TestMeasureErrors:

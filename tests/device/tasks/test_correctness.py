@@ -1,10 +1,12 @@
 """correctness: right passes; each cheat is caught by the check meant for it."""
 
 import dataclasses
+import math
 
 import pytest
 import torch
 
+from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.oracles import oracle, true_product
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks.correctness import arm_record, check_arm
@@ -22,6 +24,7 @@ from tests.device.helpers import (
     fp8_workload,
     load_workload,
     make_arm,
+    sparse_attention_workload,
 )
 
 LARGE = {name: getattr(gate_shapes, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
@@ -348,3 +351,70 @@ def test_a_kernel_that_is_wrong_in_a_large_shape_alone_is_caught(wrong):
     result, failed = check(bsr_workload(), prepare, "kernel")
     assert result["status"] == "incorrect"
     assert failed == {wrong}
+
+
+class TestAttentionKernels:
+    """A kernel of block-sparse attention is asked for more: its log-sum-exps, FlashAttention's rule
+    for errors, and shapes that only some kernels get right.
+    """
+
+    @staticmethod
+    def bound(change=lambda inputs: inputs, sums=lambda value: value):
+        """An attention kernel that solves what ``change`` makes of its problem."""
+
+        def prepare(arm, inputs):
+            out = inputs.new_output()
+            found = torch.empty(out.shape[:3])
+
+            def launch():
+                right = attend(change(inputs))
+                found.copy_(sums(right.log_sum_exp))
+                return out.copy_(right.output)
+
+            return Prepared(launch, out, log_sum_exp=found)
+
+        return prepare
+
+    def test_a_right_one_passes_every_check(self):
+        workload = sparse_attention_workload(seq_q=60)
+        result, failed = check(workload, self.bound(), "kernel")
+        assert not failed
+        names = {entry["name"] for entry in result["checks"]}
+        shapes = {name for name, _, _ in gate_shapes.small_shapes(workload)}
+        assert shapes == {"ragged", "unaligned", "shared_heads", "window", "large_logits",
+                          "unselected"}  # fmt: skip
+        assert names == shapes | {*gate_shapes.ATTENTION_CHECKS, "timed_shape", "poisoned",
+                                  "inputs_unchanged", "repeat"}  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("changes", "caught"),
+        [
+            ({"window_right": None, "window_left": None}, "window"),
+            ({"logit_scale": 1.0, "head_dim": 17}, "large_logits"),
+        ],
+    )
+    def test_one_that_forgets_something_is_caught(self, changes, caught):
+        def change(inputs):
+            return dataclasses.replace(
+                inputs, workload=dataclasses.replace(inputs.workload, **changes)
+            )
+
+        _, failed = check(sparse_attention_workload(), self.bound(change), "kernel")
+        assert caught in failed
+
+    def test_one_that_reads_what_nobody_selected_is_caught(self):
+        def everything(inputs):
+            spread = {n: t.clone() for n, t in inputs.tensors.items()}
+            spread["v"] = spread["v"] + 0 * spread["v"].sum()
+            return dataclasses.replace(inputs, tensors=spread)
+
+        _, failed = check(sparse_attention_workload(), self.bound(everything), "kernel")
+        assert "unselected" in failed
+        assert "timed_shape" not in failed
+
+    @pytest.mark.parametrize(
+        "sums", [lambda value: value / math.log(2), lambda value: value.nan_to_num(neginf=-1e9)]
+    )
+    def test_wrong_log_sum_exps_are_caught(self, sums):
+        _, failed = check(sparse_attention_workload(), self.bound(sums=sums), "kernel")
+        assert failed == {"log_sum_exp"}

@@ -49,7 +49,7 @@ else:
     log = pathlib.Path(arguments[arguments.index("--log-file") + 1])
     spec = json.loads(pathlib.Path(arguments[-1]).read_text())
     for shape in spec.get("shapes", []):
-        for path in shape["operands"]:
+        for path in shape["operands"].values():
             assert pathlib.Path(path).stat().st_size > 0
     name = "control" if "control" in spec else pathlib.Path(spec["library"]).stem
     with (spot / "calls").open("a") as calls:

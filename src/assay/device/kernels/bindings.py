@@ -5,9 +5,17 @@ from typing import Any
 
 import torch
 
+from assay.device.kernels.attention import bind_attention
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
+from assay.shared import attention_call
+from assay.shared.launch_abi import (
+    OPERANDS,
+    WORKSPACE_BYTES,
+    check_status,
+    checked_library,
+    load_launcher,
+)
 from assay.shared.specs import ArtifactSpec, VariantSpec
 
 
@@ -53,5 +61,8 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     """Load, check and bind a compiled variant. Raises RuntimeError when there is none."""
     if artifact is None or variant.symbol is None:
         raise RuntimeError(f"variant '{variant.id}' has no compiled library in this job")
+    if variant.abi == attention_call.ABI:
+        launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
+        return bind_attention(launcher, variant, inputs, current_stream)
     operands: tuple[Any, ...] = OPERANDS[_abi(variant)]
     return bind(load_launcher(artifact, variant.symbol, len(operands)), variant, inputs)

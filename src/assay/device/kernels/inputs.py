@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from assay.shared import flops
+from assay.shared.attention_lists import block_lists
 from assay.shared.specs import Json, WorkloadSpec
 from assay.shared.stored_blocks import Blocks, workload_blocks
 
@@ -70,8 +71,8 @@ class Inputs:
         return (w.groups, w.m, w.n) if w.operation == "grouped_gemm" else (w.m, w.n)
 
     def new_output(self) -> Tensor:
-        """Return an uninitialised output buffer."""
-        return torch.empty(self.output_shape(), dtype=self.output_dtype, device=self.device)
+        """Return an uninitialised output buffer, in the workload's layout."""
+        return _laid_out(self.output_shape(), self.output_dtype, self.workload, self.device)
 
     def snapshot(self) -> dict[str, Tensor]:
         """Return copies of all tensors, to tell later whether a launch changed them."""
@@ -98,8 +99,8 @@ def _value_shapes(
     """Name, shape and scale of each value tensor, in the order in which they are drawn."""
     w = workload
     if w.operation.endswith("attention"):
-        queries = (w.batch, w.heads, w.seq_q, w.head_dim), 1.0
-        keys = (w.batch, w.heads, w.seq_kv, w.head_dim), 1.0
+        queries = (w.batch, w.heads, w.seq_q, w.head_dim), w.logit_scale
+        keys = (w.batch, w.key_heads, w.seq_kv, w.head_dim), 1.0
         return {"q": queries, "k": keys, "v": keys}
     if w.operation == "tma_load":
         return {"a": ((w.m, w.k), 1.0)}
@@ -118,12 +119,22 @@ def _value_shapes(
     return shapes
 
 
-def _allocate(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Tensor:
+def _allocate(name: str, shape: tuple[int, ...], workload: WorkloadSpec, device: str) -> Tensor:
     """An uninitialised tensor of a logical ``shape``; B of K_MAJOR types has its columns whole."""
-    if name == "b" and dtype in K_MAJOR:
+    dtype = DTYPES[workload.dtype]
+    if name == "b" and workload.dtype in K_MAJOR:
         shape = (*shape[:-2], shape[-1], shape[-2])
-        return torch.empty(shape, dtype=DTYPES[dtype], device=device).transpose(-1, -2)
-    return torch.empty(shape, dtype=DTYPES[dtype], device=device)
+        return torch.empty(shape, dtype=dtype, device=device).transpose(-1, -2)
+    return _laid_out(shape, dtype, workload, device)
+
+
+def _laid_out(shape: tuple[int, ...], dtype: Any, workload: WorkloadSpec, device: str) -> Tensor:
+    """An uninitialised tensor; one of attention is a view where heads lie behind the sequence."""
+    if workload.layout == "bshd":
+        batch, heads, sequence, width = shape
+        memory = torch.empty(batch, sequence, heads, width, dtype=dtype, device=device)
+        return memory.transpose(1, 2)
+    return torch.empty(shape, dtype=dtype, device=device)
 
 
 def make_inputs(
@@ -137,9 +148,11 @@ def make_inputs(
     tensors: dict[str, Tensor] = {}
     scales: dict[str, float] = {}
     for name, (shape, scale) in _value_shapes(workload, first, second).items():
-        tensors[name] = _allocate(name, shape, workload.dtype, device)
+        tensors[name] = _allocate(name, shape, workload, device)
         scales[name] = scale
-    if not workload.operation.endswith("attention"):
+    if workload.operation == "block_sparse_attention" and first is not None:
+        tensors |= _list_tensors(first, workload, device)
+    elif not workload.operation.endswith("attention"):
         for prefix, layout in (("a", first), ("b", second)):
             if layout is not None:
                 tensors[f"{prefix}_row_ptr"] = torch.from_numpy(layout.row_ptr).to(device)
@@ -147,6 +160,17 @@ def make_inputs(
     inputs = Inputs(workload, device, tensors, scales, first, second)
     fill(inputs, seed)
     return inputs
+
+
+def _list_tensors(blocks: Blocks, workload: WorkloadSpec, device: str) -> dict[str, Tensor]:
+    """Lists of key blocks, [1, 1, rows] and [1, 1, rows, pitch]; none where no block is such."""
+    full, partial = block_lists(blocks, workload)
+    tensors = {}
+    for name, blocks_of in (("full", full), ("partial", partial)):
+        if blocks_of.pitch:
+            tensors[f"{name}_counts"] = torch.from_numpy(blocks_of.counts)[None, None].to(device)
+            tensors[f"{name}_columns"] = torch.from_numpy(blocks_of.columns)[None, None].to(device)
+    return tensors
 
 
 def written(workload: WorkloadSpec) -> WorkloadSpec:
@@ -182,3 +206,14 @@ def fill(inputs: Inputs, seed: int) -> None:
         # Drawn in float32 and rounded once, so that the scale does not round a second time.
         values = torch.randn(tensor.shape, generator=generator, device=inputs.device)
         tensor.copy_(values.mul_(scale))
+    if inputs.workload.poison_unselected and inputs.blocks is not None:
+        for name in ("k", "v"):
+            inputs.tensors[name][:, :, ~_selected_keys(inputs.blocks, inputs)] = float("nan")
+
+
+def _selected_keys(blocks: Blocks, inputs: Inputs) -> Tensor:
+    """Which keys some block selects: bool [seq_kv]."""
+    columns = torch.zeros(blocks.grid_cols, dtype=torch.bool)
+    columns[torch.from_numpy(blocks.col_idx).long()] = True
+    keys = columns.repeat_interleave(blocks.block_cols)[: inputs.workload.seq_kv]
+    return keys.to(inputs.device)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.shared import flops
 from assay.shared.specs import WorkloadSpec
@@ -73,10 +74,8 @@ def oracle(inputs: Inputs) -> Tensor:
         case "bsr_bsr_gemm":
             found = _found_blocks(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
             _bsr(_known(inputs.blocks), t["a_values"], found, result)
-        case "dense_attention":
-            _dense_attention(t["q"], t["k"], t["v"], result, w.causal)
-        case "block_sparse_attention":
-            _sparse_attention(_known(inputs.blocks), t["q"], t["k"], t["v"], result)
+        case "dense_attention" | "block_sparse_attention":
+            result = attend(inputs).output
         case "tma_load":
             _tile_sums(t["a"], result)
         case _:
@@ -172,42 +171,3 @@ def _tile_sums(a: Tensor, result: Tensor) -> None:
         rows = a[begin : begin + step].double()
         for tile, columns in enumerate(rows.split(flops.LOAD_TILE_COLS, dim=1)):
             result[tile, begin : begin + step] = columns.sum(dim=1)
-
-
-def _softmax_product(q: Tensor, k: Tensor, v: Tensor, first: int | None = None) -> Tensor:
-    """softmax(q k^T / sqrt(D)) v for float64 [..., rows, D]; 0 where there is no key.
-
-    ``first`` is the place of the first query in a causal attention: keys after a query do not
-    count for it.
-    """
-    if k.shape[-2] == 0:
-        return torch.zeros_like(q)
-    scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
-    if first is not None:
-        places = torch.arange(first, first + q.shape[-2], device=q.device)
-        later = torch.arange(k.shape[-2], device=q.device) > places[:, None]
-        scores = scores.masked_fill(later, -math.inf)
-    return torch.softmax(scores, dim=-1) @ v
-
-
-def _dense_attention(q: Tensor, k: Tensor, v: Tensor, result: Tensor, causal: bool) -> None:
-    """Head by head, some query rows at a time."""
-    step = max(1, CHUNK_BYTES // (8 * k.shape[2]))
-    for batch in range(q.shape[0]):
-        for head in range(q.shape[1]):
-            keys, values = k[batch, head].double(), v[batch, head].double()
-            for begin in range(0, q.shape[2], step):
-                rows = slice(begin, begin + step)
-                result[batch, head, rows] = _softmax_product(
-                    q[batch, head, rows].double(), keys, values, begin if causal else None
-                )
-
-
-def _sparse_attention(blocks: Blocks, q: Tensor, k: Tensor, v: Tensor, result: Tensor) -> None:
-    """One block row of queries at a time, all heads at once, over its selected keys."""
-    for row, begin, end in blocks.rows():
-        keys = _elements(blocks, begin, end, k.shape[2], k.device)
-        rows = slice(row * blocks.block_rows, (row + 1) * blocks.block_rows)
-        result[:, :, rows] = _softmax_product(
-            q[:, :, rows].double(), k[:, :, keys].double(), v[:, :, keys].double()
-        )

@@ -21,11 +21,15 @@ class Prepared:
     """The output, where it is the same memory in every launch; None where a library allocates."""
     refresh: Callable[[], None] = _nothing
     """Repack private copies of the inputs after their values changed in place."""
+    log_sum_exp: Tensor | None = None
+    """[batch, heads, seq_q] in float32, written by each launch of our attention kernels."""
 
     def poison(self) -> None:
         """Fill a fixed output with NaN, so that an element that isn't written shows."""
         if self.buffer is not None:
             self.buffer.fill_(float("nan"))
+        if self.log_sum_exp is not None:
+            self.log_sum_exp.fill_(float("nan"))
 
 
 Prepare = Callable[[ArmSpec, Inputs], Prepared]

@@ -6,6 +6,7 @@ still end within the deadline.
 """
 
 import dataclasses
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from functools import partial
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, fill, make_inputs, written
+from assay.device.kernels.attention_oracle import attend, low_precision_limit
+from assay.device.kernels.inputs import Inputs, Tensor, fill, make_inputs, written
 from assay.device.kernels.oracles import measure_errors, oracle, true_product
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
@@ -27,9 +29,13 @@ from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
 from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.job import CorrectnessJob
+from assay.shared.sparsity import block_grid
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec
-from assay.shared.stored_blocks import Blocks, ragged_blocks
+from assay.shared.stored_blocks import Blocks, ragged_blocks, scored
 
+LOG_SUM_EXP_TOLERANCE = 1e-3
+"""Largest accepted error of a log-sum-exp: scores are summed in float32, and those of large
+logits reach 40."""
 DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""
 
@@ -45,13 +51,24 @@ def _check(name: str, seed: int, passed: bool, detail: str = "") -> Json:
     }
 
 
-def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> Json:
+def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
     """Return one launch against the oracle, computed only afterwards: there is nothing to copy
     from.
     """
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
     output = prepared.launch().clone()
-    errors = measure_errors(output, oracle(inputs))
+    if prepared.log_sum_exp is None:
+        return [_compared(name, seed, output, oracle(inputs), inputs)]
+    sums, right = prepared.log_sum_exp.clone(), attend(inputs)
+    return [
+        _compared(name, seed, output, right.output, inputs),
+        _log_sum_exp(name, seed, sums, right.log_sum_exp),
+        _low_precision_rule(name, seed, output, right.output, inputs),
+    ]
+
+
+def _compared(name: str, seed: int, output: Tensor, right: Tensor, inputs: Inputs) -> Json:
+    errors = measure_errors(output, right)
     check = _check(name, seed, errors.within(inputs.workload))
     check.update(relative_error=errors.relative, max_abs_error=errors.max_abs)
     if errors.relative is None:
@@ -64,11 +81,33 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
     return check
 
 
+def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor) -> Json:
+    """Return the check of what attention kernels write beside their output: -infinity, and only
+    there, for a row without keys.
+    """
+    known = torch.isfinite(right)
+    error = float((found - right)[known].abs().max()) if bool(known.any()) else 0.0
+    passed = bool((found[~known] == -math.inf).all()) and error <= LOG_SUM_EXP_TOLERANCE
+    check = _check("log_sum_exp", seed, passed, f"{shape}: at most {LOG_SUM_EXP_TOLERANCE:g}")
+    check["max_abs_error"] = error if math.isfinite(error) else None
+    return check
+
+
+def _low_precision_rule(
+    shape: str, seed: int, output: Tensor, right: Tensor, inputs: Inputs
+) -> Json:
+    """Return FlashAttention's own check of an output (see ``low_precision_limit``)."""
+    error, limit = float((output.float() - right).abs().max()), low_precision_limit(inputs, right)
+    check = _check("low_precision_rule", seed, error <= limit, f"{shape}: at most {limit:.3g}")
+    check["max_abs_error"] = error if math.isfinite(error) else None
+    return check
+
+
 def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
     """Return a first launch into a poisoned output: right, whole, and its inputs left alone."""
     before = inputs.snapshot()
     prepared.poison()
-    checks = [_launch_and_compare(name, seed, prepared, inputs)]
+    checks = _launch_and_compare(name, seed, prepared, inputs)
     if prepared.buffer is not None:
         unwritten = int(torch.isnan(prepared.buffer).sum())
         hold = f"{counted(unwritten, 'element')} {agreeing(unwritten, 'holds', 'hold')}"
@@ -80,7 +119,7 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
     return checks
 
 
-def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
+def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
     """New contents in the same buffers: neither the last result nor a cached one will do."""
     fill(inputs, seed + REPEAT_SEED)
     prepared.refresh()
@@ -113,7 +152,7 @@ def ragged_layout(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blo
     """Stored blocks of a ragged shape: rows of every length, empty ones among them."""
     first = second = None
     if (a := workload.pattern) is not None:
-        first = ragged_blocks(a, workload.m // a.block_rows, workload.k // a.block_cols, seed)
+        first = ragged_blocks(a, *block_grid(*scored(workload), a.block_rows, a.block_cols), seed)
     if (b := workload.pattern_b) is not None:
         grid = workload.k // b.block_rows, workload.n // b.block_cols
         second = ragged_blocks(b, *grid, seed + 1)
@@ -143,7 +182,7 @@ def check_arm(
         if beside is None and misses_products(inputs):
             beside = _true_product(seed, prepared, inputs)
         note(f"repeat, seed {seed}")
-        checks.append(_repeat(seed, prepared, inputs))
+        checks += _repeat(seed, prepared, inputs)
     if arm.variant.kind == "kernel":
         large = ((name, workload, True) for name, workload in large_shapes(arm.workload))
         for name, workload, ragged in (*small_shapes(arm.workload), *large):

@@ -11,14 +11,17 @@ import ctypes
 import json
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from assay.shared.attention_call import AttentionSizes, attention_call, open_attention
 from assay.shared.specs import Json
 
 DEADLINE_S = 90
 """A launch that hangs ends this process, and with it the tool that waits for it."""
 CONTROL_BYTES = 256
+FLOAT_BYTES = 4
 THREADS = 64
 """Two warps: a race between them, and a barrier that a part of one never reaches."""
 
@@ -158,18 +161,42 @@ def launcher_of(library: str, symbol: str, operands: int) -> Any:
     return launcher
 
 
+def attention_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
+    """Return what enqueues one launch of an attention kernel; its buffers are allocated here."""
+    launcher = open_attention(Path(spec["library"]), spec["symbol"])
+    sizes = AttentionSizes(**shape["attention"])
+    addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in _operands(shape)}
+    addresses["o"] = driver.allocate(shape["output_bytes"])
+    addresses["lse"] = driver.allocate(FLOAT_BYTES * sizes.batches * sizes.heads * sizes.queries)
+    call = attention_call(sizes, addresses)
+    size = launcher.workspace_bytes(call)
+    workspace = driver.allocate(size)
+    return lambda: launcher.launch(call, workspace, size, 0)
+
+
+def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
+    """Return what enqueues one launch of any other kernel; its buffers are allocated here."""
+    operands = [driver.upload(Path(path).read_bytes()) for _, path in _operands(shape)]
+    output = driver.allocate(shape["output_bytes"])
+    workspace = driver.allocate(spec["workspace_bytes"])
+    launcher = launcher_of(spec["library"], spec["symbol"], len(operands))
+    tail = (*shape["scalars"], workspace, spec["workspace_bytes"], None)
+    return lambda: int(launcher(*operands, output, *tail))
+
+
+def _operands(shape: Json) -> list[tuple[str, str]]:
+    return list(shape["operands"].items())
+
+
 def launch(driver: Driver, spec: Json, shape: Json) -> Json:
     """Return one shape, launched as often as ``repeat`` says: {"name", "code", "error"}.
 
     ``code`` is the launcher's cudaError_t, ``error`` what the driver said while waiting.
     """
-    operands = [driver.upload(Path(path).read_bytes()) for path in shape["operands"]]
-    output = driver.allocate(shape["output_bytes"])
-    workspace = driver.allocate(spec["workspace_bytes"])
-    launcher = launcher_of(spec["library"], spec["symbol"], len(operands))
-    tail = (*shape["scalars"], workspace, spec["workspace_bytes"], None)
+    prepare = attention_of if "attention" in shape else product_of
+    enqueue = prepare(driver, spec, shape)
     for _ in range(spec["repeat"]):
-        code = int(launcher(*operands, output, *tail))
+        code = enqueue()
         if code != 0:
             return {"name": shape["name"], "code": code, "error": ""}
         try:

@@ -13,10 +13,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
 
+from assay.device.kernels.attention import sizes_of
 from assay.device.kernels.inputs import Tensor, make_inputs, written
 from assay.device.tasks.correctness import ragged_layout
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
@@ -31,6 +32,7 @@ from assay.device.tasks.sanitizer_tool import (
 )
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
+from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file
 from assay.shared.gate_shapes import small_shapes
 from assay.shared.job import SanitizerJob
@@ -76,19 +78,22 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
         layout: tuple[Blocks | None, Blocks | None] | None
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)
-        paths = []
-        for operand in OPERANDS[arm.variant.abi or ""]:
-            path = folder / f"{name}.{operand}"
+        attends = arm.variant.abi == ABI
+        operands = inputs.tensors if attends else OPERANDS[arm.variant.abi or ""]
+        paths = {operand: folder / f"{name}.{operand}" for operand in operands}
+        for operand, path in paths.items():
             path.write_bytes(memory_of(inputs.tensors[operand]))
-            paths.append(str(path))
-        shapes.append(
-            {
-                "name": name,
-                "operands": paths,
-                "output_bytes": inputs.new_output().untyped_storage().nbytes(),
-                "scalars": [workload.m, workload.n, workload.k],
-            }
-        )
+        output = inputs.new_output()
+        shape: Json = {
+            "name": name,
+            "operands": {operand: str(path) for operand, path in paths.items()},
+            "output_bytes": output.untyped_storage().nbytes(),
+        }
+        if attends:
+            shape["attention"] = asdict(sizes_of(inputs, output))
+        else:
+            shape["scalars"] = [workload.m, workload.n, workload.k]
+        shapes.append(shape)
     return {
         "library": str(Path(arm.artifact.path).resolve()),
         "symbol": arm.variant.symbol,

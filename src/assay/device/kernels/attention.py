@@ -1,0 +1,68 @@
+"""Our attention kernels, bound to inputs: the structure that they read, and what they write."""
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+from assay.shared.attention_call import (
+    LISTS,
+    NO_BOUND,
+    TENSORS,
+    AttentionLauncher,
+    AttentionSizes,
+    attention_call,
+)
+from assay.shared.launch_abi import check_status
+from assay.shared.specs import VariantSpec
+
+
+def sizes_of(inputs: Inputs, output: Tensor) -> AttentionSizes:
+    """Return all that a kernel is told of a problem but addresses."""
+    w, t = inputs.workload, inputs.tensors
+    tensors = {**{name: t[name] for name in ("q", "k", "v")}, "o": output}
+    full_pitch, partial_pitch = (
+        t[name].shape[-1] if name in t else 0 for name in ("full_columns", "partial_columns")
+    )
+    left, right = (
+        NO_BOUND if bound is None else bound for bound in (w.window_left, w.window_right)
+    )
+    return AttentionSizes(
+        batches=w.batch,
+        heads=w.heads,
+        kv_heads=w.key_heads,
+        queries=w.seq_q,
+        keys=w.seq_kv,
+        scale=1.0 / math.sqrt(w.head_dim),
+        strides={name: tensors[name].stride()[:3] for name in TENSORS},
+        full_pitch=full_pitch,
+        partial_pitch=partial_pitch,
+        window_left=left,
+        window_right=right,
+    )
+
+
+def bind_attention(
+    launcher: AttentionLauncher, variant: VariantSpec, inputs: Inputs, stream: Callable[[], int]
+) -> Prepared:
+    """Bind a launcher to inputs, an output, log-sum-exps and a workspace. Every launch is
+    checked.
+    """
+    w, t = inputs.workload, inputs.tensors
+    output = inputs.new_output()
+    sums = torch.empty(w.batch, w.heads, w.seq_q, dtype=torch.float32, device=inputs.device)
+    addresses = {name: t[name].data_ptr() for name in ("q", "k", "v", *LISTS) if name in t}
+    addresses |= {"o": output.data_ptr(), "lse": sums.data_ptr()}
+    call = attention_call(sizes_of(inputs, output), addresses)
+    size = launcher.workspace_bytes(call)
+    workspace = torch.empty(max(1, size), dtype=torch.uint8, device=inputs.device)
+    place = workspace.data_ptr()
+
+    # The launcher sees addresses only: who holds the launch holds the tensors behind them.
+    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
+        check_status(launcher.launch(call, place, size, stream()), variant.id)
+        return output
+
+    return Prepared(launch, output, log_sum_exp=sums)
