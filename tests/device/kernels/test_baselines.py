@@ -2,8 +2,6 @@
 
 import dataclasses
 import re
-import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -11,20 +9,17 @@ import torch
 
 from assay.device.kernels.baselines import (
     PREPARE,
-    flex_block_lists,
-    lacks_backend,
     lacks_fp8,
     prepare_library,
 )
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
-from assay.shared.errors import RivalMissing, Unsupported
+from assay.shared.errors import Unsupported
 from tests.device.helpers import (
     attention_workload,
     bsr_workload,
     dense_workload,
     fp8_dense_workload,
-    sparse_attention_workload,
 )
 
 GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
@@ -55,52 +50,6 @@ def test_agrees_with_the_oracle_and_follows_new_contents(entry, workload):
 def test_writes_into_one_buffer():
     prepared = prepare_library("cublas_dense", make_inputs(dense_workload(), "cpu", 1))
     assert prepared.launch().data_ptr() == prepared.buffer.data_ptr()
-
-
-class TestFlashAttention3:
-    """Its wheel is optional, has bf16 alone and another order of dimensions."""
-
-    BF16 = dataclasses.replace(attention_workload(), dtype="bfloat16", relative_tolerance=5e-3)
-
-    @pytest.fixture
-    def installed(self, monkeypatch):
-        """A module in its place, which computes [B, S, H, D] as the wheel does."""
-        seen = {}
-
-        def flash_attn_func(q, k, v, causal):
-            seen.update(shape=tuple(q.shape), causal=causal)
-            heads_first = (x.transpose(1, 2) for x in (q, k, v))
-            out = torch.nn.functional.scaled_dot_product_attention(*heads_first)
-            return out.transpose(1, 2)
-
-        module = types.ModuleType("fa3_fwd_interface")
-        module.flash_attn_func = flash_attn_func
-        monkeypatch.setitem(sys.modules, "fa3_fwd_interface", module)
-        return seen
-
-    def test_agrees_with_the_oracle_and_follows_new_contents(self, installed):
-        inputs = make_inputs(self.BF16, "cpu", 1)
-        prepared = prepare_library("fa3", inputs)
-        fill(inputs, 2)
-        assert measure_errors(prepared.launch(), oracle(inputs)).within(self.BF16)
-        w = self.BF16
-        expected = {"shape": (w.batch, w.seq_q, w.heads, w.head_dim), "causal": False}
-        assert installed == expected
-
-    def test_fp16_is_refused(self, installed):
-        with pytest.raises(Unsupported, match="bfloat16"):
-            prepare_library("fa3", make_inputs(attention_workload(), "cpu", 1))
-
-    def test_without_the_wheel_it_is_not_installed(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "fa3_fwd_interface", None)
-        with pytest.raises(RivalMissing, match="fa3_fwd_interface"):
-            prepare_library("fa3", make_inputs(self.BF16, "cpu", 1))
-
-
-def test_a_backend_that_refuses_is_unsupported():
-    prepared = prepare_library("sdpa_efficient", make_inputs(attention_workload(), "cpu", 1))
-    with pytest.raises(Unsupported, match="EFFICIENT_ATTENTION"):
-        prepared.launch()
 
 
 class TestScaledMm:
@@ -151,21 +100,6 @@ def test_every_entry_of_the_kernel_manifests_is_here():
     assert entries <= set(PREPARE)
 
 
-def test_flex_block_mask_selects_the_patterns_blocks():
-    from torch.nn.attention.flex_attention import BlockMask
-
-    inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
-    counts, indices = flex_block_lists(inputs.blocks, "cpu")
-    none = torch.zeros_like(counts), torch.zeros_like(indices)
-    mask = BlockMask.from_kv_blocks(
-        *none, counts, indices, BLOCK_SIZE=(16, 16), seq_lengths=(64, 64)
-    )
-    expected = torch.zeros(4, 4)
-    for row, begin, end in inputs.blocks.rows():
-        expected[row, inputs.blocks.col_idx[begin:end].tolist()] = 1
-    assert torch.equal(mask.to_dense()[0, 0].float(), expected)
-
-
 def test_torch_bsr_shares_the_values():
     inputs = make_inputs(bsr_workload(), "cpu", 1)
     matrix = torch.sparse_bsr_tensor(
@@ -189,15 +123,3 @@ def test_torch_bsr_shares_the_values():
 )
 def test_pytorchs_words_for_a_device_without_fp8(text, lacking):
     assert lacks_fp8(RuntimeError(text)) is lacking
-
-
-@pytest.mark.parametrize(
-    ("text", "lacking"),
-    [
-        ("No available kernel. Aborting execution.", True),
-        ("No viable backend for scaled_dot_product_attention was found.", True),
-        ("CUDA error: an illegal memory access was encountered", False),
-    ],
-)
-def test_pytorchs_words_for_a_backend_that_takes_no_such_problem(text, lacking):
-    assert lacks_backend(RuntimeError(text)) is lacking

@@ -2,29 +2,16 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
+from assay.device.kernels import attention_rivals
 from assay.device.kernels.cusparse import prepare_cusparse
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.errors import RivalMissing, Unsupported
-from assay.shared.stored_blocks import Blocks
+from assay.shared.errors import Unsupported
 
-FLEX_TILE = 128
-"""Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
-
-_NO_BACKEND = ("No available kernel", "No viable backend")
 _NO_FP8 = ("only supported on", "is not implemented for", "Could not run 'aten::_scaled_mm")
-
-
-def lacks_backend(error: Exception) -> bool:
-    """Return whether PyTorch says that the one backend left to it does not take a problem.
-
-    It raises a plain RuntimeError for that, so the text is all there is; the same goes for FP8.
-    """
-    return any(words in str(error) for words in _NO_BACKEND)
 
 
 def lacks_fp8(error: Exception) -> bool:
@@ -107,115 +94,13 @@ def _torch_bsr(inputs: Inputs) -> Prepared:
     return Prepared(launch, out)
 
 
-def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
-    """Scaled dot product attention by one named backend of PyTorch."""
-
-    def prepare(inputs: Inputs) -> Prepared:
-        attention = importlib.import_module("torch.nn.attention")
-        chosen = getattr(attention.SDPBackend, backend)
-        q, k, v = (inputs.tensors[name] for name in ("q", "k", "v"))
-        causal = inputs.workload.causal
-
-        def launch() -> Tensor:
-            with attention.sdpa_kernel(chosen):
-                try:
-                    return torch.nn.functional.scaled_dot_product_attention(
-                        q, k, v, is_causal=causal
-                    )
-                except RuntimeError as error:
-                    if lacks_backend(error):
-                        raise Unsupported(f"{backend} takes no such problem here") from error
-                    raise
-
-        return Prepared(launch, None)
-
-    return prepare
-
-
-def flex_block_lists(blocks: Blocks, device: str) -> tuple[Tensor, Tensor]:
-    """Return counts [1,1,rows] and indices [1,1,rows,cols] of a pattern; unused places hold 0."""
-    lengths = torch.from_numpy(blocks.row_ptr[1:] - blocks.row_ptr[:-1])
-    indices = torch.zeros(blocks.grid_rows, blocks.grid_cols, dtype=torch.int32)
-    for row, begin, end in blocks.rows():
-        indices[row, : end - begin] = torch.from_numpy(blocks.col_idx[begin:end])
-    counts = lengths.to(torch.int32)
-    return counts[None, None].to(device), indices[None, None].to(device)
-
-
-def _flex_options(blocks: Blocks) -> dict[str, Any] | None:
-    """Tile sizes that divide the sparse blocks, where FlexAttention's own choice would not."""
-    if blocks.block_rows % FLEX_TILE == 0 and blocks.block_cols % FLEX_TILE == 0:
-        return None
-    return {
-        "BLOCK_M": min(blocks.block_rows, FLEX_TILE),
-        "BLOCK_N": min(blocks.block_cols, FLEX_TILE),
-    }
-
-
-def _flex_attention(inputs: Inputs) -> Prepared:
-    """Compiled FlexAttention; every selected block is a full block, so no mask code runs."""
-    flex = importlib.import_module("torch.nn.attention.flex_attention")
-    blocks = inputs.blocks
-    if blocks is None:
-        raise Unsupported("flex_attention is here for block-sparse workloads only")
-    w = inputs.workload
-    if w.seq_q % blocks.block_rows or w.seq_kv % blocks.block_cols:
-        raise Unsupported("full blocks only: the sequence must be a whole number of blocks")
-    counts, indices = flex_block_lists(blocks, inputs.device)
-    mask = flex.BlockMask.from_kv_blocks(
-        torch.zeros_like(counts),
-        torch.zeros_like(indices),
-        counts,
-        indices,
-        BLOCK_SIZE=(blocks.block_rows, blocks.block_cols),
-        seq_lengths=(w.seq_q, w.seq_kv),
-    )
-    compiled = torch.compile(flex.flex_attention, dynamic=False, fullgraph=True)
-    options = _flex_options(blocks)
-    q, k, v = (inputs.tensors[name] for name in ("q", "k", "v"))
-
-    def launch() -> Tensor:
-        # Outside inference, autograd would have the kernel write what a backward pass needs.
-        with torch.no_grad():
-            return compiled(q, k, v, block_mask=mask, kernel_options=options)
-
-    return Prepared(launch, None)
-
-
-def _fa3(inputs: Inputs) -> Prepared:
-    """FlashAttention-3's forward pass, where its wheel is installed.
-
-    It takes [B, S, H, D]; the inputs are handed to it as views, for it wants the last stride alone
-    to be 1.
-    """
-    module = "fa3_fwd_interface"
-    try:
-        library = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise RivalMissing(f"{module} cannot be imported here: {error}") from error
-    if inputs.workload.dtype != "bfloat16":
-        raise Unsupported("this build of FlashAttention-3 has bfloat16 kernels only")
-    q, k, v = (inputs.tensors[name].transpose(1, 2) for name in ("q", "k", "v"))
-
-    def launch() -> Tensor:
-        output: Tensor = library.flash_attn_func(q, k, v, causal=inputs.workload.causal)
-        return output.transpose(1, 2)
-
-    return Prepared(launch, None)
-
-
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "cublas_dense": _cublas_dense,
     "scaled_mm": _scaled_mm,
     "torch_bmm": _torch_bmm,
     "torch_bsr": _torch_bsr,
     "cusparse_bsr": prepare_cusparse,
-    "sdpa_flash": _sdpa("FLASH_ATTENTION"),
-    "sdpa_efficient": _sdpa("EFFICIENT_ATTENTION"),
-    "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
-    "sdpa_math": _sdpa("MATH"),
-    "flex_attention": _flex_attention,
-    "fa3": _fa3,
+    **attention_rivals.PREPARE,
 }
 """Variant.entry to the function that prepares it."""
 

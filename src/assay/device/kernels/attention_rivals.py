@@ -1,0 +1,260 @@
+"""Rivals in attention: libraries called on the same inputs, prepared once, outside the timing."""
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+from assay.shared.errors import RivalMissing, Unsupported
+from assay.shared.specs import WorkloadSpec
+from assay.shared.stored_blocks import Blocks
+
+FLEX_TILE = 128
+"""Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
+CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
+"""Keeps what FlashAttention's CuTe kernels compile, so that one process of a benchmark does it for
+all. It changes no kernel."""
+_NO_BACKEND = ("No available kernel", "No viable backend")
+
+
+def lacks_backend(error: Exception) -> bool:
+    """Return whether PyTorch says that the one backend left to it does not take a problem.
+
+    It raises a plain RuntimeError for that, so the text is all there is.
+    """
+    return any(words in str(error) for words in _NO_BACKEND)
+
+
+def _import(module: str) -> Any:
+    """A rival's module. Raises RivalMissing where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise RivalMissing(f"{module} cannot be imported here: {error}") from error
+
+
+def _qkv(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
+    t = inputs.tensors
+    return t["q"], t["k"], t["v"]
+
+
+def _sequence_first(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
+    """Q, K and V as views [B, S, H, D]."""
+    q, k, v = (tensor.transpose(1, 2) for tensor in _qkv(inputs))
+    return q, k, v
+
+
+def _shares_heads(w: WorkloadSpec) -> bool:
+    return w.key_heads != w.heads
+
+
+def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
+    """Scaled dot product attention by one named backend of PyTorch."""
+
+    def prepare(inputs: Inputs) -> Prepared:
+        attention = importlib.import_module("torch.nn.attention")
+        chosen = getattr(attention.SDPBackend, backend)
+        q, k, v = _qkv(inputs)
+        w = inputs.workload
+
+        def launch() -> Tensor:
+            with attention.sdpa_kernel(chosen):
+                try:
+                    return torch.nn.functional.scaled_dot_product_attention(
+                        q, k, v, is_causal=w.causal, enable_gqa=_shares_heads(w)
+                    )
+                except RuntimeError as error:
+                    if lacks_backend(error):
+                        raise Unsupported(f"{backend} takes no such problem here") from error
+                    raise
+
+        return Prepared(launch, None)
+
+    return prepare
+
+
+def flex_block_lists(inputs: Inputs, kind: str, blocks: Blocks) -> tuple[Tensor, Tensor]:
+    """Return counts [1,1,rows] and indices [1,1,rows,cols] of the ``full`` or ``partial`` blocks;
+    unused places hold 0. FlexAttention takes indices as wide as the grid.
+    """
+    shape = (1, 1, blocks.grid_rows, blocks.grid_cols)
+    indices = torch.zeros(shape, dtype=torch.int32, device=inputs.device)
+    counts = inputs.tensors.get(f"{kind}_counts")
+    if counts is None:
+        return torch.zeros(shape[:3], dtype=torch.int32, device=inputs.device), indices
+    columns = inputs.tensors[f"{kind}_columns"]
+    indices[..., : columns.shape[-1]] = columns
+    return counts, indices
+
+
+def _flex_options(blocks: Blocks) -> dict[str, Any] | None:
+    """Tile sizes that divide the sparse blocks, where FlexAttention's own choice would not."""
+    if blocks.block_rows % FLEX_TILE == 0 and blocks.block_cols % FLEX_TILE == 0:
+        return None
+    return {
+        "BLOCK_M": min(blocks.block_rows, FLEX_TILE),
+        "BLOCK_N": min(blocks.block_cols, FLEX_TILE),
+    }
+
+
+def _window(w: WorkloadSpec) -> Callable[..., Tensor] | None:
+    """The window as a mask_mod of FlexAttention, which runs it on partial blocks alone."""
+    if not w.windowed:
+        return None
+    shift, left, right = w.seq_kv - w.seq_q, w.window_left, w.window_right
+
+    def seen(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        place = key - (query + shift)
+        if left is None:
+            return place <= right
+        if right is None:
+            return place >= -left
+        return (place >= -left) & (place <= right)
+
+    return seen
+
+
+def _flex_attention(inputs: Inputs) -> Prepared:
+    """Compiled FlexAttention; mask code runs on the blocks that a window cuts, and on no others."""
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    blocks = inputs.blocks
+    if blocks is None:
+        raise Unsupported("flex_attention is here for block-sparse workloads only")
+    w = inputs.workload
+    if w.seq_q % blocks.block_rows or w.seq_kv % blocks.block_cols:
+        raise Unsupported("full blocks only: the sequence must be a whole number of blocks")
+    mask = flex.BlockMask.from_kv_blocks(
+        *flex_block_lists(inputs, "partial", blocks),
+        *flex_block_lists(inputs, "full", blocks),
+        BLOCK_SIZE=(blocks.block_rows, blocks.block_cols),
+        mask_mod=_window(w),
+        seq_lengths=(w.seq_q, w.seq_kv),
+    )
+    compiled = torch.compile(flex.flex_attention, dynamic=False, fullgraph=True)
+    options = _flex_options(blocks)
+    q, k, v = _qkv(inputs)
+
+    def launch() -> Tensor:
+        # Outside inference, autograd would have the kernel write what a backward pass needs.
+        with torch.no_grad():
+            return compiled(
+                q, k, v, block_mask=mask, kernel_options=options, enable_gqa=_shares_heads(w)
+            )
+
+    return Prepared(launch, None)
+
+
+def _fa3(inputs: Inputs) -> Prepared:
+    """FlashAttention-3's forward pass, where its wheel is installed.
+
+    It takes [B, S, H, D]; the inputs are handed to it as views, for it wants the last stride alone
+    to be 1.
+    """
+    library = _import("fa3_fwd_interface")
+    if inputs.workload.dtype != "bfloat16":
+        raise Unsupported("this build of FlashAttention-3 has bfloat16 kernels only")
+    q, k, v = _sequence_first(inputs)
+
+    def launch() -> Tensor:
+        output: Tensor = library.flash_attn_func(q, k, v, causal=inputs.workload.causal)
+        return output.transpose(1, 2)
+
+    return Prepared(launch, None)
+
+
+def _cute_interface() -> Any:
+    os.environ.setdefault(CUTE_CACHE, "1")
+    return _import("flash_attn.cute.interface")
+
+
+def _cute(inputs: Inputs) -> Prepared:
+    """FlashAttention's CuTe kernel for Hopper, dense."""
+    library = _cute_interface()
+    q, k, v = _sequence_first(inputs)
+
+    def launch() -> Tensor:
+        output: Tensor = library._flash_attn_fwd(q, k, v, causal=inputs.workload.causal)[0]
+        return output.transpose(1, 2)
+
+    return Prepared(launch, None)
+
+
+def _cute_sparse(inputs: Inputs) -> Prepared:
+    """FlashAttention's CuTe kernel for Hopper: over the selected blocks, all of them full; over a
+    sliding window by the way that it has for windows, which is its faster one.
+    """
+    library = _cute_interface()
+    w, blocks = inputs.workload, inputs.blocks
+    if blocks is None:
+        raise Unsupported("block lists are here for block-sparse workloads only")
+    q, k, v = _sequence_first(inputs)
+    options: dict[str, Any]
+    if w.windowed:
+        if w.pattern is None or w.pattern.kind != "sliding_window":
+            raise Unsupported("a window within other selected blocks takes mask code of its own")
+        options = {"window_size_left": w.window_left, "window_size_right": w.window_right}
+    else:
+        sparsity = _import("flash_attn.cute.block_sparsity")
+        counts, columns = inputs.tensors["full_counts"], inputs.tensors["full_columns"]
+        lists = sparsity.BlockSparseTensorsTorch(
+            torch.zeros_like(counts),
+            torch.zeros_like(columns),
+            counts,
+            columns,
+            block_size=(blocks.block_rows, blocks.block_cols),
+        )
+        options = {"block_sparse_tensors": lists}
+
+    def launch() -> Tensor:
+        try:
+            output: Tensor = library._flash_attn_fwd(q, k, v, **options)[0]
+        except (NotImplementedError, ValueError) as error:
+            raise Unsupported(f"FlashAttention's CuTe kernel: {error}") from error
+        return output.transpose(1, 2)
+
+    return Prepared(launch, None)
+
+
+def _cudnn_sparse(inputs: Inputs) -> Prepared:
+    """cuDNN's block-sparse attention: a fixed count where all rows have as many blocks, which is
+    its faster way, and else a count for each row.
+    """
+    library = _import("cudnn.block_sparse_attention.api")
+    w, blocks = inputs.workload, inputs.blocks
+    if blocks is None or w.windowed or blocks.block_rows != blocks.block_cols:
+        raise Unsupported("cuDNN's block-sparse attention takes whole square blocks")
+    q, k, v = _qkv(inputs)
+    lists = (w.batch, w.heads)
+    columns = inputs.tensors["full_columns"].expand(*lists, -1, -1).contiguous()
+    counts = inputs.tensors["full_counts"].expand(*lists, -1).contiguous()
+    uneven = bool((counts != columns.shape[-1]).any())
+    options = {"q2k_block_nums": counts, "allow_empty_block_nums": True} if uneven else {}
+
+    def launch() -> Tensor:
+        try:
+            output: Tensor = library.block_sparse_attention_forward(
+                q, k, v, columns, sparse_block_size=blocks.block_rows, **options
+            )["o_tensor"]
+        except (NotImplementedError, ValueError) as error:
+            raise Unsupported(f"cuDNN's block-sparse attention: {error}") from error
+        return output
+
+    return Prepared(launch, None)
+
+
+PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
+    "sdpa_flash": _sdpa("FLASH_ATTENTION"),
+    "sdpa_efficient": _sdpa("EFFICIENT_ATTENTION"),
+    "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
+    "sdpa_math": _sdpa("MATH"),
+    "flex_attention": _flex_attention,
+    "fa3": _fa3,
+    "fa4": _cute,
+    "fa4_sparse": _cute_sparse,
+    "cudnn_sparse": _cudnn_sparse,
+}
+"""Variant.entry to the function that prepares it."""
