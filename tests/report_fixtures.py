@@ -56,6 +56,7 @@ from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
+from assay.shared.cheats import CAUGHT_BY
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.launch_facts import launch_facts
@@ -497,6 +498,7 @@ def _correctness(
                 status="correct",
                 checks=tuple(_checks(catalog, arm)),
                 detail="",
+                refused=(),
                 binary_sha256=facts[arm.id].binary_sha256,
             )
             for arm in comparison.arms
@@ -664,11 +666,14 @@ def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
 
 
 def cheats(target: str, *, caught: bool = True) -> CheatsRecord:
-    """An honest kernel, one that the gate catches, and one that the timed run may catch."""
-    outcomes = (
-        ("honest", None, (), True, "passed"),
-        ("zeros", "timed_shape", ("repeat", "timed_shape"), True, "wrong"),
-        ("warm_up_detector", "timed_run", ("timed_run",) if caught else (), caught, "passed"),
+    """Every kernel that cheats, and an honest one; one of them the timed run may miss."""
+    outcomes = [
+        (name, meant, (meant,) if meant else (), True, "wrong" if meant else "passed")
+        for name, meant in CAUGHT_BY.items()
+        if name != "warm_up_detector"
+    ]
+    outcomes.append(
+        ("warm_up_detector", "timed_run", ("timed_run",) if caught else (), caught, "passed")
     )
     return CheatsRecord(
         schema="assay/cheats/1",

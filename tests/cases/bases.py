@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assay.base.io import read_record, write_record
-from assay.evidence.stages import origin_folder, pipeline_path, target_paths
+from assay.evidence.stages import origin_folder, pipeline_path, target_paths, timings_path
 from assay.evidence.timings import write_timing
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
@@ -59,17 +59,20 @@ def report(base: Path) -> None:
 def taken_over(base: Path) -> None:
     """A report of a machine without a GPU, with the figures of another report."""
     root = write_repository(base / "repo")
+    run_dir = write_run(root, "first_run")
+    write_timing(run_dir, "benchmark", {"target": "h100"}, datetime.fromisoformat(WHEN), 20.0)
     first = signed_report(root, "first_run")
     paths = tuple(target_paths(read_record(Plan, first / "evidence" / "plan.json").targets[0]))
     recorded = provision(
-        kind="recorded", recorded_in="reports/first_run", recorded_paths=paths,
+        kind="recorded", recorded_in="reports/first_run", recorded_paths=(*paths, timings_path()),
         detail="taken from reports/first_run",
     )  # fmt: skip
     run_dir = write_run(root, RUN, [recorded])
     for path in paths:
         write_bytes(run_dir / path, (first / "evidence" / path).read_bytes())
-    for name in ("manifest.json", "attestation.json"):
-        write_bytes(run_dir / origin_folder("h100") / name, (first / name).read_bytes())
+    for name in ("manifest.json", "attestation.json", f"evidence/{timings_path()}"):
+        into = run_dir / origin_folder("h100") / Path(name).name
+        write_bytes(into, (first / name).read_bytes())
     write_verdicts(root, run_dir)
     render(root, run_dir, root / "reports" / RUN)
     sign(root / "reports" / RUN, base / "key")

@@ -31,7 +31,6 @@ ELSEWHERE = {
     "timestamp-imprint": "verification/test_time_stamp.py",
     "timestamp-nonce": "verification/test_time_stamp.py",
     "timestamp-untrusted": "verification/test_time_stamp.py",
-    "trusted-keys": "verification/test_trusted_keys.py",
 }
 """Codes that no case can give, with the test that does, below ``tests``."""
 

@@ -56,6 +56,21 @@ def pack_as_other_run(site: Site) -> None:
     site.given = site.given.rename(site.scratch / f"other_run{SUFFIX}")
 
 
+def pack_among_published(site: Site, named: str, linked: bool = False) -> None:
+    """Keep a whole archive of that name among a checkout's published reports, or a link to it."""
+    site.repository = site.scratch / "checkout"
+    shutil.copytree(site.evidence / "config", site.repository / "config")
+    folder = site.repository / "reports" / "published"
+    folder.mkdir(parents=True)
+    directory = site.report.rename(site.scratch / named)
+    real = (site.scratch if linked else folder) / f"{named}{SUFFIX}"
+    real.write_bytes(pack_report(directory))
+    site.given = real
+    if linked:
+        site.given = folder / f"yesterday{SUFFIX}"
+        site.given.symlink_to(real)
+
+
 def pack_changed(site: Site, path: str, text: str) -> None:
     """Change a file, and pack it so."""
     site.put(path, text.encode())

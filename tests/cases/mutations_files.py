@@ -147,6 +147,16 @@ def keep_as_other_run(site: Site, folder: str) -> None:
     site.given = site.report.rename(place)
 
 
+def link_among_published(site: Site) -> None:
+    """Have another run's name among the published reports lead to this report."""
+    site.repository = site.scratch / "checkout"
+    place = site.repository / "reports" / "published" / "other_run"
+    place.parent.mkdir(parents=True)
+    shutil.copytree(site.evidence / "config", site.repository / "config")
+    place.symlink_to(site.report)
+    site.given = place
+
+
 def copy_under_other_name(site: Site) -> None:
     """Keep a copy under another name, where nobody looks it up by that."""
     site.given = site.report.rename(site.scratch / "a copy")

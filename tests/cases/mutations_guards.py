@@ -51,6 +51,21 @@ def guards_said_to_have_failed(site: Site) -> None:
     site.edit(SANITIZER, lambda record: record.update(failed))
 
 
+def cheats_record(site: Site, how: str) -> None:
+    """Forge which kernels that cheat were tried, and against what."""
+
+    def change(record: Any) -> None:
+        cheats = record["cheats"]
+        if how == "fewer":
+            record["cheats"] = [each for each in cheats if each["name"] in ("honest", "zeros")]
+        elif how == "twice":
+            record["cheats"] = [*cheats, cheats[-1]]
+        else:
+            cheats[1].update(meant="repeat", caught_by=["repeat"])
+
+    site.edit(CHEATS, change)
+
+
 def program_runs(site: Site, how: str) -> None:
     """Forge the runs of every original program."""
 

@@ -3,8 +3,13 @@
 import base64
 
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    SSHCertificateBuilder,
+    SSHCertificateType,
+)
 
 from assay.verification.attestation import load_signer
 from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
@@ -61,6 +66,34 @@ def key_file_of(site: Site, text: str) -> None:
     for name, content in made.items():
         text = text.replace(f"<{name}>", content)
     _trust(site, text.encode())
+
+
+def key_file_of_certificate(site: Site) -> None:
+    """Trust what is a certificate of OpenSSH, by whatever authority."""
+    authority = Ed25519PrivateKey.generate()
+    raw = bytes.fromhex(load_signer(site.base / "key").public_key.keyval["public"])
+    builder = SSHCertificateBuilder().public_key(Ed25519PublicKey.from_public_bytes(raw))
+    builder = (
+        builder.serial(1).type(SSHCertificateType.USER).key_id(b"x").valid_for_all_principals()
+    )
+    made = builder.valid_after(0).valid_before(2**63).sign(authority)
+    _trust(site, made.public_bytes() + b"\n")
+
+
+def public_key_of_a_further_signer(site: Site) -> None:
+    """A stranger signs as well, and puts its own key beside the report."""
+    envelope = parse_envelope((site.report / "attestation.json").read_bytes())
+    signers = [load_signer(site.base / "enemy")]
+    both = signed_envelope(envelope.payload, signers, envelope.signatures)
+    site.put("attestation.json", dump_envelope(both))
+    site.put("signer.pub", (site.base / "enemy.pub").read_bytes())
+
+
+def notes_by_another_name(site: Site, name: str) -> None:
+    """Trust the keys of a folder whose notes have a name that nobody reads."""
+    note_of_the_key(site, 'revoked: {day: "2027-02-03", reason: stolen}')
+    notes = site.keys[0].parent / "keys.yaml"
+    notes.rename(notes.with_name(name))
 
 
 def no_key(site: Site) -> None:

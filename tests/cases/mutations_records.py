@@ -44,6 +44,17 @@ def gate_checks(site: Site, how: str) -> None:
     site.edit(CORRECTNESS, change)
 
 
+def gate_refused(site: Site, shapes: list[str] | None, without: str, detail: str = "") -> None:
+    """Have the gate say which shapes a kernel refuses, and leave out the check at one."""
+
+    def change(record: Any) -> None:
+        for arm in record["arms"]:
+            arm.update(refused=shapes, detail=detail)
+            arm["checks"] = [check for check in arm["checks"] if check["name"] != without]
+
+    site.edit(CORRECTNESS, change)
+
+
 CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "one invented": lambda checks: [{**checks[0], "name": "fine"}],
     "one invented more": lambda checks: [*checks, {**checks[0], "name": "fine"}],
@@ -219,6 +230,7 @@ def shapes_said_not_to_run(site: Site) -> None:
             kept = ("timed_shape", "repeat", "inputs_unchanged", "poisoned")
             names = sorted({check["name"] for check in arm["checks"]} - set(kept))
             arm["detail"] = "; ".join(f"{name} not run: refused" for name in names)
+            arm["refused"] = names
             arm["checks"] = [check for check in arm["checks"] if check["name"] in kept]
 
     site.edit(CORRECTNESS, change)

@@ -13,7 +13,7 @@ from assay.base.errors import AssayError
 from assay.report.render import render_contents
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.verify import verify
+from assay.verification.verify import VerificationLog, verify
 from tests.cases.site import Site
 from tests.report_fixtures import COMMIT
 
@@ -62,6 +62,7 @@ def outcome_of(site: Site) -> Outcome:
             unproven = verify(
                 folder, site.keys, repository=site.repository, renderer=_renderer(site),
                 threshold=site.threshold, policy=site.policy,
+                log=VerificationLog(called=None if folder == site.given else (folder, site.given)),
             ).unproven  # fmt: skip
     except AssayError as error:
         code, exit_code, says = error.code, int(error.exit_code), str(error)

@@ -60,7 +60,11 @@ class Site:
 
     def statement(self) -> Any:
         """Return the statement that is signed."""
-        return json.loads(base64.b64decode(self.read("attestation.json")["payload"]))
+        return self.statement_of("attestation.json")
+
+    def statement_of(self, path: str) -> Any:
+        """Return the statement in an envelope of the report."""
+        return json.loads(base64.b64decode(self.read(path)["payload"]))
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file of the report."""

@@ -237,8 +237,8 @@ class TestAlarms:
         evidence.cheats["h100"] = cheats("h100", caught=False)
         (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 the checks let kernels that cheat through: warm up detector."
-        assert "Of 2 kernels that cheat, 1 is caught" in cheats_sections(evidence)[0].summary
-        assert cheats_sections(evidence)[0].rows[2].standing == "not caught"
+        assert "Of 10 kernels that cheat, 9 are caught" in cheats_sections(evidence)[0].summary
+        assert cheats_sections(evidence)[0].rows[-1].standing == "not caught"
 
     def test_an_honest_kernel_that_is_caught(self, catalog: Catalog, evidence: Evidence) -> None:
         record = cheats("h100")
@@ -252,8 +252,8 @@ class TestAlarms:
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
         record = cheats("h100", caught=False)
-        last = record.cheats[2].model_copy(update={"ended": False, "timed_run": "SIGKILL"})
-        evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:2], last)})
+        last = record.cheats[-1].model_copy(update={"ended": False, "timed_run": "SIGKILL"})
+        evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:-1], last)})
         (alarm,) = alarms(catalog, evidence)
         assert "it is not known what the checks make of: warm up detector" in alarm
 

@@ -111,11 +111,11 @@ class TestSoundReport:
         moved = Path(shutil.copytree(report, tmp_path / "elsewhere"))
         assert verify(moved, [public_key_path(report.parents[2] / "key")]).passed
 
-    def test_a_copy_of_another_name_is_a_note(self, report: Path, tmp_path: Path) -> None:
+    def test_a_copy_of_another_name_is_not_proven(self, report: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(report, tmp_path / "other_run")
         result = verify(copy, [public_key_path(report.parents[2] / "key")])
         assert result.passed
-        assert "lies as 'other_run'" in " ".join(result.notes)
+        assert "lies as 'other_run'" in " ".join(result.unproven)
 
     def test_changed_repository_claims_are_a_note(self, report: Path, base: Path) -> None:
         keys = [base / "key.pub"]

@@ -31,16 +31,20 @@ def verdicts_of(report: Path) -> VerdictsFile:
         return read_record(VerdictsFile, folder / VERDICTS)
 
 
-def vouched_verdicts(report: Path, keys: Sequence[Path], threshold: int = 1) -> VouchedVerdicts:
+def vouched_verdicts(
+    report: Path, keys: Sequence[Path], threshold: int = 1, beside: Sequence[Path] = ()
+) -> VouchedVerdicts:
     """Return the verdicts of a report with what its signature says of them.
 
     The files are held against the signature. Neither are they judged again, nor is it asked whose
-    rules they were judged by: verifying does both, and the note says so. Raises BadInput where
-    there are no verdicts that can be read.
+    rules they were judged by: verifying does both, and the note says so. What notes say of the keys
+    ``beside`` counts for the same keys here. Raises BadInput where there are no verdicts that can
+    be read.
     """
     name, log = report_name(report), CheckLog()
     with opened_report(report) as folder:
-        signed = check_signed_files(log, folder, load_trusted_keys(keys), threshold=threshold)
+        trusted = load_trusted_keys(keys, beside)
+        signed = check_signed_files(log, folder, trusted, threshold=threshold)
         file = read_record(VerdictsFile, folder / VERDICTS)
     if signed is None:
         why = next(check for check in log.checks if not check.passed)

@@ -66,10 +66,18 @@ def tree_lines(
 
 
 def verified_line(result: VerificationRecord) -> str:
-    """Return the last line: what verified, and which part nobody checked."""
+    """Return the last line: what verified, of which run, and which part nobody checked."""
+    named = f", which is the report of run '{result.run}'" if _lies_elsewhere(result.proof) else ""
     if not result.unchecked:
-        return f"verified: {result.report}"
-    return f"verified: {result.report}; nobody checked {', nor '.join(result.unchecked)}"
+        return f"verified: {result.report}{named}"
+    return f"verified: {result.report}{named}; nobody checked {', nor '.join(result.unchecked)}"
+
+
+def _lies_elsewhere(node: ProofNode) -> bool:
+    """Return whether the report has another name than its run."""
+    return any(check.id == "name" for check in node.checks) or any(
+        map(_lies_elsewhere, node.children)
+    )
 
 
 def _state(to: Console, word: str, colour: str, width: int) -> None:

@@ -16,6 +16,7 @@ from assay.evidence.stages import (
     plan_path,
     recorded_builds,
     recorded_inspections,
+    recorded_timings,
     timings_path,
 )
 from assay.records.base import Record
@@ -53,6 +54,10 @@ def load_evidence(directory: Path) -> Evidence:
         device_code_paths=paths,
         toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
         timings=records.read(TimingsRecord, timings_path()),
+        target_timings=records.load(
+            TimingsRecord,
+            {each.target: path for each in plan.targets for path in recorded_timings(each)},
+        ),
         recorded_builds=_recorded_builds(plan, target_builds),
         target_builds=target_builds,
         earlier_builds=records.load(

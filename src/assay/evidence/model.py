@@ -60,6 +60,9 @@ class Evidence:
     """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
+    target_timings: dict[str, TimingsRecord] = field(default_factory=dict)
+    """The same by target, of the run that measured what was taken over; absent where the report
+    that it was taken from is from before timings came along."""
     device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
     """By claim: what optional packages hold, where somebody looked."""
     device_code_paths: dict[str, str] = field(default_factory=dict)

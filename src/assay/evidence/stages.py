@@ -108,10 +108,23 @@ def recorded_inspections(plan: TargetPlan) -> dict[str, str]:
     By that: the evidence path in the report they were taken from, which may have taken them over
     too. Optional packages were looked into where the target was measured, and may not be here.
     """
+    return _came_with(plan, inspections_path())
+
+
+def recorded_timings(plan: TargetPlan) -> dict[str, str]:
+    """Return where the timings lie of the run that measured a recorded target; one or none.
+
+    By that: the evidence path in the report they were taken from, as ``recorded_inspections``.
+    """
+    return _came_with(plan, timings_path())
+
+
+def _came_with(plan: TargetPlan, path: str) -> dict[str, str]:
+    """Return where a record of the run lies that came along with a target's recorded figures."""
     provision = plan.provision
-    name = f"{origin_folder(plan.target)}/{inspections_path()}"
+    name = f"{origin_folder(plan.target)}/{path}"
     held = provision.recorded_paths if provision.kind == "recorded" else ()
-    source = next((path for path in (name, inspections_path()) if path in held), None)
+    source = next((each for each in (name, path) if each in held), None)
     return {name: source} if source else {}
 
 
@@ -126,7 +139,7 @@ def came_along(plan: TargetPlan) -> dict[str, str]:
     paths = (*provision.recorded_paths, *provision.earlier_builds)
     matches = ((path, _BUILD_PATH.fullmatch(path)) for path in paths)
     builds = {_beside_origin(plan.target, match): path for path, match in matches if match}
-    return builds | recorded_inspections(plan)
+    return builds | recorded_inspections(plan) | recorded_timings(plan)
 
 
 def platform_path(target: str) -> str:

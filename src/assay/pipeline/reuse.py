@@ -6,7 +6,7 @@ definitions that the configuration still holds.
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence, Set
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assay.base.errors import BadInput
@@ -33,18 +33,19 @@ from assay.evidence.stages import (
     original_path,
     platform_path,
     recorded_builds,
+    timings_path,
 )
 from assay.judging.rules import RULES
 from assay.records.builds import BuildRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant
-from assay.records.manifest import ATTESTATION, MANIFEST
+from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.own_rules import NotJudgedAgain
-from assay.verification.report_archive import opened_report
-from assay.verification.verify import verify
+from assay.verification.report_archive import opened_report, report_name
+from assay.verification.verify import VerificationLog, verify
 
 
 def find_recorded(
@@ -66,7 +67,8 @@ def find_recorded(
             break
         with opened_report(report) as folder:
             name = _relative(report, root)
-            provisions = _recorded_in(folder, name, root, catalog, missing, keys)
+            log = VerificationLog(called=(folder, report) if folder != report else None)
+            provisions = _recorded_in(folder, name, root, catalog, missing, keys, log)
         found |= {target: (each, report.resolve()) for target, each in provisions.items()}
     return found
 
@@ -78,12 +80,19 @@ def _recorded_in(
     catalog: Catalog,
     targets: Iterable[str],
     keys: Sequence[Path],
+    log: VerificationLog,
 ) -> dict[str, Provision]:
-    """What an opened report, which evidence is to call ``name``, holds of ``targets``."""
+    """What an opened report, which evidence is to call ``name``, holds of ``targets``.
+
+    Raises BadInput for one that is not named as its run: the evidence would name another report.
+    """
     held = [t for t in targets if (folder / "evidence" / platform_path(t)).is_file()]
     if not held:
         return {}
-    _verify(folder, keys, root)
+    _verify(folder, keys, root, log)
+    run = read_record(Manifest, folder / MANIFEST).run
+    if report_name(PurePosixPath(name)) != run:
+        raise BadInput(f"{name}: is the report of run '{run}', and named otherwise: rename it")
     evidence = load_evidence(folder / "evidence")
     then = load_catalog(folder / "evidence")
     programs = usable_programs(root, catalog, evidence)
@@ -96,6 +105,7 @@ def _recorded_in(
         builds = usable_builds(root, catalog, made)
         paths = usable_paths(catalog, then, evidence, target, programs) | builds
         paths |= _inspections(folder / "evidence", target)
+        paths |= _timings(folder / "evidence", planned)
         earlier = _earlier_sources(catalog, made, target, builds)
         commit = platform.commit or "an unknown commit"
         _tell_left_out(name, catalog, then, evidence, target)
@@ -118,7 +128,7 @@ def _recorded_in(
     return found
 
 
-def _verify(folder: Path, keys: Sequence[Path], root: Path) -> None:
+def _verify(folder: Path, keys: Sequence[Path], root: Path, log: VerificationLog) -> None:
     """Verify a report that records are taken from; its verdicts are not, being made anew.
 
     So that nothing judges them again, for want of history, is said, and ends nothing. Whose rules
@@ -126,7 +136,7 @@ def _verify(folder: Path, keys: Sequence[Path], root: Path) -> None:
     other definitions than this checkout's are not taken.
     """
     try:
-        verify(folder, keys, repository=root)
+        verify(folder, keys, repository=root, log=log)
     except NotJudgedAgain as lack:
         say(f"{lack}; its records are judged here, by rules {RULES}")
 
@@ -244,6 +254,16 @@ def _inspections(evidence: Path, target: str) -> set[str]:
         if any(each.status == "inspected" for each in found):
             return {path}
     return set()
+
+
+def _timings(evidence: Path, plan: TargetPlan) -> set[str]:
+    """Return the path of the timings of the run that measured a target, where they were kept.
+
+    A report that took the figures over has those of the run that did only where they came along.
+    """
+    came = f"{origin_folder(plan.target)}/{timings_path()}"
+    path = came if plan.provision.kind == "recorded" else timings_path()
+    return {path} if (evidence / path).is_file() else set()
 
 
 def _earlier_sources(

@@ -53,6 +53,9 @@ class ArmCorrectness(Record):
     checks: tuple[Check, ...]
     detail: str
     binary_sha256: Sha256 | None
+    refused: tuple[Identifier, ...] | None = None
+    """Extra shapes of the gate that the kernel refuses to run, by name; None in records from before
+    this was one of their fields."""
     true_product: TrueProduct | None = None
     """Of an arm whose problem makes its program miss products; of every other None."""
 

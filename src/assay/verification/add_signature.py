@@ -9,7 +9,7 @@ from securesystemslib.signer import CryptoSigner
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.writable import why_not_writable
 from assay.records.manifest import ATTESTATION, PROVENANCE, TIME_STAMP
-from assay.shared.files import write_bytes
+from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.attestation import parse_statement
 from assay.verification.envelope import (
@@ -23,6 +23,7 @@ from assay.verification.manifest import plain_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.signatures import check_signatures, made_by
 from assay.verification.time_service import TimeService
+from assay.verification.time_stamp import MOST_TIME_STAMP, check_time_stamp, read_time_stamp
 from assay.verification.trusted_keys import TrustedKey
 
 
@@ -36,11 +37,15 @@ class SignedEnvelopes:
 
 
 def open_to_signature(
-    report_dir: Path, signer: CryptoSigner, *, stamps: bool = False
+    report_dir: Path,
+    signer: CryptoSigner,
+    keys: Sequence[TrustedKey],
+    service: TimeService | None = None,
 ) -> SignedEnvelopes:
     """Return the envelopes that a key is to sign; verifying the report is the caller's next step.
 
-    ``stamps``: whether a time stamp is to be added, too. Raises BadInput for an archive and for a
+    ``keys``: those by which it will be verified; ``service``: whose time stamp is to be added, too.
+    Raises BadInput for an archive and for a
     key with nothing left to do, CheckFailed for envelopes that are none, MissingEnvironment for a
     folder that nothing can be written to.
     """
@@ -55,7 +60,7 @@ def open_to_signature(
     found = _envelopes(report_dir)
     envelope = parse_envelope(found.attestation)
     if _signature_of(signer, envelope) is not None:
-        if not stamps or (report_dir / TIME_STAMP).exists():
+        if service is None or _is_stamped(report_dir, envelope, service, signer, keys):
             problem = f"{report_dir}: key {signer.public_key.keyid} has signed it already"
             raise BadInput(problem, code="signature-there")
     elif len(envelope.signatures) >= MOST_SIGNATURES:
@@ -76,7 +81,8 @@ def add_signature(
     """Sign the statements that ``verified`` holds, too; return how many signatures there are now.
 
     ``keys``: those by which the report was verified; what they would then refuse is not written.
-    ``service`` stamps the new signature where the report has no time stamp. Each file is written
+    ``service`` stamps the new signature where the report has no time stamp that it vouches for, of
+    a signature of ``keys`` or of the new one. Each file is written
     whole, the attestation behind the provenance: in between, the report verifies as it did before.
     Raises CheckFailed, MissingEnvironment.
     """
@@ -89,8 +95,8 @@ def add_signature(
         key.check_signed_on(created)
     mine = _signature_of(signer, attestation)
     assert mine is not None
-    unstamped = service is not None and not (report_dir / TIME_STAMP).exists()
-    stamp = service.stamp(mine) if service is not None and unstamped else None
+    stamped = service is not None and _is_stamped(report_dir, attestation, service, signer, keys)
+    stamp = service.stamp(mine) if service is not None and not stamped else None
     if verified.provenance is not None:
         provenance = _with_signature(verified.provenance, signer)
         write_bytes(report_dir / PROVENANCE, dump_envelope(provenance))
@@ -98,6 +104,30 @@ def add_signature(
     if stamp is not None:
         write_bytes(report_dir / TIME_STAMP, stamp)
     return len(attestation.signatures)
+
+
+def _is_stamped(
+    report_dir: Path,
+    envelope: Envelope,
+    service: TimeService,
+    signer: CryptoSigner,
+    keys: Sequence[TrustedKey],
+) -> bool:
+    """Return whether there is a time stamp of a signature of ``keys``, or of the signer's, that the
+    service's certificates vouch for; one that anybody left there need not be.
+    """
+    known = (*keys, TrustedKey(signer.public_key, "the signer's"))
+    try:
+        answer = plain_bytes(report_dir, TIME_STAMP, MOST_TIME_STAMP)
+        imprint = read_time_stamp(answer).imprint
+        for each in envelope.signatures:
+            of_known = any(made_by(each, envelope.pae(), key) for key in known)
+            if of_known and sha256_bytes(each.value) == imprint:
+                check_time_stamp(answer, each.value, service.authorities)
+                return True
+    except CheckFailed:
+        return False
+    return False
 
 
 def _envelopes(report_dir: Path) -> SignedEnvelopes:

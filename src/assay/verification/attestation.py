@@ -76,6 +76,9 @@ def public_key(data: bytes, path: Path) -> SSlibKey:
         raise BadInput(f"{path}: holds more than one line, or key", code="key-several")
     if not openssh:
         _require_one_block(path, data)
+    if openssh and b"-cert-" in data.split(maxsplit=1)[0]:
+        problem = f"{path}: is an OpenSSH certificate; the plain key is wanted"
+        raise BadInput(problem, code="key-type")
     load = load_ssh_public_key if openssh else load_pem_public_key
     try:
         key = load(data.strip())

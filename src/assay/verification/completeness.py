@@ -1,11 +1,12 @@
 """Whether a report leaves out what it was asked for: answers, verdicts, records. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
+    BENCHMARKS,
     CHEATS,
     PLATFORMS,
     PROFILES,
@@ -14,21 +15,28 @@ from assay.evidence.stages import (
     TARGET_STAGES,
 )
 from assay.judging.answers import Asked, make_answers
-from assay.judging.needs import comparisons_of, needed_on, programs_of
+from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
 from assay.verification.guards import check_guards
+from assay.verification.origin import Origin
 
 AnswerKey = tuple[str, str | None]
 """(claim, target)."""
 
 
 def check_complete(
-    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, *, todays: bool
+    catalog: Catalog,
+    evidence: Evidence,
+    verdicts: VerdictsFile,
+    origins: Mapping[str, Origin],
+    *,
+    todays: bool,
 ) -> Findings:
     """Return what is left out.
 
+    ``origins``: what the reports hold that figures were taken over from, by target.
     ``todays``: whether the rules that made the report are today's; those before planned other
     answers, and called for fewer guards.
     """
@@ -38,9 +46,10 @@ def check_complete(
     _check_verdicts(evidence.plan, verdicts, findings)
     for plan in evidence.plan.targets:
         _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
-        _check_guards(catalog, plan, findings, todays=todays)
+        _check_guards(catalog, plan, origins.get(plan.target), findings, todays=todays)
+        _check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
-    check_guards(catalog, evidence, findings)
+    check_guards(catalog, evidence, findings, todays=todays)
     return findings
 
 
@@ -130,9 +139,41 @@ def _check_figures(
         findings.refuse_or_leave("figures-not-planned", says if todays else older, refused=todays)
 
 
-def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings, *, todays: bool) -> None:
-    """What is measured in a run is guarded by what today's plans call for."""
-    if plan.provision.kind != "device":
+def _check_taken_over(
+    catalog: Catalog, plan: Plan, of: TargetPlan, origin: Origin | None, findings: Findings
+) -> None:
+    """Of what a run took over, no figure is left that the claims ask for.
+
+    What was measured otherwise is not taken; where nothing is defined otherwise, nothing was.
+    """
+    if of.provision.kind != "recorded" or origin is None:
+        return
+    asked = [
+        catalog.claims[answer.claim]
+        for answer in plan.answers
+        if answer.target == of.target and answer.claim in catalog.claims
+    ]
+    left = {
+        name
+        for name in set(comparisons_of(catalog, closure(catalog, asked))) - set(of.comparisons)
+        if BENCHMARKS.path(of.target, name) in origin.paths
+    }
+    if left and origin.defined_alike:
+        says = f"{of.target}: not taken over, though nothing of it changed: {names(left)}"
+        findings.refuse("figures-not-planned", says)
+    elif left:
+        says = f"{of.target}: whether what was not taken over was measured otherwise: {names(left)}"
+        findings.leave(says)
+
+
+def _check_guards(
+    catalog: Catalog, plan: TargetPlan, origin: Origin | None, findings: Findings, *, todays: bool
+) -> None:
+    """What is measured is guarded by what today's plans call for.
+
+    Of recorded figures by what is in the report that they were taken from; an older one lacks some.
+    """
+    if plan.provision.kind == "none":
         return
     arch = catalog.targets[plan.target].arch
     compiled = {
@@ -142,21 +183,29 @@ def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings, *, tod
         if (variant := catalog.variants[arm.variant]).kind == "kernel" and arch in variant.archs
     }
     profiled = {name for name in plan.comparisons if catalog.comparisons[name].profile}
-    lacking: list[tuple[TargetStage, str]] = []  # type: ignore[type-arg]
+    target = plan.target
+    lacking: list[tuple[TargetStage, str, set[str]]] = []  # type: ignore[type-arg]
     if plan.comparisons and not plan.cheats:
-        lacking.append((CHEATS, "kernels that cheat"))
+        lacking.append((CHEATS, "kernels that cheat", {CHEATS.path(target)}))
     if left := compiled - set(plan.sanitized):
-        lacking.append((SANITIZERS, f"compute-sanitizer on {names(left)}"))
+        # Recorded ones may have watched fewer, since kernels came since; all, where none is named.
+        there = set() if plan.sanitized else {SANITIZERS.path(target)}
+        lacking.append((SANITIZERS, f"compute-sanitizer on {names(left)}", there))
     if left := profiled - set(plan.stopwatches):
-        lacking.append((STOPWATCHES, f"a second stopwatch on {names(left)}"))
+        there = {STOPWATCHES.path(target, name) for name in left}
+        lacking.append((STOPWATCHES, f"a second stopwatch on {names(left)}", there))
     arms = {(name, arm) for name in profiled for arm in catalog.comparisons[name].profile}
     if unprofiled := arms - set(plan.profiles):
-        lacking.append((PROFILES, f"Nsight Compute on {names(map('.'.join, unprofiled))}"))
-    for stage, what in lacking:
-        says = f"{plan.target}: the plan does not call for {what}"
+        there = {PROFILES.path(target, *pair) for pair in unprofiled}
+        what = f"Nsight Compute on {names(map('.'.join, unprofiled))}"
+        lacking.append((PROFILES, what, there))
+    for stage, what, there in lacking:
+        held = origin is not None and bool(there & origin.paths)
+        refused = held if plan.provision.kind == "recorded" else todays
+        says = f"{target}: the plan does not call for {what}"
         findings.refuse_or_leave(
-            "guard-not-planned", says if todays else f"{stage.stage} of {plan.target}: {what}",
-            refused=todays,
+            "guard-not-planned", says if refused else f"{stage.stage} of {target}: {what}",
+            refused=refused,
         )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
 
     ``todays``: whether the rules that made the report are today's, and so the gate.
     """
-    findings = Findings()
+    findings, untold = Findings(), set[str]()
     for (target, name), record in evidence.correctness.items():
         path = CORRECTNESS.path(target, name)
         planned = {arm.id for arm in catalog.comparisons[name].arms}
@@ -38,20 +38,28 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
         for arm in record.arms:
             known = arm.variant in catalog.variants and arm.workload in catalog.workloads
             if arm.status == "correct" and known:  # other arms are found as unplanned
-                _check_arm(catalog, arm, path, findings, todays=todays)
+                untold |= _check_arm(catalog, arm, path, findings, todays=todays)
+    if untold:
+        # Why is only told in words there, which anybody may write.
+        findings.leave(f"whether kernels refuse the gate's other shapes: {names(untold)}")
     return findings
 
 
 def _check_arm(
     catalog: Catalog, arm: ArmCorrectness, path: str, findings: Findings, *, todays: bool
-) -> None:
+) -> set[str]:
+    """Return the kernel, where a record of before lacks a shape and need not say that it may."""
     made = {(check.name, check.seed) for check in arm.checks}
     variant = catalog.variants[arm.variant]
     shapes = dict.fromkeys(_shapes(catalog, variant, arm))
-    refused = {name for name in shapes if f"{name} not run: " in arm.detail}
+    refused = set(arm.refused or ())
     seeds = catalog.judging.correctness_seeds
     needed = set(_needed(variant, seeds, [name for name in shapes if name not in refused]))
     known = {name for name, _ in needed} | {"poisoned"}
+    if invented := refused - set(shapes):
+        findings.refuse("gate-checks", f"{path}: the gate has no shape {names(invented)}")
+    untold = set(shapes) - {name for name, _ in made} if arm.refused is None else set[str]()
+    needed = {(name, seed) for name, seed in needed if name not in untold}
     if missing := {name for name, _ in needed - made}:
         later = missing <= set(LATER)
         findings.refuse_or_leave(
@@ -67,6 +75,7 @@ def _check_arm(
     if failed:
         says = f"{path}: arm {arm.arm} counts as correct but fails {names(failed)}"
         findings.refuse("gate-checks", says)
+    return {arm.variant} if untold else set()
 
 
 def _shapes(catalog: Catalog, variant: Variant, arm: ArmCorrectness) -> Iterator[str]:

@@ -7,15 +7,20 @@ from typing import get_args
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.evidence.stages import SANITIZERS, STOPWATCHES
+from assay.evidence.stages import CHEATS, SANITIZERS, STOPWATCHES
 from assay.records.plan import TargetPlan
 from assay.records.sanitizer import Tool
+from assay.shared.cheats import CAUGHT_BY
 from assay.verification.contradictions import Findings, names
 
 
-def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
-    """Add the guards that leave out a kernel or an arm that the plan names."""
+def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings, *, todays: bool) -> None:
+    """Add the guards that leave out a kernel or an arm that the plan names.
+
+    ``todays``: whether today's rules made the report; before, other kernels cheated.
+    """
     for plan in evidence.plan.targets:
+        _check_cheats(evidence, plan, findings, todays=todays)
         _check_sanitizer(evidence, plan, findings)
         for name in plan.stopwatches:
             beside = evidence.stopwatches.get((plan.target, name))
@@ -23,6 +28,25 @@ def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings) -> No
             if beside and (left := set(catalog.comparisons[name].profile) - timed):
                 path = STOPWATCHES.path(plan.target, name)
                 findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
+
+
+def _check_cheats(
+    evidence: Evidence, plan: TargetPlan, findings: Findings, *, todays: bool
+) -> None:
+    """Each kernel that cheats was tried once, against the check that must catch it."""
+    record = evidence.cheats.get(plan.target)
+    if record is None or record.status != "collected":
+        return
+    path, tried = CHEATS.path(plan.target), [(each.name, each.meant) for each in record.cheats]
+    left = {name for name, meant in CAUGHT_BY.items() if (name, meant) not in tried}
+    if len(set(tried)) < len(tried):
+        findings.refuse("guard-incomplete", f"{path} tells of a kernel that cheats twice")
+    if left:
+        today = todays and plan.provision.kind == "device"
+        says = f"{path} tells nothing of {names(left)}" if today else (
+            f"cheats of {plan.target}: {names(left)}, which older plans did not try"
+        )  # fmt: skip
+        findings.refuse_or_leave("guard-incomplete", says, refused=today)
 
 
 def _check_sanitizer(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from assay.evidence.model import Evidence
 from assay.evidence.stages import BENCHMARKS
 from assay.records.measurements import BenchmarkRecord
-from assay.records.timings import Stage
+from assay.records.timings import Stage, TimingsRecord
 from assay.verification.contradictions import Findings
 
 SECOND_S = 1.0
@@ -19,16 +19,27 @@ def check_windows(evidence: Evidence) -> Findings:
     """Return benchmarks outside their steps, and those of one GPU at one time."""
     findings = Findings()
     _check_apart(evidence, findings)
-    here = {plan.target for plan in evidence.plan.targets if plan.provision.kind == "device"}
-    if evidence.timings is None:
-        if here:
+    for plan in evidence.plan.targets:
+        if plan.provision.kind == "none":
+            continue
+        target, came = plan.target, plan.provision.kind == "recorded"
+        timings = evidence.target_timings.get(target) if came else evidence.timings
+        if timings is not None:
+            _check_target(evidence, timings, target, findings)
+        elif came:
+            findings.leave(f"when the steps ran that measured {target}: no timings came along")
+        else:
             findings.leave("when the steps ran that measured: no timings were kept")
-        return findings
+    return findings
+
+
+def _check_target(evidence: Evidence, timings: TimingsRecord, of: str, findings: Findings) -> None:
+    """Each benchmark of a target lies in the time of a step that may have made it."""
     for (target, name), record in evidence.benchmarks.items():
-        if target not in here:
+        if target != of:
             continue
         began = _began(record)
-        spans = list(_spans(evidence, target, name))
+        spans = list(_spans(timings, target, name))
         if not spans:
             findings.leave(f"when the step ran that timed {target}")
         elif began + record.seconds <= min(s for s, _ in spans) + SECOND_S:
@@ -38,16 +49,15 @@ def check_windows(evidence: Evidence) -> Findings:
                      for s, e in spans):  # fmt: skip
             says = f"{BENCHMARKS.path(target, name)} was not measured while its step ran"
             findings.refuse("windows", says)
-    return findings
 
 
 def _began(record: BenchmarkRecord) -> float:
     return datetime.fromisoformat(record.recorded_at).timestamp()
 
 
-def _spans(evidence: Evidence, target: str, comparison: str) -> Iterator[tuple[float, float]]:
+def _spans(timings: TimingsRecord, target: str, comparison: str) -> Iterator[tuple[float, float]]:
     """Yield (start, end) of the steps that may have made a record."""
-    for step in evidence.timings.steps if evidence.timings else ():
+    for step in timings.steps:
         named = step.arguments.get("comparison", comparison)
         if (step.stage, step.arguments.get("target"), named) == (
             Stage.BENCHMARK, target, comparison,

@@ -1,7 +1,8 @@
 """Measurements taken over from another signed report, checked against that report's signature."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from assay.base.errors import AssayError
 from assay.base.io import read_bytes
@@ -12,9 +13,25 @@ from assay.records.plan import TargetPlan
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.contradictions import Findings
 from assay.verification.envelope import parse_envelope
+from assay.verification.manifest import EVIDENCE
+from assay.verification.report_archive import report_name
 from assay.verification.signatures import check_signatures
 from assay.verification.signed_files import signed_list
 from assay.verification.trusted_keys import TrustedKey
+
+DEFINITIONS = ("evidence/config/comparisons/", "evidence/config/workloads/",
+               "evidence/config/protocols.yaml", "evidence/kernels/")  # fmt: skip
+"""Files that say what a comparison measures."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the signed report holds that a target's figures were taken from."""
+
+    paths: frozenset[str]
+    """Of its evidence."""
+    defined_alike: bool
+    """Whether it measured by the very definitions that the report has that took them over."""
 
 
 def check_origin(
@@ -23,19 +40,26 @@ def check_origin(
     plan: TargetPlan,
     keys: Sequence[TrustedKey],
     findings: Findings,
-) -> None:
-    """Add how files of a recorded target differ from the signed report they were taken from."""
+) -> Origin | None:
+    """Add how files of a recorded target differ from the signed report they were taken from.
+
+    Returns what that holds; None where nothing vouches for it.
+    """
     target = plan.target
     folder = report_dir / "evidence" / origin_folder(target)
     if not (folder / ATTESTATION).is_file() or not (folder / MANIFEST).is_file():
         says = f"{target}: the manifest and attestation of its origin are missing"
         findings.refuse("origin-missing", says)
-        return
+        return None
     try:
         origin = _signed_manifest(folder, keys)
     except AssayError as error:
         findings.refuse(f"origin-{error.code}", f"{target}: origin: {error}")
-        return
+        return None
+    named = report_name(PurePosixPath(plan.provision.recorded_in or ""))
+    if named != origin.run:
+        says = f"{target}: is said to be of report '{named}', and '{origin.run}' vouches for it"
+        findings.refuse("origin-run", says)
     signed = {entry.path: entry for entry in origin.files}
     here = {entry.path: entry for entry in manifest.files}
     prefix, skip = f"evidence/{target}/", f"evidence/{origin_folder(target)}/"
@@ -59,6 +83,12 @@ def check_origin(
     for path in came:
         if path not in here:
             findings.refuse("origin-left-out", f"{path} was left out")
+    paths = {path.removeprefix(EVIDENCE) for path in signed if path.startswith(EVIDENCE)}
+    return Origin(frozenset(paths), _definitions(signed) == _definitions(here))
+
+
+def _definitions(files: Mapping[str, FileDigest]) -> dict[str, FileDigest]:
+    return {path: entry for path, entry in files.items() if path.startswith(DEFINITIONS)}
 
 
 def _signed_manifest(folder: Path, keys: Sequence[TrustedKey]) -> Manifest:

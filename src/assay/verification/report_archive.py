@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
@@ -44,7 +44,7 @@ def is_archive(path: Path) -> bool:
     return path.name.endswith(SUFFIX) and path.is_file()
 
 
-def report_name(path: Path) -> str:
+def report_name(path: PurePath) -> str:
     """Return the name of a report's directory, which lies at ``path`` itself or as its archive."""
     return path.name.removesuffix(SUFFIX)
 

@@ -66,8 +66,12 @@ def _signed(
     envelope: Envelope | None = None
     signers: tuple[TrustedKey, ...] = ()
     with log.check("signature") as says:
-        envelope, signers = _signature(report_dir, keys, threshold)
+        envelope, signers, beside = _signature(report_dir, keys, threshold)
         says(_signed_by(envelope, signers))
+        if beside is not None:
+            says.leave(
+                [f"whose {SIGNER} is: key {beside} signed as well, and nobody here trusts it"]
+            )
     if not log.holds or envelope is None:
         return None
     found = None
@@ -96,25 +100,30 @@ def _signed(
 
 def _signature(
     report_dir: Path, keys: Sequence[TrustedKey], threshold: int
-) -> tuple[Envelope, tuple[TrustedKey, ...]]:
-    """Return the envelope, and the trusted keys that signed it. Raises AssayError."""
+) -> tuple[Envelope, tuple[TrustedKey, ...], str | None]:
+    """Return the envelope, the trusted keys that signed it, and the id of the key in ``signer.pub``
+    where that is none of them. Raises AssayError.
+    """
     envelope = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
     signers = check_signatures(envelope, keys, threshold)
     data = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
-    if data not in [public_pem(each.key) for each in signers] and not _signed_too(envelope, data):
+    if data in [public_pem(each.key) for each in signers]:
+        return envelope, signers, None
+    beside = _signed_too(envelope, data)
+    if beside is None:
         ids = ", ".join(each.keyid for each in signers)
         raise CheckFailed(f"{SIGNER} is not the key that signed ({ids})", code="signer-file")
-    return envelope, signers
+    return envelope, signers, beside
 
 
-def _signed_too(envelope: Envelope, data: bytes) -> bool:
-    """Return whether ``signer.pub`` is a key that signed as well, of those that nobody trusts."""
+def _signed_too(envelope: Envelope, data: bytes) -> str | None:
+    """Return the id of the key in ``signer.pub``, of those that nobody trusts, where it signed."""
     try:
         key = TrustedKey(public_key(data, Path(SIGNER)), SIGNER)
     except BadInput:
-        return False
+        return None
     signed = any(made_by(signature, envelope.pae(), key) for signature in envelope.signatures)
-    return signed and data == public_pem(key.key)
+    return key.keyid if signed and data == public_pem(key.key) else None
 
 
 def _signed_by(envelope: Envelope, signers: Sequence[TrustedKey]) -> str:

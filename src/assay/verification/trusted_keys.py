@@ -26,6 +26,8 @@ class TrustedKey:
     since: date | None = None
     until: date | None = None
     revoked: Revocation | None = None
+    noted: bool = False
+    """Whether a ``keys.yaml`` says whose it is."""
 
     @property
     def keyid(self) -> str:
@@ -49,10 +51,12 @@ class TrustedKey:
 def trusted_keys(root: Path) -> list[Path]:
     """Return the public keys that the repository trusts.
 
-    Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it.
+    Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it, and
+    where anything else is that somebody may have meant to be read.
     """
     folder = root / "config" / FOLDER
     paths = sorted(folder.glob("*.pub"))
+    _require_known_names(folder)
     if (folder / NOTES).exists():
         named = {entry.file for entry in _notes(folder).keys}
         if odd := sorted(named ^ {path.name for path in paths}):
@@ -67,27 +71,52 @@ def threshold(root: Path) -> int:
     return _notes(folder).threshold if (folder / NOTES).exists() else 1
 
 
-def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
+def load_trusted_keys(paths: Sequence[Path], beside: Sequence[Path] = ()) -> tuple[TrustedKey, ...]:
     """Return the keys of these files, each distinct one once, revoked if one of its files is.
 
-    Raises BadInput with one sentence.
+    What notes say of a key counts for each file of it, also where the noted file is only among
+    ``beside``: a copy elsewhere evades no revocation. Raises BadInput with one sentence.
     """
+    given = [key.keyid for key in _loaded(paths)]
+    return tuple(key for key in _loaded((*paths, *beside)) if key.keyid in given)
+
+
+def _loaded(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
     folders = dict.fromkeys(path.absolute().parent for path in paths)
     notes = {
         folder: {entry.file: entry for entry in _notes(folder).keys}
         for folder in folders
         if folder.name == FOLDER and (folder / NOTES).exists()
     }
+    for folder in folders:
+        if folder.name == FOLDER:
+            _require_known_names(folder)
     return distinct_keys(_load(path, notes.get(path.absolute().parent, {})) for path in paths)
 
 
 def distinct_keys(keys: Iterable[TrustedKey]) -> tuple[TrustedKey, ...]:
-    """Return each key once, revoked if it is so anywhere."""
+    """Return each key once: of several files of it the one that revokes it, else a noted one."""
     found: dict[str, TrustedKey] = {}
     for key in keys:
-        if key.keyid not in found or key.revoked is not None:
+        if key.keyid not in found or _weight(key) > _weight(found[key.keyid]):
             found[key.keyid] = key
     return tuple(found.values())
+
+
+def _weight(key: TrustedKey) -> tuple[bool, bool]:
+    return key.revoked is not None, key.noted
+
+
+def _require_known_names(folder: Path) -> None:
+    """Raise BadInput for a file that would be passed over, such as notes by another name."""
+    odd = sorted(
+        path.name
+        for path in (folder.iterdir() if folder.is_dir() else ())
+        if path.name != NOTES and path.suffix not in (".pub", ".md") and path.name[0] != "."
+    )
+    if odd:
+        problem = f"{folder / odd[0]}: is not read: notes are {NOTES}, and keys are files *.pub"
+        raise BadInput(problem, code="trusted-keys")
 
 
 def _load(path: Path, notes: Mapping[str, TrustedKeyEntry]) -> TrustedKey:
@@ -97,7 +126,7 @@ def _load(path: Path, notes: Mapping[str, TrustedKeyEntry]) -> TrustedKey:
 
 
 def _with_notes(key: SSlibKey, entry: TrustedKeyEntry) -> TrustedKey:
-    return TrustedKey(key, entry.name, entry.from_, entry.until, entry.revoked)
+    return TrustedKey(key, entry.name, entry.from_, entry.until, entry.revoked, noted=True)
 
 
 def _notes(folder: Path) -> TrustedKeysFile:

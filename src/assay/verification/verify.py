@@ -1,7 +1,7 @@
 """Verify a report: its files, its signature, its evidence, and every verdict once more."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,8 +28,9 @@ from assay.verification.contradictions import Findings
 from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
 from assay.verification.derived_facts import check_derived
 from assay.verification.judged_again import check_by_own_rules, check_verdicts, other_rules
-from assay.verification.origin import check_origin
+from assay.verification.origin import Origin, check_origin
 from assay.verification.own_rules import OwnCode
+from assay.verification.place import check_place
 from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
 from assay.verification.signed_files import SignedFiles, check_signed_files
@@ -86,12 +87,14 @@ def verify(
     """Check a report directory against the given public keys.
 
     The report itself must be signed by ``threshold`` distinct ones of ``trusted_keys``; a report
-    that figures were taken over from by one of them, or of ``origin_keys``.
+    that figures were taken over from by one of them, or of ``origin_keys``; what notes say of those
+    counts for other files of the same keys, too.
     ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
     of other judging rules is judged by the code of its own commit, from that checkout's history.
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
     rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
-    each check when it is made, and stays with the caller whatever is raised. ``time_authorities``
+    each check when it is made, and stays with the caller whatever is raised; where ``report_dir``
+    is an archive's copy, its ``called`` names the archive. ``time_authorities``
     are certificates that vouch for a time stamp, which must be there where they are given.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
@@ -104,7 +107,7 @@ def verify(
     if time_authorities is not None:
         require_authorities(time_authorities)
     log = VerificationLog() if log is None else log
-    keys = load_trusted_keys(trusted_keys)
+    keys = load_trusted_keys(trusted_keys, origin_keys)
     others = [path for path in origin_keys if path not in trusted_keys]
     origins = distinct_keys((*keys, *load_trusted_keys(others)))
     asked = _asked(renderer, policy)
@@ -114,25 +117,24 @@ def verify(
     assert log.signed is not None
     check_time(log, report_dir, log.signed, time_authorities)
     manifest = log.signed.manifest
-    _check_place(log, report_dir, manifest.run, repository)
+    check_place(log, log.called[1] if log.called else report_dir, manifest.run, repository)
     contents = _read(log, report_dir, log.signed.statement)
     if contents is None:
         done = {check.name for check in log.checks}
         log.skip([name for name in asked if name not in done], "the evidence cannot be read")
     else:
-        _check_origins(log, report_dir, manifest, contents.evidence, origins)
+        held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
         rules = other_rules(contents.verdicts)
         if policy is not None:
             commit = contents.pipeline.commit
             check_policy(log, report_dir, commit, policy, todays=rules is None)
-        _check_complete(log, contents, todays=rules is None)
+        _check_complete(log, contents, held, todays=rules is None)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys, threshold)
         code = OwnCode(repository, (*trusted_keys, *origin_keys))
         _check_made(log, report_dir, manifest, contents, renderer, code)
     log.raise_if_failed(report_dir)
     log.notes += _notes(report_dir, repository) if repository else ()
-    log.notes += _renamed(report_dir, manifest.run)
     return VerificationResult(
         manifest.run, log.signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
     )
@@ -169,26 +171,6 @@ def _check_made(
         log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
     if texts and not log.holds:
         log.skip(("texts",), "what they tell of does not hold")
-
-
-def _check_place(log: CheckLog, report_dir: Path, run: str, repository: Path | None) -> None:
-    """Fail where a report lies among a checkout's own under another run's name.
-
-    There the name is what a run is looked up by; anywhere else it is a copy's own affair.
-    """
-    if repository is None or report_dir.resolve().name == run:
-        return
-    reports = repository.resolve() / "reports"
-    if report_dir.resolve().parent in (reports, reports / "published"):
-        with log.check("name"):
-            problem = f"it lies as '{report_dir.resolve().name}' and is the report of run '{run}'"
-            raise CheckFailed(problem, code="run-name")
-
-
-def _renamed(report_dir: Path, run: str) -> list[str]:
-    """Return a note where a copy has another name than its run."""
-    name = report_dir.resolve().name
-    return [] if name == run else [f"this is the report of run '{run}', though it lies as '{name}'"]
 
 
 def _read(log: CheckLog, report_dir: Path, statement: Statement) -> ReportContents | None:
@@ -247,11 +229,13 @@ def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) 
         raise CheckFailed(problem, code="declared-counts")
 
 
-def _check_complete(log: CheckLog, contents: ReportContents, *, todays: bool) -> None:
+def _check_complete(
+    log: CheckLog, contents: ReportContents, origins: Mapping[str, Origin], *, todays: bool
+) -> None:
     """Nothing that was asked for is left out."""
     with log.check("complete") as says:
         found = check_complete(
-            contents.catalog, contents.evidence, contents.verdicts, todays=todays
+            contents.catalog, contents.evidence, contents.verdicts, origins, todays=todays
         )
         says.leave(found.unproven)
         found.raise_if_any()
@@ -265,12 +249,15 @@ def _check_origins(
     manifest: Manifest,
     evidence: Evidence,
     keys: Sequence[TrustedKey],
-) -> None:
+) -> dict[str, Origin]:
+    """Return what the reports hold that figures were taken from, by target."""
+    held: dict[str, Origin] = {}
     recorded = [plan for plan in evidence.plan.targets if plan.provision.kind == "recorded"]
     with log.check("origins") as says:
         findings = Findings()
         for plan in recorded:
-            check_origin(report_dir, manifest, plan, keys, findings)
+            origin = check_origin(report_dir, manifest, plan, keys, findings)
+            held |= {} if origin is None else {plan.target: origin}
         findings.raise_if_any()
         says(
             "measurements of "
@@ -279,6 +266,7 @@ def _check_origins(
             if recorded
             else "nothing was taken from another report"
         )
+    return held
 
 
 def _notes(report_dir: Path, root: Path) -> tuple[str, ...]:

@@ -265,3 +265,61 @@ def test_a_time_stamp_is_of_one_signature_and_outlives_the_next(
     answer = assay("verify", report, *public(base, "second"), *trusted)
     assert answer.code == 1
     assert "is of none of the signatures of trusted keys" in answer.err
+
+
+@needs_openssl
+@pytest.mark.parametrize("planted", [b"nothing", None], ids=["junk", "of another signature"])
+def test_a_planted_time_stamp_is_replaced(
+    assay: Any, base: Path, report: Path, tmp_path: Path, planted: bytes | None
+) -> None:
+    authority = Authority(tmp_path / "authority")
+    (report / "timestamp.tsr").write_bytes(planted or authority.stamp(b"another signature"))
+    trusted = ("--timestamp-ca", authority.certificate)
+    with served(authority.answer) as url:
+        stamps = ("--timestamp-service", url, *trusted)
+        own = ("--signing-key", base / "key", *public(base, "key"))
+        assert assay("sign", report, *own, *stamps).code == 0
+    assert assay("verify", report, *public(base, "key"), *trusted).code == 0
+
+
+class TestRevoked:
+    """A key that the checkout revoked, however it is given: by its point, not by its file."""
+
+    @pytest.fixture
+    def notes(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        root = base / "checkout"
+        folder = root / "config" / "trusted_keys"
+        folder.mkdir(parents=True)
+        for name in ("key", "second"):
+            shutil.copy(public_key_path(base / name), folder)
+        (folder / "keys.yaml").write_text(
+            "schema: assay/trusted_keys/1\nkeys:\n"
+            "  - {file: key.pub, name: First}\n"
+            '  - {file: second.pub, name: Second, revoked: {day: "2026-01-01", reason: stolen}}\n'
+        )
+        shutil.copytree(base / "repo" / "reports" / "templates", root / "reports" / "templates")
+        monkeypatch.setattr("assay.cli.checkout.ROOT", root)
+        return folder / "keys.yaml"
+
+    @pytest.mark.usefixtures("notes")
+    def test_signs_nothing_beside_another_key(self, assay: Any, base: Path, report: Path) -> None:
+        before = files(report)
+        given = ("--signing-key", base / "second", *public(base, "key"))
+        answer = assay("sign", report, *given)
+        assert answer.code == 1
+        assert "was revoked on 2026-01-01: stolen" in answer.err
+        assert files(report) == before
+
+    @pytest.mark.parametrize("command", ["verify", "compare"])
+    def test_vouches_for_nothing_by_a_copy(
+        self, assay: Any, base: Path, report: Path, notes: Path, command: str
+    ) -> None:
+        text = notes.read_text()
+        day = text[text.index(", revoked") : text.index("}}")] + "}"
+        notes.write_text(text.replace(day, "").replace("name: First", f"name: First{day}"))
+        shutil.copy(public_key_path(base / "key"), base / "mine.pub")
+        where = (report, report) if command == "compare" else (report, "--accept-policy")
+        answer = assay(command, *where, "--key", base / "mine.pub")
+        assert "was revoked on 2026-01-01: stolen" in answer.err
+        assert answer.code == (1 if command == "verify" else 0)
+        assert command == "verify" or "unverified" in answer.out

@@ -21,13 +21,18 @@ def compare(
     ] = None,
     key: Annotated[
         list[Path] | None,
-        typer.Option(help="Public key that must have signed; else config/trusted_keys."),
+        typer.Option(
+            help="Public key to trust, repeatable: one of them must have signed; else those of "
+            "config/trusted_keys."
+        ),
     ] = None,
 ) -> None:
     """Show the verdicts of several reports side by side."""
     folders = report_dirs or []
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
-    keys = key or trusted_keys(checkout.ROOT)
+    ours = trusted_keys(checkout.ROOT)
     needed = 1 if key else threshold(checkout.ROOT)
-    console.show_side_by_side([vouched_verdicts(folder, keys, needed) for folder in folders])
+    console.show_side_by_side(
+        [vouched_verdicts(folder, key or ours, needed, ours) for folder in folders]
+    )

@@ -22,7 +22,7 @@ from assay.verification.add_signature import add_signature, open_to_signature
 from assay.verification.attestation import load_signer
 from assay.verification.policy import Policy
 from assay.verification.time_service import time_service
-from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
+from assay.verification.trusted_keys import distinct_keys, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
 
@@ -36,7 +36,10 @@ def sign(
     ],
     key: Annotated[
         list[Path] | None,
-        typer.Option(help="Public key that must have signed before; else config/trusted_keys."),
+        typer.Option(
+            help="Public key to trust, repeatable: one of them must have signed before; else those "
+            "of config/trusted_keys."
+        ),
     ] = None,
     policy: PolicyOption = None,
     accept_policy: AcceptPolicyOption = False,
@@ -49,12 +52,16 @@ def sign(
     check_given(key or (), policy)
     signer = load_signer(signing_key)
     service = time_service(timestamp_service, timestamp_ca)
-    envelopes = open_to_signature(report_dir, signer, stamps=service is not None)
-    trusted = key or trusted_keys(checkout.ROOT)
+    ours = trusted_keys(checkout.ROOT)
+    trusted = key or ours
+    # A key that this checkout revoked signs nothing here, whoever else is trusted.
+    mine = [each for each in load_trusted_keys(ours) if each.keyid == signer.public_key.keyid]
+    known = distinct_keys((*load_trusted_keys(trusted, ours), *mine))
+    envelopes = open_to_signature(report_dir, signer, known, service)
     log = VerificationLog(tell=partial(show_check, console.out))
     # Whoever signs is one of those that the threshold asks for.
     rules = Policy(checkout.ROOT, policy, accept_policy)
     check_report(report_dir, Trust(trusted, 1), rules, texts=False, log=log)
-    count = add_signature(report_dir, signer, envelopes, load_trusted_keys(trusted), service)
+    count = add_signature(report_dir, signer, envelopes, known, service)
     now = counted(count, "signature")
     say(f"signed: {report_dir} by key {signer.public_key.keyid}: {now} now")

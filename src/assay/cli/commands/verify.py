@@ -36,8 +36,9 @@ def verify(
     key: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Public key that must have signed; else config/trusted_keys, which recorded "
-            "figures may be signed by in any case."
+            help="Public key to trust, repeatable: one of them must have signed, or as many as "
+            "--threshold says; else those of config/trusted_keys, of which any may have signed "
+            "recorded figures in any case."
         ),
     ] = None,
     rebuild: Annotated[

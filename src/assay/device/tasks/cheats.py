@@ -23,6 +23,7 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
+from assay.shared.cheats import CAUGHT_BY, TIMED
 from assay.shared.job import CheatsJob
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec, VariantSpec, WorkloadSpec
 
@@ -165,40 +166,30 @@ def _reference_copied(inputs: Inputs) -> Prepared:
     return Prepared(launch, out)
 
 
-TIMED = "timed_run"
-
-
 @dataclass(frozen=True)
 class Cheat:
-    """A kernel, said in words, and the check that must catch it."""
+    """A kernel, said in words; what must catch it is in ``CAUGHT_BY``."""
 
     what: str
     prepare: Callable[[Inputs], Prepared]
-    caught_by: str | None
-    """A gate's check, TIMED, or None for the honest one."""
     needs_gpu: bool = False
 
 
 CHEATS: dict[str, Cheat] = {
-    "honest": Cheat("nothing: the control", _honest, None),
-    "other_stream": Cheat(
-        "leaves its work on another stream and returns", _other_stream, "timed_shape", True
-    ),
+    "honest": Cheat("nothing: the control", _honest),
+    "other_stream": Cheat("leaves its work on another stream and returns", _other_stream, True),
     "cached_by_pointer": Cheat(
         "keeps its result by the address of an input",
         _cached(lambda inputs: inputs.tensors["b"].data_ptr()),
-        "repeat",
     ),
-    "cached_by_content": Cheat(
-        "keeps its result by a hash of part of an input", _cached(_corner), TIMED
-    ),
-    "part_written": Cheat("leaves an eighth of the rows out", _part, "poisoned"),
-    "zeros": Cheat("writes zeros", _zeros, "timed_shape"),
-    "low_precision": Cheat("multiplies in fp8", _low_precision, "timed_shape"),
-    "inputs_modified": Cheat("scales an input it was given", _inputs_modified, "inputs_unchanged"),
-    "previous_result": Cheat("returns the result of the call before", _previous, "repeat"),
-    "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector, TIMED),
-    "reference_copied": Cheat("copies the oracle's answer", _reference_copied, TIMED),
+    "cached_by_content": Cheat("keeps its result by a hash of part of an input", _cached(_corner)),
+    "part_written": Cheat("leaves an eighth of the rows out", _part),
+    "zeros": Cheat("writes zeros", _zeros),
+    "low_precision": Cheat("multiplies in fp8", _low_precision),
+    "inputs_modified": Cheat("scales an input it was given", _inputs_modified),
+    "previous_result": Cheat("returns the result of the call before", _previous),
+    "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector),
+    "reference_copied": Cheat("copies the oracle's answer", _reference_copied),
 }
 
 
@@ -225,11 +216,12 @@ def try_cheat(
     bench = Bench(PROTOCOL, stopwatch, device, prepare, note, Phases(settle))
     wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
     caught_by = [*failed, *([TIMED] if wrong else [])]
-    as_meant = cheat.caught_by in caught_by if cheat.caught_by else not caught_by
+    meant = CAUGHT_BY[name]
+    as_meant = meant in caught_by if meant else not caught_by
     return {
         "name": name,
         "what": cheat.what,
-        "meant": cheat.caught_by,
+        "meant": meant,
         "caught_by": caught_by,
         "as_meant": as_meant,
         "timed_run": wrong or "passed",
@@ -253,7 +245,7 @@ def run_cheats(job: CheatsJob, gpu: OpenGpu) -> Json:
             or {
                 "name": name,
                 "what": cheat.what,
-                "meant": cheat.caught_by,
+                "meant": CAUGHT_BY[name],
                 "caught_by": [],
                 "as_meant": False,
                 "timed_run": str(outcome.error),

@@ -162,14 +162,15 @@ def ragged_layout(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blo
 def check_arm(
     arm: ArmSpec, seeds: Sequence[int], device: str, prepare: Prepare, note: Note
 ) -> Json:
-    """Return all checks of one arm, as {"status", "checks", "detail", "true_product"}.
+    """Return all checks of one arm: {"status", "checks", "detail", "refused", "true_product"}.
 
     Values that a workload leaves unwritten are normal here. The checks listed are the checks that
-    ran; a refused extra shape is named in the detail.
+    ran; "refused" names the extra shapes that the kernel does not take, and the detail says why.
     """
     arm = dataclasses.replace(arm, workload=written(arm.workload))
     checks: list[Json] = []
     remarks: list[str] = []
+    refused: list[str] = []
     beside: Json | None = None
     for seed in seeds:
         note(f"timed shape, seed {seed}")
@@ -193,12 +194,19 @@ def check_arm(
                 checks += _fresh(name, seeds[0], prepare(arm, inputs), inputs)
             except Unsupported as error:
                 remarks.append(f"{name} not run: {error}")
+                refused.append(name)
     failed = sorted({check["name"] for check in checks if not check["passed"]})
     if failed:
         remarks.insert(0, f"failed: {', '.join(failed)}")
     status = "incorrect" if failed else "correct"
     detail = "; ".join(remarks)
-    return {"status": status, "checks": checks, "detail": detail, "true_product": beside}
+    return {
+        "status": status,
+        "checks": checks,
+        "detail": detail,
+        "refused": refused,
+        "true_product": beside,
+    }
 
 
 def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
