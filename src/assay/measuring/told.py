@@ -34,6 +34,10 @@ def target_spec(target: Target) -> TargetSpec:
     return _spec(TargetSpec, target)
 
 
+GATES_OWN = ("logit_scale", "poison_unselected")
+"""Fields of a problem that no workload of a catalog has: the gate's further shapes set them."""
+
+
 def pattern_spec(pattern: Pattern | None) -> PatternSpec | None:
     """Return which blocks are stored; None where all are."""
     return None if pattern is None else _spec(PatternSpec, pattern)
@@ -42,7 +46,8 @@ def pattern_spec(pattern: Pattern | None) -> PatternSpec | None:
 def workload_spec(workload: Workload) -> WorkloadSpec:
     """Return a problem; a dimension that its operation does not have is 0."""
     patterns = (pattern_spec(workload.pattern), pattern_spec(workload.pattern_b))
-    return _spec(WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1])
+    gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
+    return _spec(WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1], **gates_own)
 
 
 def variant_spec(variant: Variant) -> VariantSpec:
