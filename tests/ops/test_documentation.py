@@ -10,8 +10,13 @@ from tests.ops.helpers import write_set
 PAGE = (Path(__file__).parents[2] / "docs" / "pytorch.md").read_text(encoding="utf-8")
 
 
+def examples():
+    """Of the products, and of attention."""
+    return re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
 def test_the_example_runs_as_written(tmp_path, monkeypatch):
-    (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, _ = examples()
     (folder,) = re.findall(r"^\./assay kernels .*--output (\S+)$", PAGE, re.MULTILINE)
     (tmp_path / folder).mkdir(parents=True)
     write_set(tmp_path / folder, {"variant": "bsr_gemm_wgmma"})
@@ -22,6 +27,19 @@ def test_the_example_runs_as_written(tmp_path, monkeypatch):
     assert len(example.splitlines()) == 5
     compiled = torch.compile(torch.ops.assay.bsr_gemm, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(*names["parts"], names["b"]), names["c"])
+
+
+def test_the_example_of_attention_runs_as_written(tmp_path, monkeypatch):
+    _, example = examples()
+    (tmp_path / "results/kernels/h100").mkdir(parents=True)
+    write_set(tmp_path / "results/kernels/h100", {"variant": "bsr_gemm_wgmma"})
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(example, "docs/pytorch.md", "exec"), names)
+    assert len(example.splitlines()) == 5
+    q, k, v = (names[name] for name in "qkv")
+    right = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(names["o"], right, atol=2e-3)
 
 
 def test_every_operator_is_described():

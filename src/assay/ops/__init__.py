@@ -4,8 +4,22 @@ Importing this package defines the operators. On a CPU they compute a reference;
 the kernels that ``load`` was shown. It needs PyTorch and NumPy, and nothing else of Assay's own.
 """
 
+from assay.ops import attention_operator, operators
+from assay.ops.attention_mask import AttentionMask
+from assay.ops.flex import flex_block_sparse_attention
 from assay.ops.kernel_set import Kernel, KernelSet, load, only
-from assay.ops.operators import OPERATORS
 from assay.ops.reference import check_pattern
 
-__all__ = ["OPERATORS", "Kernel", "KernelSet", "check_pattern", "load", "only"]
+OPERATORS = {**operators.OPERATORS, **attention_operator.OPERATORS}
+"""Operators by name, as opcheck takes them."""
+
+__all__ = [
+    "OPERATORS",
+    "AttentionMask",
+    "Kernel",
+    "KernelSet",
+    "check_pattern",
+    "flex_block_sparse_attention",
+    "load",
+    "only",
+]

@@ -57,7 +57,7 @@ def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> No
             f"{counted(col_idx.dim(), 'dimension')}"
         )
     _check_pattern_arrays(f"{name}_", row_ptr, col_idx)
-    _contiguous(f"{name}_values", values)
+    require_contiguous(f"{name}_values", values)
     if values.dtype not in NAMES and values.dtype not in REFERENCE_ONLY:
         raise TypeError(f"{name}_values is {values.dtype}, which no kernel multiplies")
     if values.shape[1] < 1 or values.shape[2] < 1:
@@ -79,7 +79,7 @@ def _check_pattern_arrays(prefix: str, row_ptr: Tensor, col_idx: Tensor) -> None
                 f"{prefix}{part} is {tensor.dtype}; the kernels read torch.int32, which .int() "
                 "gives"
             )
-        _contiguous(f"{prefix}{part}", tensor)
+        require_contiguous(f"{prefix}{part}", tensor)
     if row_ptr.shape[0] < 1:
         raise ValueError(f"{prefix}row_ptr is empty; it holds one entry more than block rows")
 
@@ -118,7 +118,7 @@ def check_sampled(
 ) -> None:
     """The arguments of bsr_sampled. Raises ValueError or TypeError with one sentence."""
     _check_pattern_arrays("", row_ptr, col_idx)
-    _together({"left": left, "right": right, "row_ptr": row_ptr, "col_idx": col_idx})
+    require_one_device({"left": left, "right": right, "row_ptr": row_ptr, "col_idx": col_idx})
     if left.dim() != 2 or right.dim() != 2:
         raise ValueError(
             f"left and right must be matrices; they have {left.dim()} and "
@@ -145,7 +145,9 @@ def check_sampled(
 def _check_operands(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> None:
     """A in BSR beside a dense B, but for their extents."""
     check_bsr("a", a_values, a_row_ptr, a_col_idx)
-    _together({"a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx, "b": b})
+    require_one_device(
+        {"a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx, "b": b}
+    )
     if b.dim() != 2:
         raise ValueError(f"b must be a matrix; it has {counted(b.dim(), 'dimension')}")
     if b.dtype != a_values.dtype:
@@ -157,7 +159,7 @@ def _check_operands(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: T
                 "it along k (b.t().contiguous().t() makes one)"
             )
     else:
-        _contiguous("b", b)
+        require_contiguous("b", b)
 
 
 def check_bsr_bsr(
@@ -172,7 +174,7 @@ def check_bsr_bsr(
     """Return the arguments of bsr_bsr_gemm. Raises ValueError or TypeError with one sentence."""
     check_bsr("a", a_values, a_row_ptr, a_col_idx)
     check_bsr("b", b_values, b_row_ptr, b_col_idx)
-    _together(
+    require_one_device(
         {
             "a_values": a_values, "a_row_ptr": a_row_ptr, "a_col_idx": a_col_idx,
             "b_values": b_values, "b_row_ptr": b_row_ptr, "b_col_idx": b_col_idx,
@@ -194,12 +196,14 @@ def check_bsr_bsr(
     return Shape(m, n, k, output_dtype(a_values.dtype))
 
 
-def _contiguous(name: str, tensor: Tensor) -> None:
+def require_contiguous(name: str, tensor: Tensor) -> None:
+    """Raise NotContiguous for a tensor that does not lie in memory without gaps."""
     if not tensor.is_contiguous():
         raise NotContiguous(f"{name} is not contiguous; .contiguous() gives a copy that is")
 
 
-def _together(tensors: dict[str, Tensor]) -> None:
+def require_one_device(tensors: dict[str, Tensor]) -> None:
+    """Raise ValueError for tensors of several devices."""
     (first, one), *others = tensors.items()
     for name, tensor in others:
         if tensor.device != one.device:

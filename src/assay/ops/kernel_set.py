@@ -30,12 +30,14 @@ class Kernel:
     dtype: str
     """float16, bfloat16 or float8_e4m3."""
     block: Block
-    """Of A."""
+    """Of A, or of scores."""
     block_b: Block | None
     """Of a sparse B."""
     symbol: str
     path: Path
     sha256: str
+    head_dim: int | None = None
+    """Of attention."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,17 @@ class Call:
     block: Block
     block_b: Block | None
     n: int
-    blocks_per_row: float
-    """Stored blocks over block rows."""
+    blocks_per_row: float | None
+    """Stored blocks over block rows; None where the host does not know."""
     capability: tuple[int, int]
     """Compute capability of the GPU."""
+    head_dim: int | None = None
+    """Of attention."""
 
     def is_for(self, kernel: Kernel) -> bool:
         """Return whether the kernel computes this case on this GPU."""
-        case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b)
-        wanted = (self.operation, self.dtype, self.block, self.block_b)
+        case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b, kernel.head_dim)
+        wanted = (self.operation, self.dtype, self.block, self.block_b, self.head_dim)
         return case == wanted and kernel.arch in _archs(self.capability)
 
     def problem(self, target: str) -> Problem:
@@ -144,6 +148,7 @@ def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
             symbol=entry["symbol"],
             path=(folder / entry["path"]).resolve(),
             sha256=entry["sha256"],
+            head_dim=_head_dim(entry.get("head_dim")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"a kernel's entry lacks or misstates something: {error!r}") from error
@@ -172,6 +177,7 @@ def missing(call: Call) -> str:
         return f"no kernels are loaded: call assay.ops.load on a folder that {COMMAND} wrote"
     case = f"{call.operation} in {call.dtype} with blocks of {_shape(call.block)}"
     case += f" and {_shape(call.block_b)}" if call.block_b else ""
+    case += f" and head_dim {call.head_dim}" if call.head_dim else ""
     gpu = f"a GPU of compute capability {call.capability[0]}.{call.capability[1]}"
     known = sorted({_case(kernel) for kernels in _loaded for kernel in kernels.kernels})
     return f"no loaded kernel computes {case} on {gpu}; loaded: {'; '.join(known)}"
@@ -179,6 +185,7 @@ def missing(call: Call) -> str:
 
 def _case(kernel: Kernel) -> str:
     blocks = _shape(kernel.block) + (f" and {_shape(kernel.block_b)}" if kernel.block_b else "")
+    blocks += f" head_dim {kernel.head_dim}" if kernel.head_dim else ""
     return f"{kernel.operation} {kernel.dtype} {blocks} {kernel.arch}"
 
 
@@ -197,3 +204,7 @@ def _shape(block: Block) -> str:
 def _block(value: Any) -> Block:
     rows, cols = value
     return int(rows), int(cols)
+
+
+def _head_dim(value: Any) -> int | None:
+    return None if value is None else int(value)

@@ -24,6 +24,7 @@ from assay.ops.checks import (
     check_sampled,
     check_transposed,
 )
+from assay.ops.definition import define
 from assay.ops.launch import kernel_for, launch
 
 BSR = "Tensor {0}_values, Tensor {0}_row_ptr, Tensor {0}_col_idx"
@@ -160,28 +161,20 @@ def _refuse_fp8(values: Tensor) -> None:
         )
 
 
-def _define(name: str, schema: str, function: Any, device: str | None, fake: Any) -> Any:
-    operator = torch.library.custom_op(
-        f"assay::{name}", function, mutates_args=(), device_types=device, schema=schema
-    )
-    operator.register_fake(fake)
-    return operator
-
-
-gemm = _define("bsr_gemm", f"({A}, Tensor b) -> Tensor", _gemm_cpu, "cpu", _gemm_fake)
+gemm = define("bsr_gemm", f"({A}, Tensor b) -> Tensor", _gemm_cpu, "cpu", _gemm_fake)
 gemm.register_kernel("cuda")(_gemm_cuda)
-bsr_bsr = _define(
+bsr_bsr = define(
     "bsr_bsr_gemm", f"({A}, {B}, SymInt n) -> Tensor", _bsr_bsr_cpu, "cpu", _bsr_bsr_fake
 )
 bsr_bsr.register_kernel("cuda")(_bsr_bsr_cuda)
-gemm_transposed = _define(
+gemm_transposed = define(
     "bsr_gemm_transposed",
     f"({A}, Tensor b, SymInt k) -> Tensor",
     _transposed,
     None,
     _transposed_fake,
 )
-sampled = _define(
+sampled = define(
     "bsr_sampled",
     "(Tensor left, Tensor right, Tensor row_ptr, Tensor col_idx, SymInt block_rows, "
     "SymInt block_cols) -> Tensor",

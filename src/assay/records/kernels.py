@@ -204,9 +204,11 @@ class OperatorKernel(Record):
     """Its operation is the operator's name."""
     dtype: Literal["float16", "bfloat16", "float8_e4m3"]
     block: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]]
-    """Rows and columns of a stored block of A."""
+    """Rows and columns of a stored block of A, or of attention's scores."""
     block_b: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]] | None = None
     """Of a sparse B."""
+    head_dim: Annotated[int, Field(gt=0)] | None = None
+    """Of attention."""
 
 
 class KernelManifest(Record):

@@ -206,6 +206,7 @@ class OperatorSpec:
     block_b: tuple[int, int] | None
     symbol: str
     artifact: ArtifactSpec
+    head_dim: int | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for a case that no kernel has."""
@@ -214,3 +215,5 @@ class OperatorSpec:
         for name, block in (("block", self.block), ("block_b", self.block_b)):
             if block is not None and min(block) < 1:
                 raise ValueError(f"{name} must be of at least 1 x 1, is {block[0]} x {block[1]}")
+        if self.head_dim is not None:
+            require_at_least(1, self, "head_dim")

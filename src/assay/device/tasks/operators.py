@@ -36,6 +36,7 @@ def kernel_of(spec: OperatorSpec) -> Kernel:
         symbol=spec.symbol,
         path=Path(spec.artifact.path),
         sha256=spec.artifact.sha256,
+        head_dim=spec.head_dim,
     )
 
 

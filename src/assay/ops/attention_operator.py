@@ -1,0 +1,86 @@
+"""Definition of the attention operators: schemas, CPU and CUDA implementations, fakes, gradient.
+
+    assay::block_sparse_attention            O and log-sum-exp over selected blocks of scores
+    assay::block_sparse_attention_backward   the gradients by Q, K and V
+
+The second is an operator of its own, so that torch.compile need not look into it; it has no
+gradient in turn.
+"""
+
+from typing import Any
+
+import torch
+
+from assay.ops import attention_reference as reference
+from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
+from assay.ops.attention_launch import launch_attention
+from assay.ops.checks import Tensor
+from assay.ops.definition import define
+
+LISTS = (
+    "Tensor? full_counts, Tensor? full_columns, Tensor? partial_counts, Tensor? partial_columns, "
+    "Tensor? partial_bits, Tensor? order, int block, float? scale, int window_left, "
+    "int window_right"
+)
+FORWARD = (
+    "(Tensor q, Tensor k, Tensor v, Tensor? full_counts=None, Tensor? full_columns=None, "
+    "Tensor? partial_counts=None, Tensor? partial_columns=None, Tensor? partial_bits=None, "
+    "Tensor? order=None, int block=128, float? scale=None, int window_left=-1, "
+    "int window_right=-1) -> (Tensor, Tensor)"
+)
+BACKWARD = (
+    "(Tensor grad, Tensor grad_lse, Tensor o, Tensor lse, Tensor q, Tensor k, Tensor v, "
+    f"{LISTS}) -> (Tensor, Tensor, Tensor)"
+)
+GIVEN = 13
+"""Arguments of the forward operator, of which the first three have gradients."""
+TENSORS = 9
+
+
+def _forward_cpu(*arguments: Any) -> tuple[Tensor, Tensor]:
+    return reference.attention(check_attention(*arguments))
+
+
+def _forward_cuda(*arguments: Any) -> tuple[Tensor, Tensor]:
+    return launch_attention(check_attention(*arguments))
+
+
+def _forward_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
+    call = check_attention(*arguments)
+    return empty_like(call.q), empty_lse(call.q)
+
+
+def _backward(
+    grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    return reference.gradients(check_attention(*arguments), grad, grad_lse, o, lse)
+
+
+def _backward_fake(
+    grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    call = check_attention(*arguments)
+    return empty_like(call.q), empty_like(call.k), empty_like(call.v)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(*output, *inputs[:TENSORS])
+    ctx.rest = inputs[TENSORS:]
+
+
+def _gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:
+    o, lse, *tensors = ctx.saved_tensors
+    by_values = backward(grad, grad_lse, o, lse, *tensors, *ctx.rest)
+    return (*by_values, *[None] * (GIVEN - len(by_values)))
+
+
+attention = define("block_sparse_attention", FORWARD, _forward_cpu, "cpu", _forward_fake)
+attention.register_kernel("cuda")(_forward_cuda)
+backward = define("block_sparse_attention_backward", BACKWARD, _backward, None, _backward_fake)
+attention.register_autograd(_gradient, setup_context=_remember)
+
+OPERATORS = {
+    name: getattr(torch.ops.assay, name).default
+    for name in ("block_sparse_attention", "block_sparse_attention_backward")
+}
+"""Operators by name, as opcheck takes them."""

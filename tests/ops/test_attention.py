@@ -1,0 +1,274 @@
+"""torch.ops.assay.block_sparse_attention on a CPU: right, differentiable, clear when it refuses."""
+
+import math
+
+import pytest
+import torch
+
+from assay.ops import OPERATORS, AttentionMask
+from assay.ops import attention_reference as reference
+from assay.ops.attention_arguments import check_attention
+from assay.ops.attention_scores import listed_blocks
+from tests.ops.attention_helpers import dense, finite, values
+
+BLOCK, QUERIES, KEYS, HEADS = 32, 80, 112, 4
+
+
+def with_an_empty_row(mask):
+    """Its first list without the blocks of row 1."""
+    counts = mask.full.counts.clone()
+    counts[:, :, 1] = 0
+    return AttentionMask(
+        mask.queries, mask.keys, mask.block, type(mask.full)(counts, mask.full.columns), None
+    )
+
+
+MASKS = {
+    "random, a pattern a head": AttentionMask.pattern(
+        "random", QUERIES, KEYS, 2, block=BLOCK, heads=HEADS
+    ),
+    "an empty row": with_an_empty_row(
+        AttentionMask.pattern("strided", QUERIES, KEYS, 2, block=BLOCK)
+    ),
+    "causal, more keys": AttentionMask.window(QUERIES, KEYS, block=BLOCK),
+    "causal, more queries, empty rows in a block": AttentionMask.window(112, 80, block=BLOCK),
+    "window": AttentionMask.window(QUERIES, KEYS, left=20, right=7, block=BLOCK),
+    "sinks": AttentionMask.window(QUERIES, KEYS, left=10, sinks=5, block=BLOCK),
+    "documents, a mask a batch": AttentionMask.documents(
+        torch.tensor([[0] * 40 + [1] * 30 + [2] * 10, [3] * 70 + [0] * 10]), block=BLOCK
+    ),
+    "full and partial": AttentionMask.from_mask_mod(
+        lambda batch, head, query, key: key <= query + 30 - head, QUERIES, KEYS, heads=HEADS,
+        block=BLOCK,
+    ),
+    "nothing": AttentionMask(QUERIES, KEYS, BLOCK, None, None),
+}  # fmt: skip
+
+
+@pytest.fixture(params=list(MASKS))
+def mask(request):
+    return MASKS[request.param]
+
+
+def attend(q, k, v, mask, **more):
+    return torch.ops.assay.block_sparse_attention(q, k, v, **mask.arguments, **more)
+
+
+class TestForward:
+    """As dense attention under the same mask."""
+
+    def test_float64(self, mask):
+        q, k, v = values(mask)
+        o, lse = attend(q, k, v, mask)
+        right, sums = dense(q, k, v, mask.dense())
+        assert torch.allclose(o, right, rtol=0, atol=1e-14)
+        assert torch.allclose(lse, sums, rtol=0, atol=1e-14)
+        assert not o[lse == -math.inf].any()
+
+    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+    def test_other_types_are_rounded_once(self, dtype):
+        mask = MASKS["documents, a mask a batch"]
+        q, k, v = values(mask, dtype=dtype)
+        o, lse = attend(q, k, v, mask, scale=0.7)
+        right, sums = dense(q.double(), k.double(), v.double(), mask.dense(), 0.7)
+        assert (o.dtype, lse.dtype) == (dtype, torch.float32)
+        limit = 1e-6 if dtype == torch.float32 else torch.finfo(dtype).eps
+        assert (o - right).abs().max() <= limit * right.abs().max()
+        assert torch.allclose(lse.double(), sums, atol=1e-5)
+
+    def test_the_result_lies_as_the_queries_do(self):
+        q, k, v = values(MASKS["window"])
+        assert attend(q, k, v, MASKS["window"])[0].stride() == q.stride()
+        o, _ = attend(q.contiguous(), k, v, MASKS["window"])
+        assert o.is_contiguous()
+
+    def test_large_scores_do_not_overflow(self):
+        q, k, v = values(MASKS["sinks"])
+        o, lse = attend(1e3 * q, k, v, MASKS["sinks"])
+        right, sums = dense(1e3 * q, k, v, MASKS["sinks"].dense())
+        assert torch.allclose(o, right)
+        assert torch.allclose(lse, sums)
+
+    def test_keys_that_no_block_selects_are_not_read(self):
+        mask = AttentionMask.window(96, 96, left=0, block=BLOCK)
+        q, k, v = values(mask)
+        first = slice(0, BLOCK)
+        right, _ = attend(q, k, v, mask)
+        with torch.no_grad():
+            k[:, :, BLOCK:], v[:, :, BLOCK:] = math.nan, math.nan
+        o, _ = attend(q, k, v, mask)
+        assert torch.equal(o[:, :, first], right[:, :, first])
+
+
+class TestGradients:
+    """As autograd's own of dense attention; recomputed from the log-sum-exp."""
+
+    def both(self, mask, **more):
+        results = []
+        for function, given in ((attend, mask), (dense, mask.dense())):
+            q, k, v = values(mask, **more)
+            o, lse = function(q, k, v, given)
+            generator = torch.Generator().manual_seed(3)
+            weights = [torch.randn(t.shape, generator=generator).to(t) for t in (o, lse)]
+            loss = (o * weights[0]).sum() + (finite(lse) * weights[1]).sum()
+            results.append(torch.autograd.grad(loss, (q, k, v)))
+        return zip(*results, strict=True)
+
+    @pytest.mark.parametrize("name", [name for name in MASKS if name != "nothing"])
+    def test_as_dense(self, name):
+        for mine, right in self.both(MASKS[name]):
+            assert torch.allclose(mine, right, rtol=0, atol=1e-13)
+
+    def test_over_nothing_they_are_zero(self):
+        q, k, v = values(MASKS["nothing"])
+        attend(q, k, v, MASKS["nothing"])[0].sum().backward()
+        assert not any(tensor.grad.any() for tensor in (q, k, v))
+
+    @pytest.mark.parametrize("name", ["an empty row", "window", "documents, a mask a batch"])
+    def test_gradcheck(self, name):
+        mask = MASKS[name]
+
+        def work(q, k, v):
+            o, lse = attend(q, k, v, mask, scale=0.3)
+            return o, finite(lse)
+
+        given = values(mask, heads=2, kv_heads=1, head_dim=3)
+        torch.autograd.gradcheck(work, given, fast_mode=True)
+
+    def test_some_blocks_at_a_time(self, monkeypatch):
+        monkeypatch.setattr(reference, "CHUNK_BYTES", 5 * BLOCK * BLOCK * 4)
+        self.test_as_dense("random, a pattern a head")
+        self.test_as_dense("documents, a mask a batch")
+
+    def test_without_a_look_at_the_counts(self, monkeypatch, mask):
+        """As while a CUDA graph is captured: places without a block hold what they like."""
+        q, k, v = values(mask)
+        given = dict(mask.arguments)
+        for name in ("full", "partial"):
+            columns, counts = given[f"{name}_columns"], given[f"{name}_counts"]
+            if columns is not None:
+                past = torch.arange(columns.shape[3]) >= counts[..., None]
+                given[f"{name}_columns"] = columns.masked_fill(past, 1 << 30)
+        call = check_attention(*(t.detach() for t in (q, k, v)), **given)
+        o, lse = reference.attention(call)
+        right = reference.gradients(call, o, lse * 0, o, lse)
+        monkeypatch.setattr(
+            reference, "listed_blocks", lambda *given, wait: listed_blocks(*given, wait=False)
+        )
+        for mine, wanted in zip(reference.gradients(call, o, lse * 0, o, lse), right, strict=True):
+            assert torch.allclose(mine, wanted, rtol=0, atol=1e-14)
+
+    def test_gradients_of_gradients_are_refused(self):
+        q, k, v = values(MASKS["window"])
+        o, _ = attend(q, k, v, MASKS["window"])
+        (grad,) = torch.autograd.grad(o.sum(), q, create_graph=True)
+        with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+            grad.sum().backward()
+
+
+class TestTools:
+    """PyTorch's own checks of an operator, and its compiler."""
+
+    @pytest.mark.parametrize("name", ["window", "sinks", "an empty row"])
+    def test_opcheck(self, name):
+        mask = MASKS[name]
+        given = values(mask, dtype=torch.float32)
+        operator = OPERATORS["block_sparse_attention"]
+        torch.library.opcheck(operator, tuple(given), mask.arguments)
+
+    def test_opcheck_of_the_gradient(self):
+        mask = MASKS["window"]
+        q, k, v = (tensor.detach() for tensor in values(mask, dtype=torch.float32))
+        o, lse = attend(q, k, v, mask)
+        rest = {"order": None, "scale": None, **mask.arguments}
+        operator = OPERATORS["block_sparse_attention_backward"]
+        torch.library.opcheck(operator, (o, lse, o, lse, q, k, v), rest)
+
+    def test_compiled_in_one_graph(self, mask):
+        def work(q, k, v):
+            o, lse = attend(q * 2, k, v, mask)
+            return torch.relu(o), finite(lse) + 1
+
+        torch._dynamo.reset()
+        results = []
+        for function in (work, torch.compile(work, fullgraph=True, backend="aot_eager")):
+            given = values(mask)
+            o, lse = function(*given)
+            (o.sum() + lse.sum()).backward()
+            results.append([o, lse, *(tensor.grad for tensor in given)])
+        for eager, graph in zip(*results, strict=True):
+            assert torch.equal(eager, graph)
+            assert eager.stride() == graph.stride()
+
+
+class TestRefusals:
+    """One sentence for each wrong argument."""
+
+    @pytest.fixture
+    def given(self):
+        mask = MASKS["full and partial"]
+        q, k, v = (tensor.detach() for tensor in values(mask))
+        return {"q": q, "k": k, "v": v, **mask.arguments}
+
+    @pytest.mark.parametrize(
+        ("change", "kind", "said"),
+        [
+            (lambda g: {"q": g["q"][0]}, ValueError, r"q must be \[batch, heads, length, head_dim"),
+            (lambda g: {"q": g["q"].int()}, TypeError, "they must be alike"),
+            (lambda g: {"v": g["v"].float()}, TypeError, "they must be alike"),
+            (lambda g: {"v": g["v"][:, :, 1:]}, ValueError, "v .* they must be alike"),
+            (lambda g: {"k": g["k"].mT.contiguous().mT}, ValueError, "head_dim lie together"),
+            (lambda g: {"q": g["q"][:, :3]}, ValueError, "3 heads of queries cannot share"),
+            (lambda g: {"q": g["q"][:, :, :0]}, ValueError, "no extent may be 0"),
+            (lambda g: {"block": 24}, ValueError, "block is 24, which is no multiple of 32"),
+            (lambda g: {"full_counts": None}, ValueError, "given together or not at all"),
+            (
+                lambda g: {"full_counts": g["full_counts"].long()},
+                TypeError,
+                "full_counts is torch.int64; the kernels read torch.int32",
+            ),
+            (lambda g: {"full_columns": g["full_columns"][0]}, ValueError, "full_columns must be"),
+            (
+                lambda g: {"partial_counts": g["partial_counts"][:, :, :2].contiguous()},
+                ValueError,
+                r"partial_counts is \[1, 4, 2\], and should be \[1, 4, 3\]",
+            ),
+            (
+                lambda g: {"partial_columns": g["partial_columns"].mT.contiguous().mT},
+                ValueError,
+                "partial_columns is not contiguous",
+            ),
+            (lambda g: {"partial_bits": g["partial_bits"][..., :0]}, ValueError, "partial_bits is"),
+            (lambda g: {"window_right": 0}, ValueError, "only one speaks"),
+            (
+                lambda g: {"partial_counts": None, "partial_columns": None},
+                ValueError,
+                "partial_bits are given without partial blocks",
+            ),
+            (lambda g: {"order": g["full_counts"][0]}, ValueError, "order is"),
+            (
+                lambda g: {"full_columns": g["full_columns"] + 9},
+                ValueError,
+                "full_columns must lie",
+            ),
+            (lambda g: {"full_counts": g["full_counts"] + 9}, ValueError, "full_counts must lie"),
+            (
+                lambda g: {
+                    "full_counts": g["partial_counts"],
+                    "full_columns": g["partial_columns"],
+                },
+                ValueError,
+                "a block is listed twice in one row",
+            ),
+        ],
+    )
+    def test_what_is_said(self, given, change, kind, said):
+        given.update(change(given))
+        q, k, v = (given.pop(name) for name in "qkv")
+        with pytest.raises(kind, match=said):
+            torch.ops.assay.block_sparse_attention(q, k, v, **given)
+
+    def test_a_mask_of_two_heads_is_none_for_four(self):
+        mask = AttentionMask.pattern("random", QUERIES, KEYS, 2, block=BLOCK, heads=2)
+        with pytest.raises(ValueError, match="is of 2 heads, q of 4: a mask has one for all or"):
+            attend(*values(mask), mask)

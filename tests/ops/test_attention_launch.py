@@ -1,0 +1,172 @@
+"""launch_attention: what a kernel is handed, and what its answer becomes. CUDA is faked."""
+
+import contextlib
+import ctypes
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from assay.ops import AttentionMask, attention_launch, attention_operator
+from assay.ops.kernel_set import Kernel, KernelSet, only
+from assay.shared.attention_call import AttentionLauncher
+from tests.ops.attention_helpers import values
+
+BLOCK, HEAD_DIM, WORKSPACE = 64, 32, 640
+
+
+def kernel(**changes):
+    given = {
+        "id": "mine",
+        "operation": "block_sparse_attention",
+        "arch": "sm_90a",
+        "dtype": "float16",
+        "block": (BLOCK, BLOCK),
+        "block_b": None,
+        "symbol": "assay_block_sparse_attention",
+        "path": Path("mine.so"),
+        "sha256": "0" * 64,
+        "head_dim": HEAD_DIM,
+    }
+    return Kernel(**{**given, **changes})
+
+
+class Launcher:
+    """Answers with a code, and keeps what it was handed."""
+
+    def __init__(self):
+        self.code, self.calls = 0, []
+
+    def launch(self, call, workspace, size, stream):
+        handed = ctypes.cast(call, ctypes.POINTER(type(call._obj))).contents
+        self.calls.append(
+            ({name: getattr(handed, name) for name, _ in handed._fields_}, size, stream)
+        )
+        return self.code
+
+
+@pytest.fixture
+def launcher(monkeypatch):
+    found = Launcher()
+    made = AttentionLauncher(found.launch, lambda call: WORKSPACE)
+    monkeypatch.setattr(attention_launch, "_launcher", lambda kernel: made)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    stream = SimpleNamespace(cuda_stream=77)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    with only(KernelSet("h100", (kernel(),))):
+        yield found
+
+
+def call(mask, q, k, v, **more):
+    return attention_operator._forward_cuda(*in_order(mask, q, k, v), **more)
+
+
+def in_order(mask, q, k, v):
+    a = mask.arguments
+    return (
+        q, k, v, a["full_counts"], a["full_columns"], a["partial_counts"], a["partial_columns"],
+        a["partial_bits"], None, a["block"], 0.25, a["window_left"], a["window_right"],
+    )  # fmt: skip
+
+
+def operands(mask, dtype=torch.float16):
+    found = values(mask, dtype=dtype, head_dim=HEAD_DIM)
+    return [tensor.detach() for tensor in found]
+
+
+def test_a_kernel_is_handed_addresses_strides_and_sizes(launcher):
+    mask = AttentionMask.window(192, 256, left=150, block=BLOCK)
+    q, k, v = operands(mask)
+    o, lse = call(mask, q, k, v)
+    ((handed, size, stream),) = launcher.calls
+    assert (size, stream) == (WORKSPACE, 77)
+    lists = mask.full.counts, mask.full.columns, mask.partial.counts, mask.partial.columns
+    names = "full_counts", "full_columns", "partial_counts", "partial_columns"
+    for name, tensor in zip(
+        ("q", "k", "v", "o", "lse", *names), (q, k, v, o, lse, *lists), strict=True
+    ):
+        assert handed[name] == tensor.data_ptr()
+    assert handed["partial_bits"] is None
+    for name, tensor in (("q", q), ("k", k), ("v", v), ("o", o)):
+        steps = tuple(handed[f"{name}_{step}"] for step in ("batch", "head", "row"))
+        assert steps == tensor.stride()[:3]
+    assert o.stride() == q.stride()
+    sizes = "batches", "heads", "kv_heads", "queries", "keys", "mask_batches", "mask_heads"
+    assert [handed[name] for name in sizes] == [2, 4, 2, 192, 256, 1, 1]
+    pitches = mask.full.columns.shape[3], mask.partial.columns.shape[3]
+    assert (handed["full_pitch"], handed["partial_pitch"]) == pitches
+    assert (handed["window_left"], handed["window_right"], handed["scale"]) == (150, 0, 0.25)
+    assert (lse.shape, lse.dtype) == ((2, 4, 192), torch.float32)
+
+
+def test_masks_of_each_batch_and_head_hand_over_bits(launcher):
+    mask = AttentionMask.from_mask_mod(
+        lambda batch, head, query, key: key <= query - head - batch, 192, 192, batches=2, heads=4,
+        block=BLOCK,
+    )  # fmt: skip
+    call(mask, *operands(mask))
+    ((handed, *_),) = launcher.calls
+    assert handed["partial_bits"] == mask.bits.data_ptr()
+    assert (handed["mask_batches"], handed["mask_heads"]) == (2, 4)
+
+
+def test_a_list_without_places_is_none(launcher):
+    mask = AttentionMask(192, 192, BLOCK, None, None)
+    call(mask, *operands(mask))
+    ((handed, *_),) = launcher.calls
+    assert handed["full_counts"] is handed["partial_counts"] is None
+    assert (handed["full_pitch"], handed["partial_pitch"]) == (0, 0)
+
+
+def test_an_extent_of_one_has_a_stride_that_fits(launcher):
+    mask = AttentionMask.window(64, 64, block=BLOCK)
+    q, k, v = (torch.zeros(1, 1, 64, HEAD_DIM, dtype=torch.float16) for _ in range(3))
+    odd = q.as_strided(q.shape, (3, 5, HEAD_DIM, 1))
+    call(mask, odd, k, v)
+    ((handed, *_),) = launcher.calls
+    assert (handed["q_batch"], handed["q_head"], handed["q_row"]) == (2048, 2048, HEAD_DIM)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        (1, ValueError, r"mine with q \[2, 4, 64, 32\], k \[2, 2, 64, 32\] refused"),
+        (700, RuntimeError, "failed with cudaError_t 700"),
+    ],
+)
+def test_a_refusal_and_a_failure(launcher, code, kind, said):
+    launcher.code = code
+    mask = AttentionMask.window(64, 64, block=BLOCK)
+    with pytest.raises(kind, match=said):
+        call(mask, *operands(mask))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"dtype": "bfloat16"}, {"head_dim": 64}, {"block": (128, 128)}, {"arch": "sm_89"}],
+)
+def test_no_kernel_for_the_case(launcher, changes):
+    mask = AttentionMask.window(64, 64, block=BLOCK)
+    wanted = "computes block_sparse_attention in float16 with blocks of 64 x 64 and head_dim 32 on"
+    with only(KernelSet("h100", (kernel(**changes),))), pytest.raises(RuntimeError, match=wanted):
+        call(mask, *operands(mask))
+    assert not launcher.calls
+
+
+def test_rows_at_odd_addresses_are_refused(launcher):
+    mask = AttentionMask.window(64, 64, block=BLOCK)
+    q, k, v = operands(mask)
+    wide = torch.zeros(2, 2, 64, HEAD_DIM + 4, dtype=torch.float16)
+    with pytest.raises(ValueError, match="v has rows that begin at addresses that are no multiple"):
+        call(mask, q, k, wide[..., :HEAD_DIM])
+    with pytest.raises(ValueError, match="k has rows that begin"):
+        call(mask, q, wide[..., 2 : HEAD_DIM + 2], v)
+    assert not launcher.calls
+
+
+def test_a_library_with_another_digest_is_not_opened(tmp_path):
+    (tmp_path / "mine.so").write_bytes(b"other")
+    with pytest.raises(RuntimeError, match="has SHA-256"):
+        attention_launch._launcher(kernel(path=tmp_path / "mine.so"))

@@ -1,0 +1,216 @@
+"""AttentionMask: patterns, windows, documents and FlexAttention's masks, as lists and bits."""
+
+import pytest
+import torch
+from torch.nn.attention.flex_attention import (
+    BlockMask,
+    create_block_mask,
+    create_mask,
+    flex_attention,
+)
+
+from assay.ops import AttentionMask, flex_block_sparse_attention, mask_bits
+from assay.ops.attention_scores import packed, unpacked
+from assay.shared.sparsity import generate
+from tests.ops.attention_helpers import dense, values
+
+BLOCK = 32
+
+
+def causal(batch, head, query, key):
+    return key <= query
+
+
+def by_head(batch, head, query, key):
+    return (key <= query) & (query - key < 20 * (head + 1))
+
+
+TABLE = torch.tensor([[0] * 50 + [1] * 46 + [2] * 4, [4] * 100])
+
+
+def by_table(batch, head, query, key):
+    return TABLE[batch, query] == TABLE[batch, key]
+
+
+class TestBlockMasks:
+    """What FlexAttention would compute, as lists and bits."""
+
+    @pytest.mark.parametrize(
+        ("mask_mod", "batches", "heads", "queries", "keys"),
+        [
+            (causal, 1, 1, 96, 96),
+            (causal, 1, 1, 100, 70),
+            (by_head, 1, 4, 96, 96),
+            (by_table, 2, 1, 100, 100),
+            (lambda b, h, q, k: (q >= 0) & (k >= 96), 1, 1, 64, 96),
+        ],
+    )
+    def test_the_same_scores_count(self, mask_mod, batches, heads, queries, keys):
+        shape = batches, heads, queries, keys
+        theirs = create_block_mask(mask_mod, *shape, device="cpu", BLOCK_SIZE=BLOCK)
+        right = create_mask(mask_mod, *shape, device="cpu")
+        converted = AttentionMask.from_block_mask(theirs)
+        own = AttentionMask.from_mask_mod(
+            mask_mod, queries, keys, batches=batches, heads=heads, block=BLOCK
+        )
+        assert torch.equal(converted.dense(), right)
+        assert torch.equal(own.dense(), right)
+
+    def test_some_blocks_at_a_time(self, monkeypatch):
+        monkeypatch.setattr(mask_bits, "CHUNK_SCORES", 3 * BLOCK**2)
+        self.test_the_same_scores_count(by_table, 2, 1, 100, 100)
+        self.test_the_same_scores_count(by_head, 1, 4, 96, 96)
+
+    def test_lists_are_cut_to_their_longest_row_or_as_long_as_is_said(self):
+        theirs = create_block_mask(causal, 1, 1, 256, 256, device="cpu", BLOCK_SIZE=BLOCK)
+        mask = AttentionMask.from_block_mask(theirs)
+        assert mask.partial.columns.shape == (1, 1, 8, 1)
+        assert mask.full.columns.shape == (1, 1, 8, 7)
+        wide = AttentionMask.from_block_mask(theirs, longest=3)
+        assert wide.bits.shape == (1, 1, 8, 3, BLOCK, 1)
+        assert torch.equal(wide.dense(), mask.dense())
+        assert wide.sha256() == mask.sha256()
+
+    def test_lists_alone_are_full_blocks(self):
+        counts = torch.tensor([[[1, 2]]], dtype=torch.int32)
+        columns = torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32)
+        theirs = BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=BLOCK)
+        mask = AttentionMask.from_block_mask(theirs)
+        assert mask.partial is None
+        assert mask.bits is None
+        one, other = counts * 0 + 1, columns.flip(-1).contiguous()
+        both = BlockMask.from_kv_blocks(one, columns, one, other, BLOCK_SIZE=BLOCK)
+        kept = AttentionMask.from_block_mask(both)
+        assert kept.partial is not None
+        assert kept.dense().all()
+
+    def test_blocks_that_are_not_square_are_refused(self):
+        theirs = create_block_mask(causal, 1, 1, 96, 96, device="cpu", BLOCK_SIZE=(32, 16))
+        with pytest.raises(ValueError, match="blocks are 32 x 16; ours are square"):
+            AttentionMask.from_block_mask(theirs)
+
+
+class TestInPlaceOfFlexAttention:
+    """``flex_block_sparse_attention``: the same call, the same result."""
+
+    @pytest.mark.parametrize("mask_mod", [causal, by_head])
+    def test_as_flex_attention(self, mask_mod):
+        block_mask = create_block_mask(mask_mod, 1, 4, 96, 96, device="cpu", BLOCK_SIZE=BLOCK)
+        mask = AttentionMask.from_block_mask(block_mask)
+        q, k, v = (t.detach() for t in values(mask, kv_heads=4, dtype=torch.float32))
+        right = flex_attention(q, k, v, block_mask=block_mask, scale=0.5)
+        for given in (block_mask, mask):
+            o = flex_block_sparse_attention(q, k, v, given, scale=0.5)
+            assert torch.allclose(o, right, atol=1e-6)
+        o, lse = flex_block_sparse_attention(q, k, v, mask, return_lse=True)
+        assert torch.allclose(lse, dense(q, k, v, mask.dense())[1], atol=1e-6)
+
+    def test_within_torch_compile(self):
+        mask = AttentionMask.window(96, 96, left=30, block=BLOCK)
+        q, k, v = values(mask)
+        compiled = torch.compile(flex_block_sparse_attention, fullgraph=True, backend="aot_eager")
+        torch._dynamo.reset()
+        assert torch.equal(compiled(q, k, v, mask), flex_block_sparse_attention(q, k, v, mask))
+
+    def test_other_lengths_are_refused(self):
+        mask = AttentionMask.window(96, 90, block=BLOCK)
+        q, k, v = values(mask)
+        with pytest.raises(ValueError, match="the mask is for 96 queries, not for 64"):
+            flex_block_sparse_attention(q[:, :, :64], k, v, mask)
+        with pytest.raises(ValueError, match="the mask is for 90 keys, not for 80"):
+            flex_block_sparse_attention(q, k[:, :, :80], v[:, :, :80], mask)
+
+
+class TestPatterns:
+    """Masks by name, windows and documents."""
+
+    @pytest.mark.parametrize(
+        "kind", ["random", "sliding_window", "sliding_window_sinks", "strided"]
+    )
+    def test_named_ones_are_those_of_the_benchmarks(self, kind):
+        mask = AttentionMask.pattern(kind, 160, 190, 3, block=BLOCK, seed=5)
+        row_ptr, col_idx = generate(kind, 5, 6, 3, 5)
+        for row in range(5):
+            count = int(mask.full.counts[0, 0, row])
+            columns = mask.full.columns[0, 0, row, :count].tolist()
+            assert columns == col_idx[row_ptr[row] : row_ptr[row + 1]].tolist()
+
+    def test_heads_have_seeds_of_their_own(self):
+        mask = AttentionMask.pattern("random", 160, 160, 2, block=BLOCK, seed=5, heads=2)
+        second = AttentionMask.pattern("random", 160, 160, 2, block=BLOCK, seed=6)
+        assert torch.equal(mask.full.columns[:, 1:], second.full.columns)
+        assert not torch.equal(mask.full.columns[:, :1], second.full.columns)
+
+    @pytest.mark.parametrize("left", [None, 0, 31, 40])
+    @pytest.mark.parametrize("right", [None, 0, 5, 70])
+    @pytest.mark.parametrize("sinks", [0, 3, 64])
+    @pytest.mark.parametrize(("queries", "keys"), [(160, 160), (70, 150), (150, 70)])
+    def test_windows(self, left, right, sinks, queries, keys):
+        mask = AttentionMask.window(queries, keys, left=left, right=right, sinks=sinks, block=BLOCK)
+        key = torch.arange(keys)
+        distance = key - (torch.arange(queries)[:, None] + keys - queries)
+        near = torch.ones_like(distance, dtype=torch.bool) if left is None else distance >= -left
+        seen = near | (key < sinks)
+        if right is not None:
+            seen &= distance <= right
+        assert torch.equal(mask.dense()[0, 0], seen)
+        assert (mask.bits is None) == (sinks == 0 or mask.partial is None)
+
+    def test_a_window_computes_no_more_than_it_must(self):
+        mask = AttentionMask.window(1024, 1024, left=128, block=BLOCK)
+        assert mask.full.counts.flatten().tolist()[4:] == [3] * 28
+        assert mask.partial.counts.flatten().tolist()[4:] == [2] * 28
+
+    def test_negative_bounds_are_refused(self):
+        with pytest.raises(ValueError, match="left is -1, and cannot be negative"):
+            AttentionMask.window(64, 64, left=-1)
+
+    def test_documents(self):
+        ids = torch.tensor([3] * 40 + [1] * 50 + [3] * 6)
+        same = ids[:, None] == ids
+        mask = AttentionMask.documents(ids, causal=False, block=BLOCK)
+        assert torch.equal(mask.dense()[0, 0], same)
+        assert torch.equal(AttentionMask.documents(ids, block=BLOCK).dense()[0, 0], same.tril())
+
+
+class TestDigest:
+    """The same blocks, the same digest; anything else, another."""
+
+    def test_it_is_the_same_on_every_machine(self):
+        assert AttentionMask.window(256, 256, left=128).sha256() == (
+            "56398ad8d503f3635a175c77eccec5f29f956d221b1c5926ef70b93261c41490"
+        )
+
+    def test_every_part_of_a_mask_counts(self):
+        made = [
+            AttentionMask.window(96, 96, block=BLOCK),
+            AttentionMask.window(96, 95, block=BLOCK),
+            AttentionMask.window(96, 96, block=96),
+            AttentionMask.window(96, 96, left=95, block=BLOCK),
+            AttentionMask.from_mask_mod(causal, 96, 96, block=BLOCK),
+            AttentionMask.from_mask_mod(by_head, 96, 96, block=BLOCK),
+            AttentionMask.from_mask_mod(causal, 96, 96, heads=2, block=BLOCK),
+            AttentionMask.pattern("strided", 96, 96, 2, block=BLOCK),
+            AttentionMask.pattern("sliding_window", 96, 96, 2, block=BLOCK),
+            AttentionMask(96, 96, BLOCK, None, None),
+        ]
+        assert len({mask.sha256() for mask in made}) == len(made)
+
+    def test_places_without_a_block_do_not(self):
+        mask, other = (
+            AttentionMask.from_mask_mod(by_head, 160, 160, heads=2, block=BLOCK) for _ in range(2)
+        )
+        listed = other.partial
+        past = torch.arange(listed.columns.shape[3]) >= listed.counts[..., None]
+        assert past.any()
+        listed.columns[past], other.bits[past] = 7, 7
+        assert other.sha256() == mask.sha256()
+
+
+def test_bits_hold_the_first_key_lowest():
+    seen = torch.zeros(64, dtype=torch.bool)
+    seen[[0, 31, 33]] = True
+    assert packed(seen).tolist() == [1 - 2**31, 2]
+    assert torch.equal(unpacked(packed(seen)), seen)
+    random = torch.rand(5, 7, 96) < 0.5
+    assert torch.equal(unpacked(packed(random)), random)
