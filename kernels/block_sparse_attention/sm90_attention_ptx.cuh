@@ -1,0 +1,184 @@
+// What attention needs beside common/ptx.cuh and common/mma.cuh: five-dimensional copies, named barriers, the forms of
+// wgmma for scores (both operands K-major) and for values (probabilities in registers).
+
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/mma.cuh"
+
+namespace ptx {
+
+// One thread. Coordinates from the contiguous dimension on; elements outside the tensor arrive as zeros.
+__device__ __forceinline__ void tma_load_5d(uint32_t shared, const CUtensorMap* tensor_map, int x0, int x1, int x2,
+                                            int x3, int x4, uint32_t barrier, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], %8;\n" ::"r"(shared),
+      "l"(tensor_map), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+// Whether the phase with this parity is complete.
+__device__ __forceinline__ bool mbarrier_test(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  asm volatile(
+      "{\n.reg .pred done;\nmbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\nselp.u32 %0, 1, 0, done;\n}\n"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+// Returns when the phase is complete; at once where it is known to be.
+__device__ __forceinline__ void mbarrier_wait_unless(bool known, uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nsetp.ne.u32 done, %2, 0;\n@done bra DONE;\nWAIT:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra DONE;\nbra WAIT;\nDONE:\n}\n" ::"r"(barrier),
+      "r"(parity), "r"(static_cast<uint32_t>(known))
+      : "memory");
+}
+
+// Predicated rather than branched over: a branch at the end of a loop parts the warp, as far as the compiler can see,
+// and all that the loop carries leaves the uniform registers.
+__device__ __forceinline__ void mbarrier_arrive_if(bool arrives, uint32_t barrier) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}\n" ::"r"(barrier),
+      "r"(static_cast<uint32_t>(arrives))
+      : "memory");
+}
+
+// Whole warps: kThreads threads meet at barrier `id`, those that only arrive included.
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_sync(int id) {
+  asm volatile("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_arrive(int id) {
+  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  return y;
+}
+
+}  // namespace ptx
+
+namespace mma {
+
+// clang-format off
+#define MMA_ACCUM_4(i) "+f"(accum[i]), "+f"(accum[(i) + 1]), "+f"(accum[(i) + 2]), "+f"(accum[(i) + 3])
+#define MMA_ACCUM_16(i) MMA_ACCUM_4(i), MMA_ACCUM_4((i) + 4), MMA_ACCUM_4((i) + 8), MMA_ACCUM_4((i) + 12)
+#define MMA_ACCUM_32(i) MMA_ACCUM_16(i), MMA_ACCUM_16((i) + 16)
+#define MMA_ACCUM_64(i) MMA_ACCUM_32(i), MMA_ACCUM_32((i) + 32)
+#define MMA_NAMES_32 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define MMA_NAMES_64 \
+  MMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+#define MMA_BOTH_SHARED(shape, add)                                                                                \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n"                                                \
+               "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;\n}\n"        \
+               : MMA_ACCUM_64(0) : "l"(a), "l"(b))
+#define MMA_B_SHARED(shape, add)                                                                                   \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n"                                                \
+               "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_64                                             \
+               "}, {%64, %65, %66, %67}, %68, add, 1, 1, 0;\n}\n"                                                  \
+               : MMA_ACCUM_64(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#define MMA_A_REGISTERS(shape, count, operands)                                                                    \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                                      \
+               "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_##count "}, " operands ", add, 1, 1, 1;\n}\n"  \
+               : MMA_ACCUM_##count(0) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b))
+// clang-format on
+
+// accum (64 x 128) = A (64 x 16) * B (128 x 16)^T, added to what is there where kAdd; both K-major in shared memory.
+template <bool kAdd>
+__device__ __forceinline__ void wgmma_scores(Half, float (&accum)[64], uint64_t a, uint64_t b) {
+  if constexpr (kAdd) {
+    MMA_BOTH_SHARED("m64n128k16.f32.f16.f16", "1");
+  } else {
+    MMA_BOTH_SHARED("m64n128k16.f32.f16.f16", "0");
+  }
+}
+template <bool kAdd>
+__device__ __forceinline__ void wgmma_scores(Bfloat16, float (&accum)[64], uint64_t a, uint64_t b) {
+  if constexpr (kAdd) {
+    MMA_BOTH_SHARED("m64n128k16.f32.bf16.bf16", "1");
+  } else {
+    MMA_BOTH_SHARED("m64n128k16.f32.bf16.bf16", "0");
+  }
+}
+
+// The same with A in registers.
+template <bool kAdd>
+__device__ __forceinline__ void wgmma_scores(Half, float (&accum)[64], const uint32_t* a, uint64_t b) {
+  if constexpr (kAdd) {
+    MMA_B_SHARED("m64n128k16.f32.f16.f16", "1");
+  } else {
+    MMA_B_SHARED("m64n128k16.f32.f16.f16", "0");
+  }
+}
+template <bool kAdd>
+__device__ __forceinline__ void wgmma_scores(Bfloat16, float (&accum)[64], const uint32_t* a, uint64_t b) {
+  if constexpr (kAdd) {
+    MMA_B_SHARED("m64n128k16.f32.bf16.bf16", "1");
+  } else {
+    MMA_B_SHARED("m64n128k16.f32.bf16.bf16", "0");
+  }
+}
+
+// accum (64 x N) += A (64 x 16, in registers) * B (16 x N, row-major in shared memory); N is twice the number of
+// accumulators a thread.
+__device__ __forceinline__ void wgmma_values(Half, float (&accum)[64], uint32_t a0, uint32_t a1, uint32_t a2,
+                                             uint32_t a3, uint64_t b) {
+  MMA_A_REGISTERS("m64n128k16.f32.f16.f16", 64, "{%64, %65, %66, %67}, %68");
+}
+__device__ __forceinline__ void wgmma_values(Half, float (&accum)[32], uint32_t a0, uint32_t a1, uint32_t a2,
+                                             uint32_t a3, uint64_t b) {
+  MMA_A_REGISTERS("m64n64k16.f32.f16.f16", 32, "{%32, %33, %34, %35}, %36");
+}
+__device__ __forceinline__ void wgmma_values(Bfloat16, float (&accum)[64], uint32_t a0, uint32_t a1, uint32_t a2,
+                                             uint32_t a3, uint64_t b) {
+  MMA_A_REGISTERS("m64n128k16.f32.bf16.bf16", 64, "{%64, %65, %66, %67}, %68");
+}
+__device__ __forceinline__ void wgmma_values(Bfloat16, float (&accum)[32], uint32_t a0, uint32_t a1, uint32_t a2,
+                                             uint32_t a3, uint64_t b) {
+  MMA_A_REGISTERS("m64n64k16.f32.bf16.bf16", 32, "{%32, %33, %34, %35}, %36");
+}
+
+// accum (16 x 8, fp32) += A (16 x 16, row-major) * B (16 x 8, column-major), by one warp.
+__device__ __forceinline__ void mma_sync(Half, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};\n"
+      : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void mma_sync(Bfloat16, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};\n"
+      : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#undef MMA_ACCUM_4
+#undef MMA_ACCUM_16
+#undef MMA_ACCUM_32
+#undef MMA_ACCUM_64
+#undef MMA_NAMES_32
+#undef MMA_NAMES_64
+#undef MMA_BOTH_SHARED
+#undef MMA_A_REGISTERS
+#undef MMA_B_SHARED
+
+}  // namespace mma
