@@ -1,5 +1,5 @@
 // PTX instructions as functions of their own names, one instruction each and no policy: mbarriers, clusters, registers,
-// bulk tensor copies, asynchronous copies, fences.
+// named barriers, bulk tensor copies, asynchronous copies, fences, exponentials.
 //
 // Addresses called `shared` or `barrier` are 32-bit shared-memory addresses. Every function that one thread is to call
 // says so; the others are for whole warps or warpgroups. Functions are inline, and one that a kernel does not call
@@ -65,6 +65,36 @@ __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity)
       : "memory");
 }
 
+// Returns when the phase is complete; at once where it is known to be.
+__device__ __forceinline__ void mbarrier_wait_unless(bool known, uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nsetp.ne.u32 done, %2, 0;\n@done bra DONE;\nWAIT:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra DONE;\nbra WAIT;\nDONE:\n}\n" ::"r"(barrier),
+      "r"(parity), "r"(static_cast<uint32_t>(known))
+      : "memory");
+}
+
+// Whether the phase with this parity is complete.
+__device__ __forceinline__ bool mbarrier_test(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  asm volatile(
+      "{\n.reg .pred done;\nmbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\nselp.u32 %0, 1, 0, done;\n}\n"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+// Predicated rather than branched over: a branch at the end of a loop parts the warp, as far as the compiler can see,
+// and all that the loop carries leaves the uniform registers.
+__device__ __forceinline__ void mbarrier_arrive_if(bool arrives, uint32_t barrier) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}\n" ::"r"(barrier),
+      "r"(static_cast<uint32_t>(arrives))
+      : "memory");
+}
+
 // A place in a ring of stages, and the parity of the phase in which it is visited.
 template <int kStages>
 struct PipelineState {
@@ -78,6 +108,19 @@ struct PipelineState {
     }
   }
 };
+
+// ---- named barriers -------------------------------------------------------------------------------------
+
+// Whole warps: kThreads threads meet at barrier `id`, those that only arrive included.
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_sync(int id) {
+  asm volatile("bar.sync %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_arrive(int id) {
+  asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
+}
 
 // ---- clusters, registers (sm_90) -----------------------------------------------------------------------
 
@@ -139,6 +182,16 @@ __device__ __forceinline__ void tma_load_3d(uint32_t shared, const CUtensorMap* 
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;\n" ::"r"(shared),
       "l"(tensor_map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+// One thread. Coordinates from the contiguous dimension on; elements outside the tensor arrive as zeros.
+__device__ __forceinline__ void tma_load_5d(uint32_t shared, const CUtensorMap* tensor_map, int x0, int x1, int x2,
+                                            int x3, int x4, uint32_t barrier, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], %8;\n" ::"r"(shared),
+      "l"(tensor_map), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier), "l"(policy)
       : "memory");
 }
 
@@ -244,6 +297,15 @@ __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commi
 template <int kPending>
 __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+// ---- arithmetic ------------------------------------------------------------------------------------------
+
+// 2^x; subnormal results are zero.
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  return y;
 }
 
 }  // namespace ptx

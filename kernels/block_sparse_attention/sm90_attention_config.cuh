@@ -1,0 +1,191 @@
+// What is fixed when sm90_block_sparse_attention.cu is compiled, what its parts tell each other, and where that lies in
+// shared memory.
+
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "attention_call.cuh"
+#include "common/mma.cuh"
+#include "common/ptx.cuh"
+
+#if !defined(HEAD_DIM) || !defined(SLOTS) || !defined(Q_STAGES)
+#error "define HEAD_DIM, SLOTS and Q_STAGES (README.md lists the variants)"
+#endif
+#ifndef DTYPE  // 0 fp16, 1 bf16
+#define DTYPE 0
+#endif
+#ifndef BLOCK  // queries and keys of a stored block: 128 or 64
+#define BLOCK 128
+#endif
+#ifndef PING_PONG  // 1: consumers take turns at the tensor cores
+#define PING_PONG 1
+#endif
+#ifndef Q_REGISTERS  // 1: Q waits in registers, 0: in shared memory
+#define Q_REGISTERS 0
+#endif
+#ifndef CHECKED_SUMS  // 1: blocks inside a tile need no maxima
+#define CHECKED_SUMS 1
+#endif
+#ifndef DYNAMIC  // 1: tiles from a counter; 0: dealt in turn
+#define DYNAMIC 1
+#endif
+#ifndef ZIGZAG  // 1: every second row walks its list from last to first
+#define ZIGZAG 0
+#endif
+
+namespace attention {
+
+struct Config {
+#if DTYPE == 0
+  using Element = mma::Half;
+#elif DTYPE == 1
+  using Element = mma::Bfloat16;
+#else
+#error "DTYPE is 0 or 1"
+#endif
+  static constexpr int kHeadDim = HEAD_DIM;
+  static constexpr int kBlock = BLOCK;  // queries of a tile; queries and keys of a stored block
+  static constexpr int kSlots = SLOTS;  // of each stream
+  static constexpr int kQStages = Q_STAGES;
+  static constexpr bool kPingPong = PING_PONG != 0;
+  static constexpr bool kQRegisters = Q_REGISTERS != 0;
+  static constexpr bool kCheckedSums = CHECKED_SUMS != 0;
+  static constexpr bool kDynamic = DYNAMIC != 0;
+  static constexpr bool kZigzag = ZIGZAG != 0;
+
+  static constexpr int kConsumers = 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kConsumerRows = 64;  // queries of a consumer: m of wgmma
+  static constexpr int kKeys = 128;         // of a step: one key block of 128, or two of 64
+  static constexpr int kParts = kKeys / kBlock;
+  // Each stream has its tiles, its ring and its producer warp: one for both consumers where these share a tile's keys,
+  // one for each where a tile has only one consumer's queries.
+  static constexpr int kStreams = kConsumers * kConsumerRows / kBlock;
+  static constexpr int kStreamConsumers = kConsumers / kStreams;
+  // A CTA begins with 168 registers a thread and deals them anew: what consumers take, the producers must have left.
+  static constexpr int kRegisters = 65536 / kThreads / 8 * 8;
+  static constexpr int kProducerRegisters = 40;
+  static constexpr int kConsumerRegisters = 232;
+
+  static constexpr int kPanels = kHeadDim / 64;  // of 64 columns, 128 bytes
+  static constexpr int kRowBytes = 128;
+  static constexpr int kSlotPanelBytes = kKeys * kRowBytes;
+  static constexpr int kSlotBytes = kPanels * kSlotPanelBytes;
+  static constexpr int kQPanelBytes = kConsumerRows * kRowBytes;
+  static constexpr int kQBytes = kPanels * kQPanelBytes;  // a consumer's
+  // One copy brings all panels of 128 keys; 64 keys fill half of each panel, and need a copy for each.
+  static constexpr int kCopyPanels = kParts == 1 ? kPanels : 1;
+  static constexpr int kScores = kKeys / 2;  // a thread: 64 x 128 over 128 threads
+  static constexpr int kAccum = kHeadDim / 2;
+  static constexpr int kProbabilities = kScores / 2;  // pairs
+  static constexpr int kQueue = 4;                    // tiles published and not yet taken
+  // Steps of a tile that are copied before its Q, which may have to wait until the tile before has left Q's place. By
+  // then, the ring has no slot that is free earlier than that place.
+  static constexpr int kStepsBeforeQ = kQStages > 1 || kQRegisters ? 0 : kSlots / 2 - 1;
+
+  static constexpr float kSlack = 8.0f;       // binary orders by which a maximum may be outgrown
+  static constexpr float kMostSum = 8192.0f;  // of a thread's 32 probabilities in a row: none then leaves fp16's range
+
+  static constexpr int kOffsetQ = kStreams * kSlots * kSlotBytes;
+  static constexpr int kOffsetQueue = kOffsetQ + kQStages * kConsumers * kQBytes;
+  static constexpr int kOffsetKeys = kOffsetQueue + kStreams * kQueue * 16;
+  static constexpr int kOffsetMasked = kOffsetKeys + kStreams * kSlots * 16;
+  static constexpr int kOffsetBarriers = kOffsetMasked + 8 * ((kStreams * kSlots + 1) / 2);
+  static constexpr int kStreamBarriers = 2 * kSlots + 2 * kQueue;
+  static constexpr int kSharedBytes =
+      kOffsetBarriers + 8 * (kStreams * kStreamBarriers + 2 * kQStages * kConsumers);
+  static constexpr int kReleases = 4 * kStreamConsumers;  // every warp that reads a stream
+
+  static_assert(kHeadDim == 64 || kHeadDim == 128, "products are written for these head dimensions");
+  static_assert(kBlock == 64 || kBlock == 128, "a step has one block of 128 keys or two of 64");
+  static_assert(kSlots >= 3, "K of the next step and V of this one are in use while another arrives");
+  static_assert(kStreams == 1 || !kPingPong, "turns need consumers with as many steps");
+  static_assert(kProducerRegisters + kConsumers * kConsumerRegisters <= (1 + kConsumers) * kRegisters,
+                "consumers would wait for registers for ever");
+  static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
+};
+
+using Element = Config::Element;
+using Ring = ptx::PipelineState<Config::kSlots>;
+using QRing = ptx::PipelineState<Config::kQStages>;
+
+constexpr unsigned kAll = 0xffffffffu;
+
+struct Problem {
+  AssayAttention call;
+  int* counter;
+  int rows;   // block rows of a head
+  int tiles;  // of all heads and batches
+  int group;  // heads of Q for one of K and V
+  float scale_log2;
+};
+
+// Where a block row's lists begin, in lists of all patterns.
+__device__ __forceinline__ int list_of(const Problem& p, int batch, int head, int row) {
+  const AssayAttention& c = p.call;
+  const int pattern = (c.mask_batches > 1 ? batch : 0) * c.mask_heads + (c.mask_heads > 1 ? head : 0);
+  return pattern * p.rows + row;
+}
+
+// What a producer tells the consumers of a tile. One 16-byte word.
+struct __align__(16) Published {
+  int row;
+  int head;
+  int batch;
+  int steps;  // below 0: no more tiles
+};
+
+// What is masked of a key block: below 0 one of these, else its place in the row's list of partial blocks.
+enum Part : int { kWhole = -1, kUpToLastKey = -2 };
+
+// A step's key blocks: the first key of each, and which part of it counts.
+struct __align__(8 * Config::kParts) StepKeys {
+  int key[Config::kParts];
+  int part[Config::kParts];
+};
+
+// Shared memory as one stream sees it.
+struct Shared {
+  unsigned char* memory;
+  uint32_t base;
+  int stream;
+
+  __device__ __forceinline__ int slot_index(int slot) const {
+    return Config::kStreams == 1 ? slot : stream * Config::kSlots + slot;
+  }
+  __device__ __forceinline__ uint32_t slot(int slot) const { return base + slot_index(slot) * Config::kSlotBytes; }
+  __device__ __forceinline__ uint32_t q(int consumer, int stage) const {
+    return base + Config::kOffsetQ + (stage * Config::kConsumers + consumer) * Config::kQBytes;
+  }
+  __device__ __forceinline__ uint32_t barrier(int number) const {
+    return base + Config::kOffsetBarriers + (Config::kStreams == 1 ? 0 : stream * Config::kStreamBarriers * 8) +
+           number * 8;
+  }
+  __device__ __forceinline__ uint32_t full(int slot) const { return barrier(slot); }
+  __device__ __forceinline__ uint32_t empty(int slot) const { return barrier(Config::kSlots + slot); }
+  __device__ __forceinline__ uint32_t queue_full(int place) const { return barrier(2 * Config::kSlots + place); }
+  __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
+  __device__ __forceinline__ uint32_t q_full(int consumer, int stage) const {
+    return base + Config::kOffsetBarriers +
+           (Config::kStreams * Config::kStreamBarriers + stage * Config::kConsumers + consumer) * 8;
+  }
+  __device__ __forceinline__ uint32_t q_empty(int consumer, int stage) const {
+    return q_full(consumer, Config::kQStages + stage);
+  }
+  __device__ __forceinline__ int4* queue() const {
+    int4* const queues = reinterpret_cast<int4*>(memory + Config::kOffsetQueue);
+    return Config::kStreams == 1 ? queues : queues + stream * Config::kQueue;
+  }
+  // Of each slot that holds K: its key blocks, and whether any of its scores are masked.
+  __device__ __forceinline__ StepKeys& keys(int slot) const {
+    return *reinterpret_cast<StepKeys*>(memory + Config::kOffsetKeys + slot_index(slot) * 16);
+  }
+  __device__ __forceinline__ int& masked(int slot) const {
+    return reinterpret_cast<int*>(memory + Config::kOffsetMasked)[slot_index(slot)];
+  }
+};
+
+}  // namespace attention

@@ -1,0 +1,238 @@
+// A consumer warpgroup: 64 queries of one tile after another, in one stream of products without a seam between tiles.
+
+#pragma once
+
+#include "sm90_attention_output.cuh"
+#include "sm90_attention_products.cuh"
+#include "sm90_attention_softmax.cuh"
+
+namespace attention {
+
+// One warp: has read what lies behind the barrier.
+__device__ __forceinline__ void release(uint32_t barrier) {
+  __syncwarp();
+  ptx::mbarrier_arrive_if(threadIdx.x % 32 == 0, barrier);
+}
+
+// One warp: takes what lies at a place of the queue and gives the place back. Lane 0 reads, and lane 0 tells.
+__device__ __forceinline__ Published take(const Shared& shared, int number) {
+  const int place = number % Config::kQueue;
+  int4 entry = make_int4(0, 0, 0, 0);
+  ptx::mbarrier_wait(shared.queue_full(place), number / Config::kQueue & 1);
+  if (threadIdx.x % 32 == 0) {
+    entry = shared.queue()[place];
+    ptx::mbarrier_arrive(shared.queue_empty(place));
+  }
+  return {__shfl_sync(kAll, entry.x, 0), __shfl_sync(kAll, entry.y, 0), __shfl_sync(kAll, entry.z, 0),
+          __shfl_sync(kAll, entry.w, 0)};
+}
+
+// The next tile that has blocks, or the end; the empty ones before it are written.
+__device__ __forceinline__ Published next_tile(const Problem& p, const Shared& shared, int consumer, int& number) {
+  Published tile = take(shared, number++);
+  while (tile.steps == 0) {
+    store_empty(p.call, tile, consumer);
+    tile = take(shared, number++);
+  }
+  return tile;
+}
+
+// Where a block's K, and V of the block before, lie in the ring. Whether they have landed is asked long before they are
+// needed: the answer takes some 50 cycles.
+struct Place {
+  int slot_k;
+  int slot_v;
+  uint32_t parity_k;
+  uint32_t parity_v;
+  bool here_k;
+  bool here_v;
+
+  __device__ __forceinline__ void look(const Shared& shared, Ring& pipe) {
+    slot_k = pipe.stage;
+    parity_k = pipe.parity;
+    pipe.advance();
+    slot_v = pipe.stage;
+    parity_v = pipe.parity;
+    pipe.advance();
+    here_k = ptx::mbarrier_test(shared.full(slot_k), parity_k);
+    here_v = ptx::mbarrier_test(shared.full(slot_v), parity_v);
+  }
+  __device__ __forceinline__ void wait_k(const Shared& shared) const {
+    ptx::mbarrier_wait_unless(here_k, shared.full(slot_k), parity_k);
+  }
+  __device__ __forceinline__ void wait_v(const Shared& shared) const {
+    ptx::mbarrier_wait_unless(here_v, shared.full(slot_v), parity_v);
+  }
+};
+
+// Consumers take turns at the tensor cores; `turn` is whose.
+__device__ __forceinline__ void wait_turn(int consumer) {
+  if constexpr (Config::kPingPong) {
+    ptx::named_barrier_sync<256>(1 + consumer);
+  }
+}
+__device__ __forceinline__ void pass_turn(int consumer) {
+  if constexpr (Config::kPingPong) {
+    ptx::named_barrier_arrive<256>(1 + (consumer ^ 1));
+  }
+}
+
+// One warpgroup.
+__device__ __forceinline__ void consume(const Problem& p, const Shared& shared, int consumer) {
+  Ring pipe;
+  QRing q_pipe;
+  int number = 0;
+  if (consumer == 1) {
+    pass_turn(consumer);
+  }
+  Published tile = next_tile(p, shared, consumer, number);
+  if (tile.steps < 0) {
+    return;
+  }
+
+  float scores[Config::kScores];
+  float accum[Config::kAccum];
+  uint32_t probabilities[Config::kProbabilities];
+  float factor[2];
+  Softmax state;
+#pragma unroll
+  for (int i = 0; i < Config::kAccum; ++i) {
+    accum[i] = 0.0f;
+  }
+
+  int left = tile.steps - 1;  // of the tile's blocks, those whose scores have not been asked for
+  Queries queries;
+  const auto leave_q = [&] {
+    release(shared.q_empty(consumer, q_pipe.stage));
+    q_pipe.advance();
+  };
+  const auto enter_q = [&] {
+    ptx::mbarrier_wait(shared.q_full(consumer, q_pipe.stage), q_pipe.parity);
+    queries.shared = shared.q(consumer, q_pipe.stage);
+    queries.load();
+  };
+  enter_q();
+  ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
+  bool masked = shared.masked(pipe.stage) != 0;
+  queries.hold();
+  mma::warpgroup_fence();
+  multiply_scores(scores, queries, shared.slot(pipe.stage));
+  mma::warpgroup_commit();
+  mma::warpgroup_wait<0>();
+  mma::fence_operands(scores);
+  if (masked) {
+    apply_mask(scores, p, tile, shared.keys(pipe.stage), first_row(consumer));
+  }
+  release(shared.empty(pipe.stage));
+  pipe.advance();
+  if (Config::kQRegisters || left == 0) {
+    leave_q();
+  }
+  exponentiate(scores, state, factor, p.scale_log2);
+  round_probabilities(probabilities, scores);
+
+  // In each turn: probabilities are those of a block of `tile`, its values not yet multiplied; accum has all before it.
+  Place place;
+  place.look(shared, pipe);
+#pragma unroll 1
+  while (true) {
+    const bool last = left == 0;
+    Published next = tile;
+    if (__builtin_expect(last, 0)) {
+      next = next_tile(p, shared, consumer, number);
+      if (next.steps < 0) {
+        break;
+      }
+      left = next.steps;
+      enter_q();
+    }
+    --left;
+    place.wait_k(shared);
+    wait_turn(consumer);
+    mma::fence_operands(accum);
+    hold(probabilities);
+    queries.hold();
+    mma::warpgroup_fence();
+    multiply_scores(scores, queries, shared.slot(place.slot_k));
+    mma::warpgroup_commit();
+    place.wait_v(shared);
+    mma::warpgroup_fence();
+    multiply_values(accum, probabilities, shared.slot(place.slot_v));
+    mma::warpgroup_commit();
+    pass_turn(consumer);
+
+    masked = shared.masked(place.slot_k) != 0;
+    const Place here = place;
+    place.look(shared, pipe);
+    mma::warpgroup_wait<1>();
+    mma::fence_operands(scores);
+    queries.hold();
+    if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
+      float sums[2];
+      take_exponentials(scores, state.minus, sums, p.scale_log2);
+      stay_before(sums);
+      mma::warpgroup_wait<0>();
+      mma::fence_operands(accum);
+      hold(probabilities);
+      release(shared.empty(here.slot_v));
+      round_probabilities(probabilities, scores);
+      // Also where a sum is no number.
+      if (__builtin_expect(!__all_sync(kAll, sums[0] <= Config::kMostSum && sums[1] <= Config::kMostSum), 0)) {
+        multiply_scores_by_warp(scores, queries, shared.slot(here.slot_k));
+        if (exponentiate(scores, state, factor, p.scale_log2)) {
+          scale_accum(accum, factor);
+        }
+        round_probabilities(probabilities, scores);
+      } else {
+        state.sum[0] += sums[0];
+        state.sum[1] += sums[1];
+      }
+      release(shared.empty(here.slot_k));
+    } else {
+      if (masked) {
+        apply_mask(scores, p, next, shared.keys(here.slot_k), first_row(consumer));
+      }
+      release(shared.empty(here.slot_k));
+      // What is in registers has arrived there for certain once products have used it. An arrival just behind ldmatrix
+      // may come before its answer, and the next tile's Q with it.
+      if (Config::kQRegisters ? last : left == 0) {
+        leave_q();
+      }
+      const Softmax before = state;
+      if (last) {
+        state = Softmax();
+      }
+      const bool scaled = exponentiate(scores, state, factor, p.scale_log2);
+      stay_before(state.sum);
+      mma::warpgroup_wait<0>();
+      mma::fence_operands(accum);
+      hold(probabilities);
+      release(shared.empty(here.slot_v));
+      if (last) {
+        store_tile(accum, before, p.call, tile, consumer);
+#pragma unroll
+        for (int i = 0; i < Config::kAccum; ++i) {
+          accum[i] = 0.0f;
+        }
+        tile = next;
+      } else if (scaled) {
+        scale_accum(accum, factor);
+      }
+      round_probabilities(probabilities, scores);
+    }
+  }
+
+  // The values of the last tile's last block: place.slot_k is what comes next in the ring.
+  place.wait_k(shared);
+  mma::fence_operands(accum);
+  hold(probabilities);
+  mma::warpgroup_fence();
+  multiply_values(accum, probabilities, shared.slot(place.slot_k));
+  mma::warpgroup_commit();
+  mma::warpgroup_wait<0>();
+  mma::fence_operands(accum);
+  hold(probabilities);
+  store_tile(accum, state, p.call, tile, consumer);
+}
+
+}  // namespace attention

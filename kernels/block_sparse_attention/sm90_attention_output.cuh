@@ -1,0 +1,71 @@
+// A consumer's way out: O and log-sum-exps from registers. Quads exchange words until each thread holds 16 bytes of a
+// row.
+
+#pragma once
+
+#include "sm90_attention_softmax.cuh"
+
+namespace attention {
+
+// The first of the warp's 16 rows within its tile.
+__device__ __forceinline__ int first_row(int consumer) {
+  return (Config::kStreams == 1 ? consumer * Config::kConsumerRows : 0) + threadIdx.x / 32 % 4 * 16;
+}
+
+// The thread's 16-byte part of 32 columns from `column` on, of its row `r`.
+__device__ __forceinline__ void store_words(const AssayAttention& c, const Published& tile, int query, int column,
+                                            const uint32_t (&words)[4]) {
+  if (query < c.queries) {
+    auto* o = static_cast<uint16_t*>(c.o) + tile.batch * c.o_batch + tile.head * c.o_head + query * c.o_row;
+    *reinterpret_cast<uint4*>(o + column + threadIdx.x % 4 * 8) = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+__device__ __forceinline__ void store_lse(const AssayAttention& c, const Published& tile, int query, float lse) {
+  if (c.lse != nullptr && threadIdx.x % 4 == 0 && query < c.queries) {
+    c.lse[(static_cast<int64_t>(tile.batch) * c.heads + tile.head) * c.queries + query] = lse;
+  }
+}
+
+// First of the thread's two queries.
+__device__ __forceinline__ int query_of(const Published& tile, int consumer) {
+  return tile.row * Config::kBlock + first_row(consumer) + threadIdx.x % 32 / 4;
+}
+
+__device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const Softmax& state,
+                                           const AssayAttention& c, const Published& tile, int consumer) {
+  const int query = query_of(tile, consumer);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float sum = quad_sum(state.sum[r]);
+    const bool any = state.reference[r] > -INFINITY;
+    const float share = any ? __fdividef(1.0f, sum) : 0.0f;
+    store_lse(c, tile, query + 8 * r, any ? state.reference[r] * c.scale + __logf(sum) : -INFINITY);
+#pragma unroll
+    for (int column = 0; column < Config::kHeadDim; column += 32) {
+      uint32_t words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = (column / 8 + i) * 4 + 2 * r;
+        words[i] = mma::pack_pair(Element{}, accum[at] * share, accum[at + 1] * share);
+      }
+      mma::transpose_quad(words);
+      store_words(c, tile, query + 8 * r, column, words);
+    }
+  }
+}
+
+__device__ __forceinline__ void store_empty(const AssayAttention& c, const Published& tile, int consumer) {
+  const int query = query_of(tile, consumer);
+  const uint32_t zeros[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    store_lse(c, tile, query + 8 * r, -INFINITY);
+#pragma unroll
+    for (int column = 0; column < Config::kHeadDim; column += 32) {
+      store_words(c, tile, query + 8 * r, column, zeros);
+    }
+  }
+}
+
+}  // namespace attention

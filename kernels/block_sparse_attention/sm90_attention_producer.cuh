@@ -1,0 +1,199 @@
+// The producer warp of a stream: takes tiles, publishes them to the consumers, and starts all copies, running ahead.
+
+#pragma once
+
+#include "sm90_attention_config.cuh"
+
+namespace attention {
+
+struct Tile {
+  int row = 0;
+  int head = 0;
+  int batch = 0;
+  int list = 0;
+  int partial = 0;
+  int blocks = 0;
+  bool backward = false;
+};
+
+__device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
+  Tile tile;
+  if (index < p.tiles) {
+    const AssayAttention& c = p.call;
+    const int pair = index / p.rows;
+    const int place = index - pair * p.rows;
+    tile.batch = pair / c.heads;
+    tile.head = pair - tile.batch * c.heads;
+    const int lists = list_of(p, tile.batch, tile.head, 0);
+    // Below a diagonal, the last rows are the longest.
+    tile.row = c.order != nullptr ? c.order[lists + place] : c.window_right >= 0 ? p.rows - 1 - place : place;
+    tile.list = lists + tile.row;
+    tile.partial = c.partial_counts != nullptr ? c.partial_counts[tile.list] : 0;
+    tile.blocks = tile.partial + (c.full_counts != nullptr ? c.full_counts[tile.list] : 0);
+    tile.backward = Config::kZigzag && place % 2 == 1;
+  }
+  return tile;
+}
+
+// Where the tile's i-th block stands: partial blocks come first, or last where the tile walks backward.
+__device__ __forceinline__ int place_of(const Tile& tile, int i) { return tile.backward ? tile.blocks - 1 - i : i; }
+
+// The column of the tile's i-th block.
+__device__ __forceinline__ int column_of(const Problem& p, const Tile& tile, int i) {
+  if (i >= tile.blocks) {
+    return 0;
+  }
+  const AssayAttention& c = p.call;
+  const int at = place_of(tile, i);
+  return at < tile.partial ? c.partial_columns[static_cast<int64_t>(tile.list) * c.partial_pitch + at]
+                           : c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + at - tile.partial];
+}
+
+// What a slot is to hold.
+struct Load {
+  int key[Config::kParts];
+  int head;
+  int batch;
+};
+
+// One warp. The ticket after the next and the next tile's first indices are asked for a tile ahead.
+__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const CUtensorMap* map_q,
+                                        const CUtensorMap* map_k, const CUtensorMap* map_v) {
+  const int lane = threadIdx.x % 32;
+  Ring pipe;
+  pipe.parity = 1;  // the first visit to each slot need not wait
+  QRing q_pipe;
+  q_pipe.parity = 1;
+  ptx::PipelineState<Config::kQueue> place;
+  place.parity = 1;
+
+  const int walkers = static_cast<int>(gridDim.x) * Config::kStreams;
+  const int walker = static_cast<int>(blockIdx.x) + shared.stream * static_cast<int>(gridDim.x);
+  int round = 0;
+  const auto ticket = [&] {  // of the tile after the last that was asked for; lane 0 knows it
+    ++round;
+    if constexpr (Config::kDynamic) {
+      return lane == 0 ? walkers + atomicAdd(p.counter, 1) : 0;
+    } else {
+      return round * walkers + (round % 2 == 0 ? walker : walkers - 1 - walker);
+    }
+  };
+  const auto publish = [&](const Tile& tile, int steps) {
+    ptx::mbarrier_wait(shared.queue_empty(place.stage), place.parity);
+    if (lane == 0) {
+      shared.queue()[place.stage] = make_int4(tile.row, tile.head, tile.batch, steps);
+      ptx::mbarrier_arrive(shared.queue_full(place.stage));
+    }
+    place.advance();
+  };
+  const auto load_q = [&](const Tile& tile) {
+#pragma unroll
+    for (int i = 0; i < Config::kStreamConsumers; ++i) {
+      const int consumer = Config::kStreams == 1 ? i : shared.stream;
+      ptx::mbarrier_wait(shared.q_empty(consumer, q_pipe.stage), q_pipe.parity);
+      if (lane == 0) {
+        const uint32_t full = shared.q_full(consumer, q_pipe.stage);
+        ptx::mbarrier_arrive_expect_tx(full, Config::kQBytes);
+        ptx::tma_load_5d(shared.q(consumer, q_pipe.stage), map_q, 0,
+                         tile.row * Config::kBlock + i * Config::kConsumerRows, 0, tile.head, tile.batch, full,
+                         ptx::kEvictFirst);
+      }
+    }
+    q_pipe.advance();
+  };
+  // One thread.
+  const auto copy = [&](const CUtensorMap* map, const Load& load) {
+    const uint32_t full = shared.full(pipe.stage);
+    ptx::mbarrier_arrive_expect_tx(full, Config::kSlotBytes);
+#pragma unroll
+    for (int part = 0; part < Config::kParts; ++part) {
+#pragma unroll
+      for (int panel = 0; panel < Config::kPanels; panel += Config::kCopyPanels) {
+        ptx::tma_load_5d(shared.slot(pipe.stage) + panel * Config::kSlotPanelBytes +
+                             part * Config::kBlock * Config::kRowBytes,
+                         map, 0, load.key[part], panel, load.head, load.batch, full, ptx::kEvictNormal);
+      }
+    }
+  };
+  // The step's V waits until the next step's K has been asked for.
+  Load value;
+  bool value_waits = false;
+  const auto load_value = [&] {
+    if (value_waits) {
+      ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
+      if (lane == 0) {
+        copy(map_v, value);
+      }
+      pipe.advance();
+    }
+  };
+
+  int index = walker;
+  int pending = ticket();
+  Tile tile = tile_at(p, index);
+  int columns = column_of(p, tile, lane);
+  bool first = true;
+  while (index < p.tiles) {
+    const int next_index = __shfl_sync(kAll, pending, 0);
+    pending = ticket();
+    const Tile next = tile_at(p, next_index);
+    const int next_columns = column_of(p, next, lane);
+
+    const int steps = (tile.blocks + Config::kParts - 1) / Config::kParts;
+    publish(tile, steps);
+    const int q_at = first ? 0 : min(steps, Config::kStepsBeforeQ);
+    const int kv_head = tile.head / p.group;
+    for (int step = 0; step < steps; ++step) {
+      const int begin = step * Config::kParts;
+      if (step > 0 && begin % 32 == 0) {
+        columns = column_of(p, tile, begin + lane);
+      }
+      if (step == q_at) {
+        load_q(tile);
+      }
+      Load load;
+      load.head = kv_head;
+      load.batch = tile.batch;
+      StepKeys keys;
+#pragma unroll
+      for (int i = 0; i < Config::kParts; ++i) {
+        const int column = __shfl_sync(kAll, columns, begin % 32 + i);
+        const int at = place_of(tile, begin + i);
+        const bool there = i == 0 || begin + i < tile.blocks;
+        // What is not there is copied from behind the last key: zeros, and all masked.
+        keys.key[i] = there ? column * Config::kBlock : p.call.keys;
+        const bool past_end = keys.key[i] + Config::kBlock > p.call.keys;
+        keys.part[i] = there && at < tile.partial ? at : past_end ? kUpToLastKey : kWhole;
+        load.key[i] = keys.key[i];
+      }
+      ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
+      if (lane == 0) {
+        bool masked = false;
+#pragma unroll
+        for (int i = 0; i < Config::kParts; ++i) {
+          masked = masked || keys.part[i] != kWhole;
+        }
+        shared.keys(pipe.stage) = keys;
+        shared.masked(pipe.stage) = masked ? 1 : 0;
+        copy(map_k, load);
+      }
+      pipe.advance();
+      load_value();
+      value = load;
+      value_waits = true;
+    }
+    if (steps > 0) {
+      if (q_at == steps) {
+        load_q(tile);
+      }
+      first = false;
+    }
+    index = next_index;
+    tile = next;
+    columns = next_columns;
+  }
+  load_value();
+  publish(tile, -1);
+}
+
+}  // namespace attention

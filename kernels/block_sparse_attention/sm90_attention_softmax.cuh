@@ -1,0 +1,163 @@
+// A consumer's softmax: masks, exponentials, sums, and the rounding of probabilities.
+
+#pragma once
+
+#include "sm90_attention_config.cuh"
+
+namespace attention {
+
+// Of a thread's two rows, lane / 4 and 8 further down: the maximum that exponents refer to, and the thread's own part
+// of the sum.
+struct Softmax {
+  float reference[2] = {-INFINITY, -INFINITY};
+  float minus[2] = {INFINITY, INFINITY};  // -reference * scale_log2
+  float sum[2] = {0.0f, 0.0f};
+};
+
+// Bits n to 31.
+__device__ __forceinline__ uint32_t bits_from(int n) { return n <= 0 ? ~0u : n > 31 ? 0u : ~0u << n; }
+
+// Scores that do not count become -infinity: beyond the last key, and in partial blocks what the bits or the window
+// leave out. `row`: the first of the warp's rows within the block of queries.
+__device__ __forceinline__ void apply_mask(float (&scores)[Config::kScores], const Problem& p, const Published& tile,
+                                           const StepKeys& keys, int row) {
+  const AssayAttention& c = p.call;
+  const int lane = threadIdx.x % 32;
+  const int64_t list = list_of(p, tile.batch, tile.head, tile.row);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int query = row + lane / 4 + 8 * r;
+    const int middle = tile.row * Config::kBlock + query + c.keys - c.queries;
+#pragma unroll
+    for (int i = 0; i < Config::kParts; ++i) {
+      int low = 0;
+      int high = c.keys - 1;
+      const uint32_t* words = nullptr;
+      if (keys.part[i] >= 0) {
+        if (c.partial_bits != nullptr) {
+          words = c.partial_bits + ((list * c.partial_pitch + keys.part[i]) * Config::kBlock + query) *
+                                       (Config::kBlock / 32);
+        } else {
+          low = c.window_left < 0 ? low : middle - c.window_left;
+          high = c.window_right < 0 ? high : min(high, middle + c.window_right);
+        }
+      }
+#pragma unroll
+      for (int w = 0; w < Config::kBlock / 32; ++w) {
+        const int key = keys.key[i] + 32 * w;
+        uint32_t counts = bits_from(low - key) & ~bits_from(high + 1 - key);
+        if (words != nullptr) {
+          counts &= words[w];
+        }
+        counts >>= lane % 4 * 2;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& score = scores[4 * (i * Config::kBlock / 8 + 4 * w + j) + 2 * r + e];
+            score = (counts >> (8 * j + e) & 1) != 0 ? score : -INFINITY;
+          }
+        }
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kAll, x, 1));
+  return fmaxf(x, __shfl_xor_sync(kAll, x, 2));
+}
+
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(kAll, x, 1);
+  return x + __shfl_xor_sync(kAll, x, 2);
+}
+
+// Each row's scores become probabilities: 2^(score * scale_log2 + minus). `sums`: those of the thread.
+__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&minus)[2],
+                                                  float (&sums)[2], float scale_log2) {
+  float parts[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+#pragma unroll
+  for (int j = 0; j < Config::kScores / 4; ++j) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float& score = scores[4 * j + i];
+      score = ptx::exp2_approx(fmaf(score, scale_log2, minus[i / 2]));
+      parts[i / 2][i % 2] += score;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    sums[r] = parts[r][0] + parts[r][1];
+  }
+}
+
+// Scores become probabilities, relative to the state's references. True where the warp's sums so far had to be scaled,
+// by `factor`, to new ones: what was accumulated with them must be, too.
+__device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], Softmax& state, float (&factor)[2],
+                                             float scale_log2) {
+  float top[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float even = fmaxf(scores[2 * r], scores[2 * r + 1]);
+    float odd = fmaxf(scores[4 + 2 * r], scores[4 + 2 * r + 1]);
+#pragma unroll
+    for (int j = 2; j < Config::kScores / 4; j += 2) {
+      even = fmaxf(even, fmaxf(scores[4 * j + 2 * r], scores[4 * j + 2 * r + 1]));
+      odd = fmaxf(odd, fmaxf(scores[4 * j + 4 + 2 * r], scores[4 * j + 4 + 2 * r + 1]));
+    }
+    top[r] = quad_max(fmaxf(even, odd));
+  }
+  // Both -infinity: no number, and not greater.
+  const bool outgrown = (top[0] - state.reference[0]) * scale_log2 > Config::kSlack ||
+                        (top[1] - state.reference[1]) * scale_log2 > Config::kSlack;
+  const bool scaled = __any_sync(kAll, outgrown);
+  if (scaled) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float reference = fmaxf(state.reference[r], top[r]);
+      const float by = reference == -INFINITY ? 0.0f : reference;
+      factor[r] = ptx::exp2_approx((state.reference[r] - by) * scale_log2);
+      state.reference[r] = reference;
+      state.minus[r] = -reference * scale_log2;
+      state.sum[r] *= factor[r];
+    }
+  }
+  // A row without any score: its reference is no number to refer to.
+  float minus[2];
+  float sums[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    minus[r] = state.reference[r] == -INFINITY ? 0.0f : state.minus[r];
+  }
+  take_exponentials(scores, minus, sums, scale_log2);
+  state.sum[0] += sums[0];
+  state.sum[1] += sums[1];
+  return scaled;
+}
+
+__device__ __forceinline__ void scale_accum(float (&accum)[Config::kAccum], const float (&factor)[2]) {
+#pragma unroll
+  for (int i = 0; i < Config::kAccum; ++i) {
+    accum[i] *= factor[i / 2 % 2];
+  }
+}
+
+// A product's accumulators are the next one's left operand, word for word: pairs of neighbouring columns.
+__device__ __forceinline__ void round_probabilities(uint32_t (&p)[Config::kProbabilities],
+                                                    const float (&scores)[Config::kScores]) {
+#pragma unroll
+  for (int i = 0; i < Config::kProbabilities; ++i) {
+    p[i] = mma::pack_pair(Element{}, scores[2 * i], scores[2 * i + 1]);
+  }
+}
+
+// ptxas moves the wait for products up over whatever does not depend on them, and the exponentials would run after the
+// products instead of beside them. It moves nothing over a branch, and this one, which is never taken, depends on all.
+__device__ __forceinline__ void stay_before(const float (&sums)[2]) {
+  if (sums[0] + sums[1] < 0.0f) {
+    __trap();
+  }
+}
+
+}  // namespace attention
