@@ -11,8 +11,8 @@ namespace attention {
 constexpr int kMostOrderedRows = 8192;  // a million keys; beyond, rows keep their order
 
 // One CTA a list: `order` becomes its rows by falling number of blocks, equal ones in their own order.
-static __global__ void __launch_bounds__(1024) order_rows_kernel(const int* full_counts, const int* partial_counts, int rows,
-                                                          int* order) {
+static __global__ void __launch_bounds__(1024)
+    order_rows_kernel(const int* full_counts, const int* partial_counts, int rows, int* order) {
   __shared__ int lengths[kMostOrderedRows];
   const int64_t list = static_cast<int64_t>(blockIdx.x) * rows;
   if (rows > kMostOrderedRows) {
