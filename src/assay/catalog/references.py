@@ -8,6 +8,7 @@ from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    Accuracy,
     Arithmetic,
     Benchmark,
     Derived,
@@ -172,6 +173,8 @@ def _check_evaluation(
             _known(where, "program", evaluation.program, catalog.programs)
         case Derived():
             _check_derived(catalog, where, evaluation)
+        case Accuracy():
+            _check_term(catalog, where, evaluation.term)
         case Support() | Execution() | DeviceCode():
             _check_support(catalog, where, evaluation)
         case Unanswerable():

@@ -13,6 +13,7 @@ from assay.evidence.stages import (
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    Accuracy,
     Arithmetic,
     Benchmark,
     Derived,
@@ -135,6 +136,10 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
                 if arm.id in (term.arm, term.over)
             )
             return all(not named or arch in named for named in archs)
+        case Accuracy(term=term):
+            arms = catalog.comparisons[term.comparison].arms
+            variants = (catalog.variants[arm.variant] for arm in arms if arm.id == term.arm)
+            return all(not variant.archs or arch in variant.archs for variant in variants)
         case Derived() as evaluation:
             return all(_arch_supported(catalog, p, arch) for p in _parts(catalog, evaluation))
         case _:
@@ -147,6 +152,8 @@ def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str |
     match claim.evaluation:
         case Execution(terms=terms):
             needed = [correctness_path(provision.target, term.comparison) for term in terms]
+        case Accuracy(term=term):
+            needed = [correctness_path(provision.target, term.comparison)]
         case Benchmark(terms=terms):
             needed = [benchmark_path(provision.target, term.comparison) for term in terms]
         case Program(program=program, stated=stated):

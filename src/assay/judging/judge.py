@@ -8,6 +8,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
+from assay.judging.accuracy import judge_accuracy
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import cause_of
 from assay.judging.elsewhere import as_elsewhere
@@ -29,6 +30,7 @@ from assay.judging.verdicts import decided, fail, judge_derived, judge_program, 
 from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    Accuracy,
     Arithmetic,
     Benchmark,
     Derived,
@@ -127,6 +129,8 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     match claim.evaluation:
         case Execution() as evaluation:
             return judge_execution(case, answer, claim, evaluation, target)
+        case Accuracy() as evaluation:
+            return judge_accuracy(case, answer, claim, evaluation, target)
         case Benchmark() as evaluation:
             result = judge_benchmark(case, answer, claim, evaluation, target)
         case Program() as evaluation:

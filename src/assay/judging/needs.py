@@ -10,6 +10,7 @@ from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    Accuracy,
     Benchmark,
     Derived,
     Evaluation,
@@ -104,6 +105,8 @@ def _terms(evaluation: Evaluation) -> Iterator[Term]:
             yield from (quantity.term for quantity in alternatives)
         case Execution(terms=terms):
             yield from terms
+        case Accuracy(term=term):
+            yield term
         case Unanswerable(nearest=nearest):
             yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
         case _:

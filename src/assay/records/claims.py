@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
+    Accuracy,
     Benchmark,
     Derived,
     DeviceCode,
@@ -23,6 +24,7 @@ from assay.records.evaluations import (
     Metric,
     Program,
     Support,
+    Unanswerable,
 )
 from assay.records.originals import OriginalSource
 from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
@@ -169,6 +171,10 @@ class Claim(Record):
             _check_baselines(self.evaluation)
         if isinstance(self.evaluation, Inspection) and self.unit not in (Unit.LINES, Unit.COUNT):
             raise ValueError("an inspection counts lines or bytes: its unit is lines or count")
+        if isinstance(self.evaluation, Accuracy) != (self.unit is Unit.MAX_ABS_ERROR) and not (
+            isinstance(self.evaluation, Unanswerable)
+        ):
+            raise ValueError("accuracy is claimed in max_abs_error, and nothing else is")
         if self.unit in RATE_UNITS and self.flop_formula is None:
             raise ValueError("a rate says which FLOPs it counts (flop_formula, or unstated)")
         return self

@@ -134,6 +134,19 @@ class Execution(Record):
         return self
 
 
+class Accuracy(Record):
+    """Answered by the gate: the largest error of an arm's outputs, whatever its time."""
+
+    kind: Literal["accuracy"]
+    term: Term
+
+    @model_validator(mode="after")
+    def _without_baseline(self) -> "Accuracy":
+        if self.term.over is not None:
+            raise ValueError("an error is held against the oracle, and against no arm (over)")
+        return self
+
+
 class DeviceCode(Record):
     """Answered by looking which architectures an optional package's binaries hold code for."""
 
@@ -181,6 +194,7 @@ Evaluation = Annotated[
     | Derived
     | Support
     | Execution
+    | Accuracy
     | DeviceCode
     | Inspection
     | Unanswerable,

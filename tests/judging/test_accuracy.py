@@ -1,0 +1,61 @@
+"""Verdicts on errors: the largest that the gate found decides, and no time."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from assay.judging.judge import judge
+from assay.records.claims import Relation
+from assay.records.evaluations import Accuracy, Term
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict, Why
+from tests import builders as b
+
+CLAIM = b.claim(
+    "error",
+    Accuracy(kind="accuracy", term=Term(comparison="duel", arm="ours")),
+    value=2e-3,
+    unit=Unit.MAX_ABS_ERROR,
+    resolution=1e-3,
+    relation=Relation.AT_MOST,
+)
+
+
+def verdict_on(errors: dict[str, float], status: str = "correct") -> Verdict:
+    record = b.correctness(statuses={"ours": status})
+    (ours,) = [arm for arm in record.arms if arm.arm == "ours"]
+    checks = tuple(
+        ours.checks[0].model_copy(update={"name": name, "max_abs_error": error})
+        for name, error in errors.items()
+    )
+    arms = tuple(
+        arm.model_copy(update={"checks": checks}) if arm.arm == "ours" and errors else arm
+        for arm in record.arms
+    )
+    evidence = b.evidence([b.measure(CLAIM.id)], checks=[record.model_copy(update={"arms": arms})])
+    (verdict,) = judge(b.catalog([CLAIM]), evidence).verdicts
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("repeat", "status"), [(1.9e-3, Status.REPRODUCED), (2.1e-3, Status.NOT_REPRODUCED)]
+)
+def test_the_worst_output_at_the_timed_shape_decides(repeat: float, status: Status) -> None:
+    verdict = verdict_on({"timed_shape": 1e-3, "repeat": repeat, "ragged": 5e-3})
+    assert (verdict.status, verdict.measured) == (status, repeat)
+    assert verdict.ci90 is None
+    assert "evidence/h100/correctness/duel.json" in verdict.evidence
+
+
+def test_a_wrong_output_has_no_error_worth_a_figure() -> None:
+    verdict = verdict_on({}, status="incorrect")
+    assert (verdict.status, verdict.why) == (Status.INCORRECT, Why.WRONG_OUTPUT)
+
+
+def test_an_error_is_claimed_in_its_unit_and_against_no_arm() -> None:
+    with pytest.raises(ValidationError, match="held against the oracle"):
+        Accuracy(kind="accuracy", term=Term(comparison="duel", arm="ours", over="rival"))
+    changes: dict[str, Any] = {"value": 2.0, "unit": Unit.RATIO, "resolution": 0.1}
+    with pytest.raises(ValidationError, match="accuracy is claimed"):
+        b.claim("ratio", CLAIM.evaluation, **changes)
