@@ -21,6 +21,7 @@
 
 #include "attention_lists.cuh"
 #include "common/mma.cuh"
+#include "common/ptx.cuh"
 
 #if !defined(HEAD_DIM)
 #error "define HEAD_DIM, 64 or 128 (kernel.yaml lists the variants)"
@@ -95,12 +96,6 @@ __device__ __forceinline__ Place place_at(const AssayAttention& call) {
   }
   place.query = place.row * attention::kBlock + static_cast<int>(blockIdx.x) % kPartsPerRow * Tile::kQueries;
   return place;
-}
-
-__device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
-  return y;
 }
 
 // What a warp keeps from step to step. Lane i counts for row i / 2 of its queries.
@@ -197,7 +192,7 @@ __device__ __forceinline__ bool softmax_step(WarpState& state, float* patch, flo
   }
   maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));  // and all lanes have read their scores
   const float reference = maximum == -INFINITY ? 0.0f : maximum;
-  const float scale = exp2_approx(state.maximum - reference);
+  const float scale = ptx::exp2_approx(state.maximum - reference);
   state.maximum = maximum;
   state.sum *= scale;
   auto* probabilities = reinterpret_cast<uint2*>(row);
@@ -205,7 +200,7 @@ __device__ __forceinline__ bool softmax_step(WarpState& state, float* patch, flo
   for (int i = 0; i < kVectors; ++i) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      values[i][j] = exp2_approx(values[i][j] - reference);
+      values[i][j] = ptx::exp2_approx(values[i][j] - reference);
       state.sum += values[i][j];
     }
     probabilities[2 * i + half] = make_uint2(mma::pack_pair(Packed{}, values[i][0], values[i][1]),

@@ -13,6 +13,7 @@
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
 #include "sm90_attention_maps.cuh"
+#include "sm90_attention_mma.cuh"
 #include "sm90_unfused_ptx.cuh"
 
 #if !defined(HEAD_DIM)

@@ -202,9 +202,15 @@ __device__ __forceinline__ void multiply_scores(float (&upper)[64], float (&lowe
     const uint64_t desc_k = mma::smem_descriptor_128b(k + panel * kPanelBytes, 0, 8 * kRowBytes);
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
-      const bool adds = panel + step > 0;
-      mma::wgmma_transposed(Element{}, upper, desc_q + 2 * step, desc_k + 2 * step, adds);
-      mma::wgmma_transposed(Element{}, lower, desc_q + (kHalfBytes >> 4) + 2 * step, desc_k + 2 * step, adds);
+      const uint64_t upper_q = desc_q + 2 * step;
+      const uint64_t lower_q = upper_q + (kHalfBytes >> 4);
+      if (panel + step == 0) {
+        mma::wgmma_scores<false>(Element{}, upper, upper_q, desc_k);
+        mma::wgmma_scores<false>(Element{}, lower, lower_q, desc_k);
+      } else {
+        mma::wgmma_scores<true>(Element{}, upper, upper_q, desc_k + 2 * step);
+        mma::wgmma_scores<true>(Element{}, lower, lower_q, desc_k + 2 * step);
+      }
     }
   }
   mma::warpgroup_commit();

@@ -24,12 +24,6 @@ struct SoftmaxConfig {
 
 using Scores = float[SoftmaxConfig::kScores];
 
-__device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
-  return y;
-}
-
 __device__ __forceinline__ void unpack(const uint4& raw, float (&scores)[4]) {
   scores[0] = __uint_as_float(raw.x);
   scores[1] = __uint_as_float(raw.y);
@@ -161,7 +155,7 @@ __device__ __forceinline__ void softmax_held(const QueryRow& row, const Place& p
     if (i < loads) {
 #pragma unroll
       for (float& value : values[i]) {
-        value = exp2_approx(value - reference);
+        value = ptx::exp2_approx(value - reference);
         sum += value;
       }
     }
@@ -196,16 +190,16 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
       higher = fmaxf(higher, value);
     }
     const float reference = higher == -INFINITY ? 0.0f : higher;
-    sum *= exp2_approx(maximum - reference);
+    sum *= ptx::exp2_approx(maximum - reference);
     maximum = higher;
 #pragma unroll
     for (const float value : values) {
-      sum += exp2_approx(value - reference);
+      sum += ptx::exp2_approx(value - reference);
     }
   }
   const float highest = warp_max(maximum);
   const float reference = highest == -INFINITY ? 0.0f : highest;
-  sum = warp_sum(sum * exp2_approx(maximum - reference));
+  sum = warp_sum(sum * ptx::exp2_approx(maximum - reference));
   const float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
 #pragma unroll 8
   for (int i = 0; i < loads; ++i) {
@@ -213,7 +207,7 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
     row.exponents(row.read(i), i, values);
 #pragma unroll
     for (float& value : values) {
-      value = exp2_approx(value - reference) * factor;
+      value = ptx::exp2_approx(value - reference) * factor;
     }
     row.write(values, i);
   }

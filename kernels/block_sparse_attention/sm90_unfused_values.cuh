@@ -93,8 +93,8 @@ __device__ __forceinline__ void multiply_values(Outputs& upper, Outputs& lower, 
   for (int step = 0; step < kBlock / 16; ++step) {
     const uint64_t desc_p = mma::smem_descriptor_128b(p + step / 4 * kPanelBytes, 0, 8 * kRowBytes) + step % 4 * 2;
     const uint64_t desc_here = desc_v + step * (16 * kRowBytes >> 4);
-    mma::wgmma_rows(Element{}, upper, desc_p, desc_here, true);
-    mma::wgmma_rows(Element{}, lower, desc_p + (kHalfBytes >> 4), desc_here, true);
+    mma::wgmma(Element{}, upper, desc_p, desc_here);
+    mma::wgmma(Element{}, lower, desc_p + (kHalfBytes >> 4), desc_here);
   }
 }
 
