@@ -139,6 +139,30 @@ class TestTheStoryOfAnEnvironment:
         assert "step 1 of 3" in ended.stderr
         assert not (checkout.place / ".venv" / "half-made").exists()
 
+    def test_a_python_that_cannot_be_started(self, checkout: Checkout):
+        python = checkout.place / ".venv" / "bin" / "python"
+        kept = python.rename(python.with_name("kept"))
+        python.write_text("no program")
+        ended = checkout.start("doctor")
+        kept.rename(python)
+        assert ended.returncode == 3
+        assert "cannot be started: Permission denied; remove " in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+
+    def test_a_link_in_its_place_is_left_alone(self, checkout: Checkout):
+        venv = checkout.place / ".venv"
+        kept = venv.rename(venv.with_name("kept"))
+        (kept / "assay.json").rename(kept / "aside")
+        venv.symlink_to(kept)
+        ended = checkout.start("doctor")
+        venv.unlink()
+        (kept / "aside").rename(kept / "assay.json")
+        kept.rename(venv)
+        assert ended.returncode == 3
+        assert f"{venv} is a link to {kept}" in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+        assert checkout.start("doctor").returncode == 0
+
     def test_a_changed_lock_installs_anew(self, checkout: Checkout):
         checkout.lock("host", make_wheel(checkout.wheels, "greeting", "2", "WORDS = 'second'\n"))
         ended = checkout.start("doctor")

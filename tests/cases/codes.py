@@ -31,6 +31,7 @@ ELSEWHERE = {
     "timestamp-imprint": "verification/test_time_stamp.py",
     "timestamp-nonce": "verification/test_time_stamp.py",
     "timestamp-untrusted": "verification/test_time_stamp.py",
+    "usage": "cli/test_rough_ends.py",
 }
 """Codes that no case can give, with the test that does, below ``tests``."""
 

@@ -35,6 +35,7 @@ from assay.base.progress import (
     NOT_BEGUN,
     SignalledExit,
     exclusive,
+    has_output,
     hold_signals,
     leave_on_signals,
     quote,
@@ -55,6 +56,8 @@ def main(root: str, arguments: Sequence[str]) -> int:
 
     Returns an exit code only when that is impossible, after a sentence on stderr.
     """
+    if not has_output():
+        return ExitCode.MACHINE_LACKS
     try:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
@@ -69,7 +72,21 @@ def main(root: str, arguments: Sequence[str]) -> int:
         whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")
         say(NOT_BEGUN if whole else "interrupted: the next start begins the install again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-    return become(python, Path(root), packages, arguments, os.environ)
+    try:
+        become(python, Path(root), packages, arguments, os.environ)
+    except OSError as error:
+        say(
+            f"{python}: cannot be started: {error.strerror}; remove {python.parents[1]}, and the "
+            "next start makes it again"
+            if _is_ours(python, Path(root))
+            else f"{python}: cannot be started: {error.strerror}; name another with ASSAY_PYTHON"
+        )
+        return ExitCode.MACHINE_LACKS
+
+
+def _is_ours(python: Path, root: Path) -> bool:
+    """Return whether an interpreter is that of the environment that ``./assay`` makes."""
+    return python.is_relative_to(root / ".venv")
 
 
 def host_packages(
@@ -123,18 +140,29 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     }
     venv = root / ".venv"
     wanted_base = str(base) if "ASSAY_PYTHON" in environ else None
-    if missing_locks(venv, locks, wanted_base) != []:
-        try:
+    try:
+        if missing_locks(venv, locks, wanted_base) != []:
+            _require_own_folder(venv)
             with exclusive(
                 root / ".venv.lock", "another start is installing the environment; waiting for it"
             ):
                 install(root, venv, base, locks, wanted_base=wanted_base, environ=environ)
-        except OSError as error:
-            raise MissingEnvironment(
-                f"cannot write the Python environment below {root}: {error.strerror or error}; "
-                "make that directory writable or run from a copy"
-            ) from error
+    except OSError as error:
+        raise MissingEnvironment(
+            f"cannot write the Python environment below {root}: {error.strerror or error}; "
+            "make that directory writable or run from a copy"
+        ) from error
     return venv / "bin" / "python"
+
+
+def _require_own_folder(venv: Path) -> None:
+    """Raise MissingEnvironment for a link, which nothing is made anew in place of."""
+    if venv.is_symlink():
+        raise MissingEnvironment(
+            f"{venv} is a link to {venv.readlink()}, where no environment of these locks made "
+            "for this place is: remove the link, and the next start makes the directory itself; "
+            "or set ASSAY_NO_VENV=1 to use the packages of another Python"
+        )
 
 
 def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:

@@ -23,6 +23,8 @@ _UNSEEN = (
 _NOT_SHOWN = re.compile(f"[{_UNSEEN}]")
 _NOT_IN_A_LINE = re.compile(f"[\n{_UNSEEN}]")
 _LAST_CONTROL = 0x9F
+LONGEST_LINE = 4000
+"""Characters of a line that are shown: what others wrote may be a million long."""
 
 
 def shown(text: str) -> str:
@@ -34,7 +36,12 @@ def shown(text: str) -> str:
 
 
 def shown_line(text: str) -> str:
-    """Return the same as one line: a newline in a name would begin a line of its own."""
+    """Return the same as one line: a newline in a name would begin a line of its own.
+
+    Of a line that nobody reads to its end the beginning is shown, and how much more there is.
+    """
+    if len(text) > LONGEST_LINE:
+        text = f"{text[:LONGEST_LINE]}... ({len(text) - LONGEST_LINE:,} more characters)"
     return _NOT_IN_A_LINE.sub(_spelled, text)
 
 

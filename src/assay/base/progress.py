@@ -24,6 +24,18 @@ def say(line: str) -> None:
     print(f"assay: {shown_line(line)}", file=sys.stderr, flush=True)
 
 
+def has_output() -> bool:
+    """Return whether standard output is open, and say so where it is not.
+
+    A closed standard error is opened onto nothing: what is said there must not become a result.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open until the process ends
+    if sys.stdout is None:
+        say("standard output is closed, and results go there: send it to a file, or to /dev/null")
+    return sys.stdout is not None
+
+
 def quote(text: str) -> None:
     """Lines of another program, told as such."""
     for line in text.splitlines():

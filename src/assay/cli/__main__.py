@@ -2,15 +2,23 @@
 
 import sys
 
-from assay.base.progress import end_on_signals, say
+from assay.base.errors import BadInput
+from assay.base.progress import end_on_signals, has_output, say
+from assay.base.source_date import source_date
 from assay.shared.exit_codes import ExitCode
 
 if __name__ == "__main__":
     end_on_signals()  # the imports take a second or two
+    if not has_output():
+        sys.exit(ExitCode.MACHINE_LACKS)
     try:
+        source_date()  # libraries fail on a wrong one where they are imported
         from assay.cli.main import main
 
         main()
+    except BadInput as error:  # of the line above: all others end in there
+        say(str(error))
+        sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "assay").partition(".")[0]
         if package == "assay":

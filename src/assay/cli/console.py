@@ -1,5 +1,7 @@
 """The output of the command line: results on standard output, progress on standard error."""
 
+import errno
+import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,9 +28,17 @@ from assay.shared.counting import agreeing, counted
 class PlainConsole(Console):
     """A console that shows every character of a text and obeys none of them."""
 
+    def __init__(self, **options: Any) -> None:
+        """As any console, but that ``:skull:`` stays what it is."""
+        super().__init__(**{"emoji": False, **options})
+
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as any console; texts through ``shown``, whoever wrote them."""
         super().print(*(shown(o) if isinstance(o, str) else o for o in objects), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the end of the command line to say that nobody reads what is printed."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 out = PlainConsole(highlight=False)

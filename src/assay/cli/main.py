@@ -3,11 +3,13 @@
 The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 """
 
+import errno
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -26,6 +28,8 @@ COMMANDS = (
     "compare", "key", "test", "version",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
+OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
+"""What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Settings of ``test``, which hands its arguments on."""
 
@@ -75,8 +79,10 @@ def main() -> None:
     arguments = sys.argv[1:]
     try:
         leave_on_signals()
+        _require_words(arguments)
         app = application(needed(arguments))
         code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
+        sys.stdout.flush()  # what cannot be written is found here, and not when all is over
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
     except Interrupted as stop:
@@ -84,16 +90,51 @@ def main() -> None:
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
-        _end(_usage_sentence(error), ExitCode.BAD_INPUT)
+        _refuse(arguments, BadInput(_usage_sentence(error), code="usage"))
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         _end(f"interrupted: nothing half-made is left; to begin again: {_again(arguments)}", code)
     except OSError as error:
-        if not is_about_writing(error):
-            raise
-        _end(unwritable_sentence(error, checkout.ROOT), ExitCode.MACHINE_LACKS)
+        _end_for_system(error)
+    except SystemExit as stop:  # what typer makes of a reader that is gone: 1, a failed check's
+        if isinstance(stop.__context__, BrokenPipeError):
+            _end_for_system(stop.__context__)
+        raise
     else:
         sys.exit((code or ExitCode.DONE) if arguments else ExitCode.BAD_INPUT)
+
+
+def _require_words(arguments: Sequence[str]) -> None:
+    """Raise TyperException for an argument of nothing: as a path it would be where one stands."""
+    if arguments[:1] == ["test"]:
+        return
+    for number, word in enumerate(arguments, start=1):
+        if not word or (word.startswith("--") and word.endswith("=")):
+            what = f"argument {number}" if not word else f"what follows '{word}'"
+            raise TyperException(f"{what} is empty")
+
+
+def _refuse(arguments: Sequence[str], error: BadInput) -> NoReturn:
+    """End for what no command was called for; as JSON, too, where a program asked for it."""
+    if arguments[:1] == ["verify"] and "--json" in arguments:
+        from assay.cli.commands.verify import show_refusal  # noqa: PLC0415 - that command's alone
+
+        show_refusal(error)
+    _end(str(error), error.exit_code)
+
+
+def _end_for_system(error: OSError) -> NoReturn:
+    """End for what the system refuses: a name, a place that cannot be written, our own output."""
+    if not isinstance(error.filename, str | Path):
+        if error.errno not in OUTPUT_CODES:
+            raise error
+        says = f"what was found cannot be printed: {error.strerror}: send standard output elsewhere"
+        _end(says, ExitCode.MACHINE_LACKS)
+    if error.errno == errno.ENAMETOOLONG:
+        _end(f"{error.filename}: {error.strerror}", ExitCode.BAD_INPUT)
+    if not is_about_writing(error):
+        raise error
+    _end(unwritable_sentence(error, checkout.ROOT), ExitCode.MACHINE_LACKS)
 
 
 def _again(arguments: list[str]) -> str:
@@ -112,8 +153,23 @@ def _usage_sentence(error: TyperException) -> str:
 
 def _end(sentence: str, exit_code: int) -> NoReturn:
     text = shown_sentence(f"assay: {sentence}")
-    console.err.print(text, markup=False, soft_wrap=True)
+    # Where nobody can be told, the exit code is left; the end of Python would change that, too.
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _send_nowhere(1)
+    try:
+        console.err.print(text, markup=False, soft_wrap=True)
+    except OSError:
+        _send_nowhere(2)
     sys.exit(exit_code)
+
+
+def _send_nowhere(output: int) -> None:
+    """Let what is written to an output from now on, or is still held back, be lost."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output)
+    os.close(nowhere)
 
 
 if __name__ == "__main__":

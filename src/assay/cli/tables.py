@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from assay.base.printable import shown, shown_line
 
@@ -115,9 +116,10 @@ def _drawn(columns: Sequence[TableColumn], rows: Sequence[Row], widths: dict[int
     table = Table()
     for i, width in widths.items():
         justify = "right" if columns[i].number else "left"
-        table.add_column(columns[i].heading, width=width, justify=justify)  # type: ignore[arg-type]
+        heading = Text(columns[i].heading)  # a text of its own: nothing in it is markup
+        table.add_column(heading, width=width, justify=justify)  # type: ignore[arg-type]
     for row in rows:
-        table.add_row(*(row[i] for i in widths))
+        table.add_row(*(Text(row[i]) for i in widths))
     return table
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.base.check_log import NamedCheck
 from assay.base.errors import AssayError
-from assay.base.printable import shown, shown_line
+from assay.base.printable import shown_line, shown_sentence
 from assay.records.verification import (
     CheckEntry,
     NodeId,
@@ -86,7 +86,7 @@ def verification_record(
         verified=error is None,
         exit_code=int(ExitCode.DONE if error is None else error.exit_code),
         code=None if error is None else error.code,
-        error=None if error is None else shown(str(error)),
+        error=None if error is None else shown_sentence(str(error)),
         run=None if predicate is None else predicate.run,
         commit=None if predicate is None else predicate.commit,
         created=None if predicate is None else predicate.created,

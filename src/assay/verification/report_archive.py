@@ -57,11 +57,16 @@ def opened_report(path: Path) -> Iterator[Path]:
     BadInput where there is no report, CheckFailed for an archive that packing did not write,
     MissingEnvironment where it cannot be unpacked.
     """
-    if path.is_dir():
+    try:
+        directory, archive, file = path.is_dir(), is_archive(path), path.is_file()
+    except OSError as error:
+        problem = f"{path}: cannot be looked at: {error.strerror}"
+        raise BadInput(problem, code="file-unreadable") from error
+    if directory:
         yield path
         return
-    if not is_archive(path):
-        if path.is_file():
+    if not archive:
+        if file:
             raise BadInput(
                 f"{path}: is a file; name the report's directory, or its archive ({SUFFIX})"
             )

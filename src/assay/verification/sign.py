@@ -9,6 +9,7 @@ from securesystemslib.signer import CryptoSigner
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, load_yaml, read_record
+from assay.base.source_date import source_date
 from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import pipeline_path
@@ -164,7 +165,4 @@ def _statement(
 
 def _created() -> str:
     """SOURCE_DATE_EPOCH where it is set, else now; UTC to the second."""
-    text = os.environ.get("SOURCE_DATE_EPOCH")
-    if text is not None and not text.isdecimal():
-        raise BadInput(f"SOURCE_DATE_EPOCH is {text!r}, not a whole number of seconds")
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text) if text else None))
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(source_date()))

@@ -6,10 +6,13 @@ from securesystemslib.exceptions import UnverifiedSignatureError
 from securesystemslib.signer import Signature
 
 from assay.base.errors import CheckFailed
+from assay.base.printable import shortened
 from assay.verification.envelope import PAYLOAD_TYPE, Envelope, EnvelopeSignature
 from assay.verification.trusted_keys import TrustedKey
 
 SIGNATURE_BYTES = 64
+LONGEST_ID = 100
+"""Characters that a sentence quotes of what an envelope may call a key: ids have 64."""
 
 
 def check_signatures(
@@ -22,7 +25,7 @@ def check_signatures(
     signature under a trusted key's id that it did not make, for a revoked key's, for too few.
     """
     if envelope.payload_type != PAYLOAD_TYPE:
-        problem = f"the payload type is {envelope.payload_type!r}, not {PAYLOAD_TYPE}"
+        problem = f"the payload type is {_short(envelope.payload_type)!r}, not {PAYLOAD_TYPE}"
         raise CheckFailed(problem, code="payload-type")
     if not envelope.signatures:
         raise CheckFailed("the envelope carries no signature", code="signature-none")
@@ -63,21 +66,25 @@ def _signer(
     hint = signature.keyid
     candidates = [key for key in trusted if hint in (None, "", key.keyid)]
     if candidates and len(signature.value) != SIGNATURE_BYTES:
-        named = f"the signature of key {hint}" if hint else "the signature without a key id"
+        named = f"the signature of key {_short(hint)}" if hint else "the signature without a key id"
         problem = f"{named} is not {SIGNATURE_BYTES} bytes long"
         raise CheckFailed(problem, code="signature-length")
     for key in candidates:
         if made_by(signature, message, key):
             return key
     if hint and candidates:
-        problem = f"the signature does not fit: key {hint} did not sign these bytes"
+        problem = f"the signature does not fit: key {_short(hint)} did not sign these bytes"
         raise CheckFailed(problem, code="signature-invalid")
     return None
 
 
 def _stranger(envelope: Envelope, trusted: Sequence[TrustedKey]) -> str:
     known = ", ".join(sorted(key.keyid for key in trusted)) or "none"
-    hints = [signature.keyid for signature in envelope.signatures if signature.keyid]
+    hints = [_short(signature.keyid) for signature in envelope.signatures if signature.keyid]
     if not hints:
         return f"the signature without a key id is of no trusted key (trusted: {known})"
     return f"signed by key {', '.join(hints)}, which is not trusted (trusted: {known})"
+
+
+def _short(text: str) -> str:
+    return shortened(text, LONGEST_ID)

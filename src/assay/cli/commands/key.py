@@ -29,6 +29,7 @@ PathArgument = Annotated[
     typer.Argument(
         help="File of the key; else the one that reproduce signs with.",
         metavar="[PATH]",
+        envvar="ASSAY_SIGNING_KEY",
         show_default="~/.config/assay/signing_key.pem",
     ),
 ]

@@ -1,5 +1,6 @@
 """``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
 
+import errno
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from typing import Annotated
 import typer
 
 from assay.base.check_log import CheckLog
-from assay.base.errors import AssayError, BadInput
+from assay.base.errors import AssayError, BadInput, MissingEnvironment
+from assay.base.unwritable import unwritable_sentence
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.options import AcceptPolicyOption, PolicyOption
@@ -27,6 +29,9 @@ from assay.verification.report_archive import opened_report
 from assay.verification.trusted_keys import threshold, trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""What the kernel says of temporary files that find no room."""
 
 
 def verify(
@@ -96,8 +101,8 @@ def verify(
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
             if compare is not None:
                 compare(log)
-    except AssayError as failure:
-        error = failure
+    except (AssayError, OSError) as failure:
+        error = failure if isinstance(failure, AssayError) else _refused(failure)
     result = verification_record(str(report_dir), log, error)
     if as_json:
         console.show_json(result.model_dump(mode="json", by_alias=True))
@@ -107,6 +112,22 @@ def verify(
         raise error
     if not as_json:
         say(verified_line(result))
+
+
+def show_refusal(error: AssayError) -> None:
+    """Print, as JSON, that nothing was looked at, and why."""
+    result = verification_record("", VerificationLog(), error)
+    console.show_json(result.model_dump(mode="json", by_alias=True))
+
+
+def _refused(error: OSError) -> AssayError:
+    """Return what the system refuses to have read as an error; raise what is about output."""
+    if error.filename is None:
+        raise error
+    if error.errno in FULL:
+        return MissingEnvironment(unwritable_sentence(error, checkout.ROOT))
+    problem = f"{error.filename}: cannot be read: {error.strerror}"
+    return BadInput(problem, code="file-unreadable")
 
 
 @contextmanager

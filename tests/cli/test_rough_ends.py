@@ -1,0 +1,154 @@
+"""Whatever is odd about arguments, outputs or variables: one sentence, and the right exit code."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.printable import LONGEST_LINE
+from assay.cli import console
+from assay.verification.envelope import dump_envelope, parse_envelope
+from assay.verification.sign import public_key_path
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "x" * 300
+
+
+def start(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Start the command line by a shell's line, in which ``ASSAY`` stands for it."""
+    kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    return subprocess.run(
+        ["bash", "-c", line.replace("ASSAY", f"{sys.executable} -m assay.cli")],
+        env={**kept, "PYTHONPATH": str(ROOT / "src"), **variables},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+class TestOutput:
+    """What cannot be printed is no success."""
+
+    @pytest.mark.parametrize(
+        ("line", "code", "says"),
+        [
+            ("ASSAY version >/dev/full", 3, os.strerror(errno.ENOSPC)),
+            ("ASSAY claims --json >/dev/full", 3, os.strerror(errno.ENOSPC)),
+            ("ASSAY verify nowhere --json >/dev/full", 2, "no such report directory"),
+            ("ASSAY version >&-", 3, "standard output is closed"),
+            ("ASSAY claims | true; exit ${PIPESTATUS[0]}", 3, os.strerror(errno.EPIPE)),
+        ],
+    )
+    def test_that_takes_nothing(self, line: str, code: int, says: str) -> None:
+        done = start(line)
+        assert done.returncode == code
+        assert says in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+        assert "Exception" not in done.stderr
+
+    @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
+    def test_without_anybody_to_be_told(self, closed: str) -> None:
+        done = start(f"ASSAY verify nowhere {closed}")
+        assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "1e3", "9" * 12, "9" * 5000])
+def test_a_date_that_is_none(value: str) -> None:
+    done = start("ASSAY version", SOURCE_DATE_EPOCH=value)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "SOURCE_DATE_EPOCH" in done.stderr
+    assert len(done.stderr) < 200
+
+
+class TestArguments:
+    """A path that is none, or nothing."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("verify", LONG), ("compare", LONG, LONG), ("key", "show", LONG), ("key", "new", LONG),
+            ("verify", "src", "--key", LONG), ("verify", "src", "--timestamp-ca", LONG),
+            ("sign", "src", "--signing-key", LONG),
+        ],
+    )  # fmt: skip
+    def test_a_name_that_no_file_can_have(self, assay: Any, arguments: tuple[str, ...]) -> None:
+        answer = assay(*arguments)
+        assert answer.code == 2
+        assert answer.out == ""
+        assert os.strerror(errno.ENAMETOOLONG) in answer.err
+        assert len(answer.err.splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        "arguments", [("verify", ""), ("verify", "src", "--key="), ("compare", "src", "")]
+    )
+    def test_nothing_is_not_the_current_directory(
+        self, assay: Any, arguments: tuple[str, ...]
+    ) -> None:
+        answer = assay(*arguments)
+        assert answer.code == 2
+        assert "is empty" in answer.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (("nowhere",), "bad-input"), ((LONG,), "file-unreadable"), (("",), "usage"),
+            (("--bogus",), "usage"), ((), "usage"), (("src", "--key", "none"), "bad-input"),
+        ],
+    )  # fmt: skip
+    def test_a_program_is_told_in_json(
+        self, assay: Any, arguments: tuple[str, ...], code: str
+    ) -> None:
+        answer = assay("verify", "--json", *arguments)
+        told = json.loads(answer.out)
+        assert (told["code"], told["exit_code"], told["verified"]) == (code, answer.code, False)
+        assert answer.code == 2
+        assert told["error"] in answer.err
+
+    def test_the_key_that_a_variable_names_is_shown(
+        self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        key = tmp_path / "mine"
+        monkeypatch.setenv("ASSAY_SIGNING_KEY", str(key))
+        made = assay("key", "new")
+        assert f"private: {key}" in made.out
+        shown = assay("key", "show")
+        assert shown.code == 0
+        assert shown.out.splitlines()[0] == made.out.splitlines()[0]
+
+
+class TestNames:
+    """Text of others is shown as it is, and not without an end."""
+
+    def test_nothing_is_markup_or_a_picture(self, assay: Any, tmp_path: Path) -> None:
+        folder = tmp_path / "[bold]a :skull:"
+        folder.mkdir()
+        answer = assay("verify", folder)
+        assert "[bold]a :skull: does not verify" in answer.err
+
+    def test_nor_in_a_table(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = console.PlainConsole(highlight=False, width=80, force_terminal=True)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        columns = (console.TableColumn("[red]:skull:"),)
+        console.show_table(out, out, "title", columns, [("[bold]x[/bold]",)])
+        printed = capsys.readouterr().out
+        assert "[red]:skull:" in printed
+        assert "[bold]x[/bold]" in printed
+
+    def test_a_key_id_of_a_megabyte(self, assay: Any, tmp_path: Path) -> None:
+        report = signed_report(write_repository(tmp_path / "repo"))
+        envelope = parse_envelope((report / "attestation.json").read_bytes())
+        (signature,) = envelope.signatures
+        changed = type(signature)("k" * 900_000, signature.value)
+        other = type(envelope)(envelope.payload, envelope.payload_type, (changed,))
+        (report / "attestation.json").write_bytes(dump_envelope(other))
+        for arguments in (("verify", "--json"), ("verify",), ("compare", report)):
+            answer = assay(*arguments, report, "--key", public_key_path(tmp_path / "key"))
+            assert len(answer.out) + len(answer.err) < 8 * LONGEST_LINE
+            assert "kkk" in answer.err
