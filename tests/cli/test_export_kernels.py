@@ -130,6 +130,17 @@ class TestOffer:
         with pytest.raises(BadInput, match="torch_bsr must be a compiled kernel"):
             load_catalog(tmp_path)
 
+    def test_a_product_has_no_head_dimension(self, tmp_path: Path) -> None:
+        (tmp_path / "config").symlink_to(ROOT / "config")
+        for path in ROOT.glob("kernels/*/kernel.yaml"):
+            entry = "{variant: bsr_gemm_mma, "
+            text = path.read_text(encoding="utf-8").replace(entry, f"{entry}head_dim: 64, ")
+            copy = tmp_path / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True)
+            copy.write_text(text, encoding="utf-8")
+        with pytest.raises(BadInput, match="bsr_gemm_mma must have head_dim where it is attention"):
+            load_catalog(tmp_path)
+
 
 class TestPlan:
     """Tried where this project's own claims are measured, and nowhere else."""
@@ -238,6 +249,17 @@ class TestRecord:
     def test_a_status_that_the_checks_deny(self, changes: dict[str, Any]) -> None:
         with pytest.raises(ValidationError, match="its checks say otherwise"):
             OperatorOutcome.model_validate_json(json.dumps(outcome(**changes)))
+
+    def test_attention_is_captured_too(self) -> None:
+        document = outcome(operator="block_sparse_attention")
+        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
+        document["checks"] = checks("cuda_graph")
+        with pytest.raises(ValidationError, match="not every check was made, and once"):
+            OperatorOutcome.model_validate_json(json.dumps(document))
+
+    def test_products_of_older_records_were_not_captured(self) -> None:
+        document = outcome(checks=checks("cuda_graph"))
+        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
 
     @pytest.mark.parametrize(
         "given", [[], checks("opcheck"), checks("gradient"), [*checks(), *checks("oracle")]]

@@ -180,7 +180,7 @@ class TestTools:
         mask = MASKS["window"]
         q, k, v = (tensor.detach() for tensor in values(mask, dtype=torch.float32))
         o, lse = attend(q, k, v, mask)
-        rest = {"order": None, "scale": None, **mask.arguments}
+        rest = {"scale": None, **mask.arguments}
         operator = OPERATORS["block_sparse_attention_backward"]
         torch.library.opcheck(operator, (o, lse, o, lse, q, k, v), rest)
 
@@ -220,6 +220,7 @@ class TestRefusals:
             (lambda g: {"k": g["k"].mT.contiguous().mT}, ValueError, "head_dim lie together"),
             (lambda g: {"q": g["q"][:, :3]}, ValueError, "3 heads of queries cannot share"),
             (lambda g: {"q": g["q"][:, :, :0]}, ValueError, "no extent may be 0"),
+            (lambda g: {"scale": -1.0}, ValueError, "scale is -1.0, and must be positive"),
             (lambda g: {"block": 24}, ValueError, "block is 24, which is no multiple of 32"),
             (lambda g: {"full_counts": None}, ValueError, "given together or not at all"),
             (

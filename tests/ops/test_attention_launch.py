@@ -67,7 +67,7 @@ def in_order(mask, q, k, v):
     a = mask.arguments
     return (
         q, k, v, a["full_counts"], a["full_columns"], a["partial_counts"], a["partial_columns"],
-        a["partial_bits"], None, a["block"], 0.25, a["window_left"], a["window_right"],
+        a["partial_bits"], a["order"], a["block"], 0.25, a["window_left"], a["window_right"],
     )  # fmt: skip
 
 
@@ -109,6 +109,7 @@ def test_masks_of_each_batch_and_head_hand_over_bits(launcher):
     call(mask, *operands(mask))
     ((handed, *_),) = launcher.calls
     assert handed["partial_bits"] == mask.bits.data_ptr()
+    assert handed["order"] == mask.order.data_ptr()
     assert (handed["mask_batches"], handed["mask_heads"]) == (2, 4)
 
 

@@ -71,6 +71,12 @@ class TestBlockMasks:
         assert torch.equal(wide.dense(), mask.dense())
         assert wide.sha256() == mask.sha256()
 
+    def test_longest_rows_come_first(self):
+        theirs = create_block_mask(causal, 1, 1, 256, 256, device="cpu", BLOCK_SIZE=BLOCK)
+        mask = AttentionMask.from_block_mask(theirs)
+        assert mask.order.tolist() == [[[7, 6, 5, 4, 3, 2, 1, 0]]]
+        assert mask.to("cpu").order is not None
+
     def test_lists_alone_are_full_blocks(self):
         counts = torch.tensor([[[1, 2]]], dtype=torch.int32)
         columns = torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32)
@@ -78,6 +84,7 @@ class TestBlockMasks:
         mask = AttentionMask.from_block_mask(theirs)
         assert mask.partial is None
         assert mask.bits is None
+        assert mask.order.tolist() == [[[1, 0]]]
         one, other = counts * 0 + 1, columns.flip(-1).contiguous()
         both = BlockMask.from_kv_blocks(one, columns, one, other, BLOCK_SIZE=BLOCK)
         kept = AttentionMask.from_block_mask(both)
@@ -205,6 +212,26 @@ class TestDigest:
         assert past.any()
         listed.columns[past], other.bits[past] = 7, 7
         assert other.sha256() == mask.sha256()
+
+
+class TestRoom:
+    """Lists with places to spare, for graphs whose lists change."""
+
+    def test_it_is_the_same_mask(self):
+        for mask in (
+            AttentionMask.from_mask_mod(by_head, 160, 160, heads=2, block=BLOCK),
+            AttentionMask.pattern("strided", 160, 160, 2, block=BLOCK),
+        ):
+            roomy = mask.with_room(5)
+            lists = [listed for listed in (roomy.full, roomy.partial) if listed is not None]
+            assert [listed.columns.shape[3] for listed in lists] == [5] * len(lists)
+            assert torch.equal(roomy.dense(), mask.dense())
+            assert roomy.sha256() == mask.sha256()
+
+    def test_a_longer_row_is_refused(self):
+        mask = AttentionMask.pattern("strided", 160, 160, 2, block=BLOCK)
+        with pytest.raises(ValueError, match="a row has 2 places, which is more than 1"):
+            mask.with_room(1)
 
 
 def test_bits_hold_the_first_key_lowest():

@@ -108,6 +108,18 @@ class TestChoice:
         ):
             assert find(call(**changes)) is None
 
+    def test_attention_is_found_by_its_head_dimension(self, tmp_path):
+        attention = {"operation": "block_sparse_attention", "head_dim": 64}
+        load(write_set(tmp_path, {"variant": "one", **attention}, {"variant": "gemm"}))
+        wanted = call(**attention, blocks_per_row=None)
+        assert find(wanted).id == "one"
+        assert find(call()).id == "gemm"
+        assert find(call(**{**attention, "head_dim": 128})) is None
+        assert "128 x 128 and head_dim 128 on a GPU" in missing(
+            call(**{**attention, "head_dim": 128})
+        )
+        assert "block_sparse_attention float16 128 x 128 head_dim 64 sm_90a" in missing(wanted)
+
     def test_the_first_unless_one_was_chosen(self, tmp_path):
         load(
             write_set(

@@ -123,13 +123,20 @@ def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> No
 
 
 def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
-    """An operator calls a compiled kernel, and says what blocks each sparse operand has."""
+    """An operator calls a compiled kernel, and says what blocks each sparse operand has, or of what
+    head dimension an attention is.
+    """
     _known("kernel.yaml: operators", "variant", entry.variant, catalog.variants)
     variant = catalog.variants[entry.variant]
     if variant.kind != "kernel" or (variant.abi == "bsr_bsr_gemm") != (entry.block_b is not None):
         raise BadInput(
             f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have block_b "
             "where B is sparse, and only there"
+        )
+    if (variant.abi == "block_sparse_attention") != (entry.head_dim is not None):
+        raise BadInput(
+            f"kernel.yaml: operators: {entry.variant} must have head_dim where it is attention, "
+            "and only there"
         )
 
 

@@ -115,6 +115,8 @@ def check_attention(
         1 / math.sqrt(q.shape[3]) if scale is None else scale,
         window_left, window_right,
     )  # fmt: skip
+    if not 0 < call.scale < math.inf:
+        raise ValueError(f"scale is {call.scale}, and must be positive")
     _check_lists(call)
     _check_bits(call)
     if order is not None:

@@ -40,6 +40,9 @@ class AttentionMask:
     """Where there are no bits, key j of a partial block counts for query i if
     -left <= j - (i + keys - queries) <= right; below 0: no bound."""
     window_right: int = NO_BOUND
+    order: Tensor | None = None
+    """int32 [mask_batches, mask_heads, rows]: which row a kernel begins first, for balance alone;
+    None: as they come."""
 
     @classmethod
     def from_block_mask(cls, block_mask: Any, *, longest: int | None = None) -> "AttentionMask":
@@ -60,7 +63,8 @@ class AttentionMask:
             full = _listed(block_mask.full_kv_num_blocks, block_mask.full_kv_indices, room)
         without = cls(queries, keys, rows, full, listed)
         if _hides_nothing(block_mask.mask_mod):
-            return without if full is not None else replace(without, full=listed, partial=None)
+            made = without if full is not None else replace(without, full=listed, partial=None)
+            return made._with_order()
         return without._with_bits(block_mask.mask_mod)
 
     @classmethod
@@ -154,16 +158,40 @@ class AttentionMask:
 
     def _with_bits(self, mask_mod: MaskMod) -> "AttentionMask":
         if self.partial is None:
-            return self
+            return self._with_order()
         shape = self.queries, self.keys, self.block
-        return replace(self, bits=partial_bits(mask_mod, self.partial, shape))
+        bits = partial_bits(mask_mod, self.partial, shape)
+        return replace(self, bits=bits)._with_order()
+
+    def _with_order(self) -> "AttentionMask":
+        """Longest rows first. Kernels order the rows of windows themselves."""
+        lists = [listed.counts for listed in (self.full, self.partial) if listed is not None]
+        if not lists:
+            return self
+        lengths = torch.stack(lists).sum(dim=0)
+        order = torch.argsort(lengths, dim=2, descending=True, stable=True)
+        return replace(self, order=order.int().contiguous())
+
+    def with_room(self, pitch: int) -> "AttentionMask":
+        """Return the same mask with places for ``pitch`` blocks in every row of its lists, so that
+        other blocks can be written into them while a CUDA graph holds their addresses.
+
+        Raises ValueError where a list is longer.
+        """
+        return replace(
+            self,
+            full=_roomy(self.full, pitch),
+            partial=_roomy(self.partial, pitch),
+            bits=None if self.bits is None else _filled_up(self.bits, 3, pitch),
+        )
 
     def to(self, device: Any) -> "AttentionMask":
         """Return the mask on a device."""
-        bits = None if self.bits is None else self.bits.to(device)
-        return replace(
-            self, full=_to(self.full, device), partial=_to(self.partial, device), bits=bits
+        bits, order = (
+            None if part is None else part.to(device) for part in (self.bits, self.order)
         )
+        full, partial = _to(self.full, device), _to(self.partial, device)
+        return replace(self, full=full, partial=partial, bits=bits, order=order)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -175,6 +203,7 @@ class AttentionMask:
             "partial_counts": None if partial is None else partial.counts,
             "partial_columns": None if partial is None else partial.columns,
             "partial_bits": self.bits,
+            "order": self.order,
             "block": self.block,
             "window_left": self.window_left,
             "window_right": self.window_right,
@@ -216,7 +245,8 @@ class AttentionMask:
         """Return the digest of what the mask says: sizes, window, and of each list its counts, the
         columns that they count, and those blocks' bits, all little-endian.
 
-        Places of a list that hold no block are left out: the same blocks, the same digest.
+        Places of a list that hold no block are left out, and the order: the same blocks, the same
+        digest.
         """
         hasher = hashlib.sha256()
         sizes = self.queries, self.keys, self.block, self.window_left, self.window_right
@@ -264,3 +294,18 @@ def _to(listed: SelectedBlocks | None, device: Any) -> SelectedBlocks | None:
     if listed is None:
         return None
     return SelectedBlocks(listed.counts.to(device), listed.columns.to(device))
+
+
+def _roomy(listed: SelectedBlocks | None, pitch: int) -> SelectedBlocks | None:
+    if listed is None:
+        return None
+    return SelectedBlocks(listed.counts, _filled_up(listed.columns, 3, pitch))
+
+
+def _filled_up(tensor: Tensor, dim: int, extent: int) -> Tensor:
+    """The tensor with zeros behind, ``extent`` long in one dimension."""
+    if tensor.shape[dim] > extent:
+        raise ValueError(f"a row has {tensor.shape[dim]} places, which is more than {extent}")
+    shape = list(tensor.shape)
+    shape[dim] = extent - tensor.shape[dim]
+    return torch.cat((tensor, tensor.new_zeros(shape)), dim=dim)

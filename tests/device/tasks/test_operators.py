@@ -1,11 +1,12 @@
 """operators: every check passes on the reference, and catches what it is meant for."""
 
+import math
 import os
 
 import pytest
 import torch
 
-from assay.device.tasks import operator_checks, operators
+from assay.device.tasks import attention_checks, operator_checks, operators
 from assay.device.tasks.operator_checks import CHECKS, OperatorCase, layouts, workload
 from assay.device.tasks.operators import cases, kernel_of, run_operators
 from assay.shared.job import OperatorsJob
@@ -14,16 +15,18 @@ from tests.device.helpers import SteadyGpu
 from tests.jobs import TARGET
 
 
-def entry(variant, operation="bsr_gemm", dtype="float16", block=(16, 32), block_b=None):
+def entry(variant, operation="bsr_gemm", dtype="float16", block=(16, 32), block_b=None, head=None):
     artifact = ArtifactSpec("x.so", "0" * 64)
     symbol = f"assay_{operation}"
-    return OperatorSpec(variant, operation, "sm_90a", dtype, block, block_b, symbol, artifact)
+    return OperatorSpec(variant, operation, "sm_90a", dtype, block, block_b, symbol, artifact, head)
 
 
 ENTRIES = (
     entry("plain"),
     entry("eights", dtype="float8_e4m3", block=(16, 16)),
     entry("sparse", "bsr_bsr_gemm", "bfloat16", block_b=(32, 16)),
+    entry("fused", "block_sparse_attention", block=(32, 32), head=16),
+    entry("fused_bf16", "block_sparse_attention", "bfloat16", block=(64, 64), head=32),
 )
 
 
@@ -44,10 +47,13 @@ def test_every_operator_passes_and_the_record_is_valid(validated):
         ("plain", "passed"),
         ("eights", "passed"),
         ("sparse", "passed"),
+        ("fused", "passed"),
+        ("fused_bf16", "passed"),
     ]
     names = [{check["name"] for check in outcome["checks"]} for outcome in record["operators"]]
     assert names[0] == names[2] == set(operator_checks.CHECKS)
     assert names[1] == set(operator_checks.CHECKS) - {"gradient"}
+    assert names[3] == names[4] == set(attention_checks.CHECKS)
     assert "test_schema" in record["operators"][0]["checks"][3]["detail"]
 
 
@@ -64,7 +70,7 @@ def test_a_process_that_dies_takes_no_other_kernel_with_it(monkeypatch, validate
         return [{"name": name, "passed": True, "detail": ""} for name in CHECKS]
 
     monkeypatch.setattr(operators, "try_operator", check)
-    record = run(*ENTRIES)
+    record = run(*ENTRIES[:3])
     validated("OperatorsRecord", record)
     assert [outcome["status"] for outcome in record["operators"]] == ["failed", "passed", "passed"]
     assert record["operators"][0]["detail"] == "ended without a result (plain)"
@@ -74,7 +80,7 @@ def test_inductor_is_asked_once_an_operator(monkeypatch):
     monkeypatch.setattr(operators, "INDUCTOR", "inductor")
     kernels = [kernel_of(item) for item in (*ENTRIES, entry("second"))]
     assert [case.backend for case in cases(kernels, "cpu")] == [
-        "inductor", "aot_eager", "inductor", "aot_eager",
+        "inductor", "aot_eager", "inductor", "inductor", "aot_eager", "aot_eager",
     ]  # fmt: skip
 
 
@@ -160,3 +166,95 @@ class TestWhatIsWrongIsFound:
 
         with pytest.raises(AssertionError, match="nothing was said"):
             operator_checks.refusals(spoiled(spoil))
+
+
+class TestWhatIsWrongWithAttentionIsFound:
+    """As above, of attention."""
+
+    @pytest.fixture
+    def spoiled(self, monkeypatch):
+        def make(spoil):
+            case = OperatorCase(kernel_of(ENTRIES[3]), "cpu", "aot_eager")
+            right = case.operator
+            monkeypatch.setattr(
+                OperatorCase, "operator", property(lambda _: lambda *a, **b: spoil(right, *a, **b))
+            )
+            return case
+
+        return make
+
+    @pytest.mark.parametrize(
+        ("spoil", "said"),
+        [
+            (lambda o, lse: (o * 1.01, lse), "random, a pattern a head: relative error"),
+            (lambda o, lse: (o, lse + 0.01), "the log-sum-exp is wrong by"),
+            (lambda o, lse: (o, lse / math.log(2)), "the log-sum-exp is wrong by"),
+            (lambda o, lse: (o, lse.nan_to_num(neginf=0)), "-infinity in other rows"),
+            (
+                lambda o, lse: (o.masked_fill((lse == -math.inf)[..., None], 1e-3), lse),
+                "a query without any key has a result|relative error",
+            ),
+        ],
+    )
+    def test_a_wrong_result(self, spoiled, spoil, said):
+        with pytest.raises(AssertionError, match=said):
+            attention_checks.against_dense(spoiled(lambda right, *a, **b: spoil(*right(*a, **b))))
+
+    def test_a_changed_input(self, spoiled):
+        def spoil(right, q, *more, **lists):
+            found = right(q, *more, **lists)
+            q.mul_(0.5)
+            return found
+
+        with pytest.raises(AssertionError, match="an input was changed"):
+            attention_checks.against_dense(spoiled(spoil))
+
+    def test_a_mask_that_is_ignored_within_partial_blocks(self, spoiled):
+        def spoil(right, *values, window_left=-1, window_right=-1, **lists):
+            return right(*values, **lists)
+
+        with pytest.raises(AssertionError, match="causal, ragged: relative error"):
+            attention_checks.against_dense(spoiled(spoil))
+
+    def test_keys_that_no_block_selects_are_read(self, spoiled):
+        def spoil(right, q, k, v, **lists):
+            o, lse = right(q, k, v, **lists)
+            return o + 0 * v.sum(), lse
+
+        with pytest.raises(AssertionError, match="window of whole blocks: relative error None"):
+            attention_checks.against_dense(spoiled(spoil))
+
+    def test_a_gradient_without_that_of_the_log_sum_exp(self, spoiled):
+        def spoil(right, *values, **lists):
+            o, lse = right(*values, **lists)
+            return o, lse.detach()
+
+        with pytest.raises(AssertionError, match="a gradient's relative error"):
+            attention_checks.gradient(spoiled(spoil))
+
+    def test_lists_that_are_remembered(self, spoiled):
+        remembered = {}
+
+        def spoil(right, *values, **lists):
+            for name, given in lists.items():
+                if isinstance(given, torch.Tensor):
+                    remembered.setdefault((name, given.data_ptr()), given.clone())
+            kept = {name: remembered.get((name, given.data_ptr()), given)
+                    if isinstance(given, torch.Tensor) else given
+                    for name, given in lists.items()}  # fmt: skip
+            return right(*values, **kept)
+
+        with pytest.raises(AssertionError, match="replayed: relative error"):
+            attention_checks.cuda_graph(spoiled(spoil))
+
+    def test_a_graph_that_breaks(self, spoiled):
+        def spoil(right, *values, **lists):
+            torch._dynamo.graph_break()
+            return right(*values, **lists)
+
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            attention_checks.compiled(spoiled(spoil))
+
+    def test_wrong_arguments_that_are_taken(self, spoiled):
+        with pytest.raises(AssertionError, match="nothing was said where WrongIndexType"):
+            attention_checks.refusals(spoiled(lambda right, *values, **lists: None))

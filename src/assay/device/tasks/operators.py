@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from assay.device.tasks.attention_checks import try_attention
 from assay.device.tasks.operator_checks import OperatorCase, try_operator
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
@@ -57,8 +58,9 @@ def _try(case: OperatorCase, target: str, note: Note) -> Json:
     """
     note(case.kernel.id)
     torch._dynamo.reset()
+    attends = case.kernel.operation == "block_sparse_attention"
     with only(KernelSet(target, (case.kernel,))):
-        checks = try_operator(case)
+        checks = try_attention(case) if attends else try_operator(case)
     if case.device != "cpu":
         torch.cuda.synchronize()
     failed = [check["name"] for check in checks if not check["passed"]]
