@@ -42,10 +42,15 @@ def wmma_shared_bytes(defines: dict[str, int]) -> int:
 
 
 def source_text(folder: str, source: str) -> str:
-    """A kernel's source with the headers beside it that it includes."""
-    text = (KERNELS / folder / source).read_text(encoding="utf-8")
-    beside = [KERNELS / folder / name for name in re.findall(r'#include "(\w+\.cuh)"', text)]
-    return "".join([text, *(path.read_text(encoding="utf-8") for path in beside)])
+    """A kernel's source with the headers beside it that it includes, and that these include."""
+    found = {source: (KERNELS / folder / source).read_text(encoding="utf-8")}
+    waiting = [source]
+    while waiting:
+        for name in re.findall(r'#include "(\w+\.cuh)"', found[waiting.pop()]):
+            if name not in found:
+                found[name] = (KERNELS / folder / name).read_text(encoding="utf-8")
+                waiting.append(name)
+    return "".join(found.values())
 
 
 def mma_shared_bytes(defines: dict[str, int]) -> int:
