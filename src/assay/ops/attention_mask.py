@@ -4,7 +4,6 @@ A mask is made once and used by as many calls as one likes: making it may wait f
 how long the longest row is), using it never does.
 """
 
-import hashlib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,9 +16,8 @@ from assay.ops.attention_arguments import SelectedBlocks
 from assay.ops.attention_scores import unpacked
 from assay.ops.checks import Tensor
 from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
+from assay.ops.mask_digest import mask_digest
 from assay.shared.attention_call import NO_BOUND
-
-SCHEMA = "assay/attention_mask/1"
 
 
 @dataclass(frozen=True)
@@ -242,38 +240,9 @@ class AttentionMask:
         return (distance >= left) & (distance <= right)
 
     def sha256(self) -> str:
-        """Return the digest of what the mask says: sizes, window, and of each list its counts, the
-        columns that they count, and those blocks' bits, all little-endian.
-
-        Places of a list that hold no block are left out, and the order: the same blocks, the same
-        digest.
-        """
-        hasher = hashlib.sha256()
+        """Return the digest of what the mask says (``assay.ops.mask_digest``)."""
         sizes = self.queries, self.keys, self.block, self.window_left, self.window_right
-        hasher.update(f"{SCHEMA} {' '.join(str(size) for size in sizes)}\n".encode())
-        for name, listed, bits in (("full", self.full, None), ("partial", self.partial, self.bits)):
-            if listed is None or not bool(listed.counts.any()):
-                continue
-            hasher.update(f"{name} {list(listed.counts.shape)} {bits is not None}\n".encode())
-            slots = torch.arange(listed.columns.shape[3], device=listed.counts.device)
-            there = slots < listed.counts[..., None]
-            for part in (listed.counts, listed.columns[there], None if bits is None else bits):
-                if part is bits and bits is not None:
-                    _update_by_rows(hasher, bits, there)
-                elif part is not None:
-                    hasher.update(_bytes(part))
-        return hasher.hexdigest()
-
-
-def _update_by_rows(hasher: Any, bits: Tensor, there: Tensor) -> None:
-    """Bits of the blocks that there are, one block row of all at a time."""
-    for row_bits, row_there in zip(bits.flatten(0, 2), there.flatten(0, 2), strict=True):
-        hasher.update(_bytes(row_bits[row_there]))
-
-
-def _bytes(part: Tensor) -> bytes:
-    written: bytes = part.cpu().contiguous().numpy().astype("<i4", copy=False).tobytes()
-    return written
+        return mask_digest(sizes, {"full": (self.full, None), "partial": (self.partial, self.bits)})
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:
