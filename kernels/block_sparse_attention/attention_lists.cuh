@@ -20,7 +20,8 @@ __host__ __device__ __forceinline__ int block_rows(const AssayAttention& call) {
 
 // Most blocks that a row may list, full and partial.
 __host__ __device__ __forceinline__ int list_pitch(const AssayAttention& call) {
-  return (call.full_counts != nullptr ? call.full_pitch : 0) + (call.partial_counts != nullptr ? call.partial_pitch : 0);
+  return (call.full_counts != nullptr ? call.full_pitch : 0) +
+         (call.partial_counts != nullptr ? call.partial_pitch : 0);
 }
 
 __device__ __forceinline__ int64_t mask_row(const AssayAttention& call, int batch, int head, int row) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ BlockList block_list(const AssayAttention& call, int 
   return list;
 }
 
-// The keys of a block that count for one query: those from `first` on, before `end`, whose bit is set if there are bits.
+// The keys of a block that count for one query: from `first` on, before `end`, and their bit is set if there are bits.
 struct KeyRange {
   int first;
   int end;

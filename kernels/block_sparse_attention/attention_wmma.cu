@@ -8,7 +8,7 @@
 //            become zeros.
 //   a step   K here | K of the next step starts | scores, softmax | V here | V of the next starts | values
 //
-// Shared memory: 2 x K [64][HEAD_DIM + 8], 2 x V the same, a patch for each warp (Q lands there first), 16 floats a warp.
+// Shared memory: 2 x K [64][HEAD_DIM + 8], 2 x V the same; for each warp a patch (Q lands there first) and 16 floats.
 // HEAD_DIM 128 with QUERIES 128: 107008 bytes, more than sm_89 has; with QUERIES 64: 88320.
 //
 //   define    means

@@ -1,6 +1,6 @@
-// O = softmax(scale * Q K^T over the stored blocks) V, and its log-sum-exp, in one kernel, for Hopper: the WMMA products
-// and the online softmax of attention_wmma.cu, but Q, K and V come by TMA, as source 001's option 3 has it. What a warp
-// does with its queries is in attention_wmma_tile.cuh, the same for both; what differs is this:
+// O = softmax(scale * Q K^T over the stored blocks) V, and its log-sum-exp, in one kernel, for Hopper: the WMMA
+// products and the online softmax of attention_wmma.cu, but Q, K and V come by TMA, as source 001's option 3 has it.
+// What a warp does with its queries is in attention_wmma_tile.cuh, the same for both; what differs is this:
 //
 //   attention_wmma.cu                             here
 //   all threads copy, 16 bytes each               one thread of warp 0 copies boxes
@@ -124,8 +124,8 @@ __device__ __forceinline__ void release(uint32_t empty) {
 }
 
 __global__ void __launch_bounds__(Config::kThreads, Config::kCtasPerSm)
-    sm90_attention_tma_wmma_kernel(const __grid_constant__ AssayAttention call, const __grid_constant__ CUtensorMap map_q,
-                                   const __grid_constant__ CUtensorMap map_k,
+    sm90_attention_tma_wmma_kernel(const __grid_constant__ AssayAttention call,
+                                   const __grid_constant__ CUtensorMap map_q, const __grid_constant__ CUtensorMap map_k,
                                    const __grid_constant__ CUtensorMap map_v) {
   extern __shared__ __align__(128) unsigned char memory[];
   const Shared shared{memory, ptx::shared_address(memory)};

@@ -8,14 +8,15 @@
 //   values    probabilities, V            O                          32 KB read
 //
 // Thus 192 KB through L2 and, beyond what L2 holds, through memory, for 4 * 128 * 128 * HEAD_DIM FLOPs: memory sets the
-// time. SCORES 16 keeps scaled scores as fp16, 128 KB a block; scores beyond 65504 are then lost, and errors grow with
+// time. SCORES 16 keeps scores as fp16 exponents of 2, 128 KB a block; beyond 65504 they are lost, and errors grow with
 // the logits. Launches two and three begin while the one before ends (programmatic dependent launch).
 //
 //   define    means
 //   HEAD_DIM  64 or 128
 //   DTYPE     0 fp16, 1 bf16
-//   SCORES    32 (fp32) or 16 (fp16, scaled) in the workspace
-//   CHUNK     blocks of a row for which Q is copied once, 1
+//   SCORES    32 (fp32) or 16 (fp16, as exponents of 2) in the workspace
+//   CHUNK     blocks of a row for which Q is copied once: 1 (more even), or 4 (fewer bytes from L2: better with
+//             SCORES 16 and long rows)
 //   PHASE     0 all; 1, 2, 3 launch only scores, softmax or values, on the workspace as an earlier call left it: for
 //             measuring a phase alone
 //
@@ -92,7 +93,9 @@ cudaError_t launch_scores(const Problem& p, void* stream) {
 
 cudaError_t launch_softmax(const Problem& p, void* stream) {
   const int grid = p.call.batches * p.call.heads * p.rows * (kBlock / SoftmaxConfig::kWarps);
-  return launch_phase(sm90_unfused_softmax_kernel, grid, 32 * SoftmaxConfig::kWarps, 0, PHASE == 0, stream, p);
+  const auto kernel = p.pitch <= 8 ? sm90_unfused_softmax_kernel<SoftmaxConfig::kHeldShort, 4>
+                                   : sm90_unfused_softmax_kernel<SoftmaxConfig::kHeldLong, 3>;
+  return launch_phase(kernel, grid, 32 * SoftmaxConfig::kWarps, 0, PHASE == 0, stream, p);
 }
 
 cudaError_t launch_values(const Problem& p, void* stream) {

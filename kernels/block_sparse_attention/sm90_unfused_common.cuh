@@ -1,8 +1,9 @@
 // Sizes, workspace and walk that the three launches of the unfused pipeline share.
 //
-// Workspace: scores [batches * heads * rows * 128][pitch * 128], fp32 or (SCORES 16) fp16, then probabilities of the same
-// shape in the inputs' type, rows the number of block rows, pitch the most blocks a row may list. A query's segments,
-// one of 128 for each block of its row, thus lie side by side; what lies beyond a row's count is never touched.
+// Workspace: scores [batches * heads * rows * 128][pitch * 128], fp32 or (SCORES 16) as fp16 exponents of 2, then
+// probabilities of the same shape in the inputs' type, rows the number of block rows, pitch the most blocks a row may
+// list. A query's segments, one of 128 for each block of its row, thus lie side by side; what lies beyond a row's count
+// is never touched.
 
 #pragma once
 
@@ -22,7 +23,7 @@
 #ifndef DTYPE  // 0 fp16, 1 bf16
 #define DTYPE 0
 #endif
-#ifndef SCORES  // bits of a score in the workspace: 32, or 16 (fp16, scaled)
+#ifndef SCORES  // bits of a score in the workspace: 32, or 16 (fp16, as exponents of 2)
 #define SCORES 32
 #endif
 #ifndef BLOCK
@@ -66,6 +67,8 @@ constexpr int kConsumers = 2;
 constexpr int kThreads = 128 * (1 + kConsumers);
 constexpr int kProducerRegisters = 40;
 constexpr int kConsumerRegisters = 232;
+constexpr float kLog2E = 1.4426950408889634f;
+
 constexpr int kReleases = 4;  // every warp of a consumer says that it has read a stage
 
 static_assert(BLOCK == kBlock, "stored blocks are 128 x 128");

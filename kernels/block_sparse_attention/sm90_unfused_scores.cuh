@@ -1,14 +1,15 @@
 // First launch: S = Q K^T for every stored block, a grouped product of 128 x 128 x HEAD_DIM each.
 //
 //   warpgroup 0     one warp copies: Q once for CHUNK blocks of a row (two places), K for each block (a ring)
-//   warpgroup 1, 2  ping-pong: blocks go to one and the other in turn, each multiplies a whole 128 x 128 tile and stores
-//                   it while the other multiplies. A stage of the ring always serves the same one, so turns need no other
-//                   barrier.
+//   warpgroup 1, 2  ping-pong: blocks go to one and the other in turn; each multiplies a whole 128 x 128 tile and
+//                   stores it while the other multiplies. A stage of the ring always serves the same one, so turns need
+//                   no barrier of their own.
 //
-// Persistent: a CTA takes chunks dealt in turn, heads outermost, then chunks of the list, then rows: a head's K stays in
-// L2, and rows of equal length fill all CTAs alike. Chunks beyond a row's count cost a look at the count, 32 at a time.
+// Persistent: a CTA takes chunks dealt in turn, heads outermost, then chunks of the list, then rows: a head's K stays
+// in L2, and rows of equal length fill all CTAs alike. Chunks beyond a row's count cost a look at the count, 32 at a
+// time.
 // A block brings 64 KB of fp32 scores: writing them is the floor. They leave from registers, 16 bytes a thread, 64
-// neighbouring bytes of a row a quad, whole sectors; nobody waits for them.
+// neighbouring bytes of a row a quad, whole sectors; nobody waits for them. `factor` makes fp16 scores exponents of 2.
 
 #pragma once
 
@@ -154,7 +155,7 @@ __device__ __forceinline__ void produce_scores(const Problem& p, const ScoresSha
 }
 
 // 64 x 128 scores of one warpgroup; `to` is the first score of this thread's row lane / 4 of its warp.
-__device__ __forceinline__ void store_half(const float (&accum)[64], float* to, int64_t stride, float /*scale*/) {
+__device__ __forceinline__ void store_half(const float (&accum)[64], float* to, int64_t stride, float /*factor*/) {
   const int lane = threadIdx.x % 32;
   const bool odd = lane & 1;
   float* at = to + (odd ? 8 : 0) + (lane & 2) * 2;
@@ -173,7 +174,7 @@ __device__ __forceinline__ void store_half(const float (&accum)[64], float* to, 
   }
 }
 
-__device__ __forceinline__ void store_half(const float (&accum)[64], __half* to, int64_t stride, float scale) {
+__device__ __forceinline__ void store_half(const float (&accum)[64], __half* to, int64_t stride, float factor) {
   __half* at = to + threadIdx.x % 4 * 8;
 #pragma unroll
   for (int j = 0; j < 16; j += 4) {
@@ -183,7 +184,7 @@ __device__ __forceinline__ void store_half(const float (&accum)[64], __half* to,
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int from = 4 * (j + i) + 2 * r;
-        words[i] = mma::pack_pair(mma::Half{}, accum[from] * scale, accum[from + 1] * scale);
+        words[i] = mma::pack_pair(mma::Half{}, accum[from] * factor, accum[from + 1] * factor);
       }
       mma::transpose_quad(words);
       *reinterpret_cast<uint4*>(at + r * 8 * stride + j * 8) = make_uint4(words[0], words[1], words[2], words[3]);
@@ -239,8 +240,8 @@ __device__ __forceinline__ void consume_scores(const Problem& p, const ScoresSha
         release(shared.k_empty(pipe.stage));
         const int64_t row = static_cast<int64_t>(chunk.place.index) * kBlock + warp * 16 + lane / 4;
         Score* to = p.scores + row * stride + (chunk.first + i) * kBlock;
-        store_half(upper, to, stride, p.call.scale);
-        store_half(lower, to + 64 * stride, stride, p.call.scale);
+        store_half(upper, to, stride, p.call.scale * kLog2E);
+        store_half(lower, to + 64 * stride, stride, p.call.scale * kLog2E);
       }
       turn ^= 1;
       pipe.advance();

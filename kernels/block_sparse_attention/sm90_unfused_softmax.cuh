@@ -1,9 +1,11 @@
 // Second launch: segmented softmax in fp32, a warp for each query. Its segments, 128 scores for every block of its row,
 // lie side by side; which scores of a partial block count is asked here.
 //
-// 16 bytes a lane and load. Up to kHeld loads, 16 blocks of fp32 scores, stay in registers: all of them are on their way
-// at once, and every score is read once. Longer rows are read twice, first for maximum and sum, then for the
-// probabilities, the second time mostly from L2.
+// 16 bytes a lane and load. The loads of up to 16 blocks stay in registers: all of them are on their way at once, and
+// every score is read once. Longer rows are read twice, first for maximum and sum, then for the probabilities, the
+// second time mostly from L2. Where lists have room for 8 blocks or fewer, the kernel holds no more: fewer registers,
+// more warps an SM. CTAs go from the last row to the first: the scores written last are still in L2, and the
+// probabilities written last are those that the next launch wants first.
 // Writes probabilities, divided by their sum and rounded, and the log-sum-exp. A query without any score: probabilities
 // 0, log-sum-exp -infinity.
 
@@ -17,8 +19,8 @@ struct SoftmaxConfig {
   static constexpr int kWarps = 8;
   static constexpr int kScores = 16 / static_cast<int>(sizeof(Score));  // a lane and load
   static constexpr int kWarpScores = 32 * kScores;
-  static constexpr int kHeld = SCORES == 32 ? 16 : 8;
-  static constexpr float kLog2E = 1.4426950408889634f;
+  static constexpr int kHeldShort = 8 * kBlock / kWarpScores;  // loads
+  static constexpr int kHeldLong = 16 * kBlock / kWarpScores;
   static constexpr float kLn2 = 0.6931471805599453f;
 };
 
@@ -48,7 +50,7 @@ struct QueryRow {
   const Score* from;
   uint16_t* to;
   int query;
-  float to_log2;  // what a stored score is multiplied by to be an exponent of 2
+  float to_log2;  // what an fp32 score is multiplied by to be an exponent of 2
 
   __device__ __forceinline__ int loads() const {
     return (list.count * kBlock + SoftmaxConfig::kWarpScores - 1) / SoftmaxConfig::kWarpScores;
@@ -63,9 +65,11 @@ struct QueryRow {
   // Exponents of 2; -infinity where a score does not count.
   __device__ __forceinline__ void exponents(const uint4& raw, int load, Scores& scores) const {
     unpack(raw, scores);
+    if constexpr (SCORES == 32) {  // fp16 scores are exponents already
 #pragma unroll
-    for (float& score : scores) {
-      score *= to_log2;
+      for (float& score : scores) {
+        score *= to_log2;
+      }
     }
     const int slot = first(load) / kBlock;
     if (slot < list.full_count && p.call.keys % kBlock == 0) {
@@ -126,19 +130,20 @@ __device__ __forceinline__ void write_lse(const QueryRow& row, const Place& plac
 }
 
 // At most kHeld loads.
+template <int kHeld>
 __device__ __forceinline__ void softmax_held(const QueryRow& row, const Place& place) {
   const int loads = row.loads();
-  uint4 raw[SoftmaxConfig::kHeld];
+  uint4 raw[kHeld];
 #pragma unroll
-  for (int i = 0; i < SoftmaxConfig::kHeld; ++i) {
+  for (int i = 0; i < kHeld; ++i) {
     if (i < loads) {
       raw[i] = row.read(i);
     }
   }
-  Scores values[SoftmaxConfig::kHeld];
+  Scores values[kHeld];
   float maximum = -INFINITY;
 #pragma unroll
-  for (int i = 0; i < SoftmaxConfig::kHeld; ++i) {
+  for (int i = 0; i < kHeld; ++i) {
     if (i < loads) {
       row.exponents(raw[i], i, values[i]);
 #pragma unroll
@@ -151,7 +156,7 @@ __device__ __forceinline__ void softmax_held(const QueryRow& row, const Place& p
   const float reference = maximum == -INFINITY ? 0.0f : maximum;
   float sum = 0.0f;
 #pragma unroll
-  for (int i = 0; i < SoftmaxConfig::kHeld; ++i) {
+  for (int i = 0; i < kHeld; ++i) {
     if (i < loads) {
 #pragma unroll
       for (float& value : values[i]) {
@@ -163,7 +168,7 @@ __device__ __forceinline__ void softmax_held(const QueryRow& row, const Place& p
   sum = warp_sum(sum);
   const float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
 #pragma unroll
-  for (int i = 0; i < SoftmaxConfig::kHeld; ++i) {
+  for (int i = 0; i < kHeld; ++i) {
     if (i < loads) {
 #pragma unroll
       for (float& value : values[i]) {
@@ -180,7 +185,7 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
   const int loads = row.loads();
   float maximum = -INFINITY;
   float sum = 0.0f;
-#pragma unroll 8
+#pragma unroll 4
   for (int i = 0; i < loads; ++i) {
     Scores values;
     row.exponents(row.read(i), i, values);
@@ -201,7 +206,7 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
   const float reference = highest == -INFINITY ? 0.0f : highest;
   sum = warp_sum(sum * ptx::exp2_approx(maximum - reference));
   const float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
-#pragma unroll 8
+#pragma unroll 4
   for (int i = 0; i < loads; ++i) {
     Scores values;
     row.exponents(row.read(i), i, values);
@@ -214,24 +219,26 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
   write_lse(row, place, highest, sum);
 }
 
-__global__ void __launch_bounds__(32 * SoftmaxConfig::kWarps)
+// kHeld loads at most are held; kCtas an SM shall fit.
+template <int kHeld, int kCtas>
+__global__ void __launch_bounds__(32 * SoftmaxConfig::kWarps, kCtas)
     sm90_unfused_softmax_kernel(const __grid_constant__ Problem p) {
   constexpr int kCtasPerRow = kBlock / SoftmaxConfig::kWarps;
-  const int index = blockIdx.x / kCtasPerRow;
+  const int cta = static_cast<int>(gridDim.x - 1 - blockIdx.x);
+  const int index = cta / kCtasPerRow;
   const Place place = place_at(p, index / p.rows, index % p.rows);
-  const int within = blockIdx.x % kCtasPerRow * SoftmaxConfig::kWarps + threadIdx.x / 32;
+  const int within = cta % kCtasPerRow * SoftmaxConfig::kWarps + threadIdx.x / 32;
   const int query = place.row * kBlock + within;
   const attention::BlockList list = attention::block_list(p.call, place.batch, place.head, place.row);
   const int64_t at = (static_cast<int64_t>(index) * kBlock + within) * p.pitch * kBlock;
-  const float to_log2 = SoftmaxConfig::kLog2E * (SCORES == 32 ? p.call.scale : 1.0f);  // fp16 scores are scaled
-  const QueryRow row{p, list, p.scores + at, p.probabilities + at, query, to_log2};
+  const QueryRow row{p, list, p.scores + at, p.probabilities + at, query, p.call.scale * kLog2E};
   ptx::grid_dependents_launch();
   ptx::grid_dependency_wait();
   if (query >= p.call.queries) {
     return;
   }
-  if (row.loads() <= SoftmaxConfig::kHeld) {
-    softmax_held(row, place);
+  if (row.loads() <= kHeld) {
+    softmax_held<kHeld>(row, place);
   } else {
     softmax_long(row, place);
   }

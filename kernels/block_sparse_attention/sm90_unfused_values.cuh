@@ -2,8 +2,9 @@
 //
 // The same two consumers in ping-pong, each a whole block row of its own: rows go to one and the other in turn, and one
 // stores O while the other multiplies. A stage may serve both, so a consumer waits with its first stage until the other
-// has waited for its last one: an mbarrier's parity cannot tell a visit from the next but one. The producer runs ahead across rows. A stage holds one block: P [2][128][64] and
-// V [HEAD_DIM / 64][128][64]. Every P is read once, from wherever it lies: that is the floor.
+// has waited for its last one: an mbarrier's parity cannot tell a visit from the next but one. The producer runs ahead
+// across rows. A stage holds one block: P [2][128][64] and V [HEAD_DIM / 64][128][64]. Every P is read once, from
+// wherever it lies: that is the floor.
 
 #pragma once
 
