@@ -149,7 +149,7 @@ class TestPlan:
         plan = planned(catalog)
         built = {job.id for job in plan.builds if job.arch == "sm_90a"}
         wanted = tuple(e.variant for e in offered(catalog, "h100"))
-        # None is left out: each stands in a comparison that a claim asks for.
+        # None is left out, also of those that stand in no comparison that a claim asks for.
         assert set(wanted) <= built
         assert plan.targets[0].operators == wanted
         assert "bsr_gemm_wgmma" in wanted

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
+from assay.measuring.operator_kernels import offered
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import BuildJob, ProgramJob
@@ -52,7 +53,10 @@ def find_work(
     swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
     everywhere = {*comparisons_of(catalog, claims), *(n for names in swept.values() for n in names)}
     archs = {catalog.targets[target].arch for target in targets}
-    builds = tuple(_builds(catalog, claims, everywhere, programs_of(claims), archs))
+    variants = variants_of(catalog, everywhere)
+    if is_of_this_project(catalog, sources):  # PyTorch's operators are tried through all of them
+        variants |= {kernel.variant for target in targets for kernel in offered(catalog, target)}
+    builds = tuple(_builds(catalog, claims, variants, programs_of(claims), archs))
     return Work(claims, swept, builds)
 
 
@@ -91,7 +95,7 @@ def _sweeps(catalog: Catalog, target: str) -> set[str]:
 def _builds(
     catalog: Catalog,
     claims: Iterable[Claim],
-    comparisons: Iterable[str],
+    variants: Set[str],
     programs: Iterable[ProgramJob],
     archs: Set[str],
 ) -> Iterator[BuildJob]:
@@ -104,7 +108,6 @@ def _builds(
         for arch in catalog.programs[program].archs:
             if arch in archs:
                 jobs[BuildJob(kind="program", id=program, arch=arch)] = None
-    variants = variants_of(catalog, comparisons)
     for name, variant in catalog.variants.items():
         compiled = name in variants and variant.kind == "kernel"
         for arch in variant.archs if compiled else ():
