@@ -20,20 +20,23 @@
 #ifndef BLOCK  // queries and keys of a stored block: 128 or 64
 #define BLOCK 128
 #endif
-#ifndef PING_PONG  // 1: consumers take turns at the tensor cores
-#define PING_PONG 1
+#ifndef CONSUMERS  // warpgroups of 64 queries: 2 or 3
+#define CONSUMERS 2
 #endif
 #ifndef Q_REGISTERS  // 1: Q waits in registers, 0: in shared memory
 #define Q_REGISTERS 0
 #endif
-#ifndef CHECKED_SUMS  // 1: blocks inside a tile need no maxima
+#ifndef CHECKED_SUMS  // 1: steps inside a tile need no maxima
 #define CHECKED_SUMS 1
 #endif
 #ifndef DYNAMIC  // 1: tiles from a counter; 0: dealt in turn
 #define DYNAMIC 1
 #endif
-#ifndef ZIGZAG  // 1: every second row walks its list from last to first
-#define ZIGZAG 0
+#ifndef OVERLAP  // 1: exponentials run beside the same consumer's products; 0: after them
+#define OVERLAP 1
+#endif
+#ifndef PING_PONG  // 1: consumers of one tile take turns at the tensor cores
+#define PING_PONG 0
 #endif
 
 namespace attention {
@@ -47,28 +50,33 @@ struct Config {
 #error "DTYPE is 0 or 1"
 #endif
   static constexpr int kHeadDim = HEAD_DIM;
-  static constexpr int kBlock = BLOCK;  // queries of a tile; queries and keys of a stored block
+  static constexpr int kBlock = BLOCK;  // queries and keys of a stored block
   static constexpr int kSlots = SLOTS;  // of each stream
   static constexpr int kQStages = Q_STAGES;
   static constexpr bool kPingPong = PING_PONG != 0;
   static constexpr bool kQRegisters = Q_REGISTERS != 0;
   static constexpr bool kCheckedSums = CHECKED_SUMS != 0;
   static constexpr bool kDynamic = DYNAMIC != 0;
-  static constexpr bool kZigzag = ZIGZAG != 0;
+  static constexpr bool kOverlap = OVERLAP != 0;
 
-  static constexpr int kConsumers = 2;
+  static constexpr int kConsumers = CONSUMERS;
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kConsumerRows = 64;  // queries of a consumer: m of wgmma
   static constexpr int kKeys = 128;         // of a step: one key block of 128, or two of 64
   static constexpr int kParts = kKeys / kBlock;
-  // Each stream has its tiles, its ring and its producer warp: one for both consumers where these share a tile's keys,
-  // one for each where a tile has only one consumer's queries.
-  static constexpr int kStreams = kConsumers * kConsumerRows / kBlock;
+  // Each stream has its tiles, its ring and its producer warp. One for all consumers where their queries make up a
+  // block row: they share its keys. Else a tile has one consumer's queries, and each consumer has its own stream.
+  static constexpr int kStreams = kConsumers * kConsumerRows == kBlock ? 1 : kConsumers;
   static constexpr int kStreamConsumers = kConsumers / kStreams;
-  // A CTA begins with 168 registers a thread and deals them anew: what consumers take, the producers must have left.
+  static constexpr int kTileRows = kStreamConsumers * kConsumerRows;
+  static constexpr int kBlockTiles = kBlock / kTileRows;  // tiles of a block row
+  // K stays in its slot until the sums have been checked; else it goes once its scores are there, and is read again
+  // from global memory where the check fails. A stream of its own has few slots.
+  static constexpr bool kKeepsKeys = kStreams == 1;
+  // A CTA begins with so many registers a thread and deals them anew: what consumers take, producers must have left.
   static constexpr int kRegisters = 65536 / kThreads / 8 * 8;
-  static constexpr int kProducerRegisters = 40;
-  static constexpr int kConsumerRegisters = 232;
+  static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
+  static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
   static constexpr int kPanels = kHeadDim / 64;  // of 64 columns, 128 bytes
   static constexpr int kRowBytes = 128;
@@ -100,6 +108,8 @@ struct Config {
   static constexpr int kReleases = 4 * kStreamConsumers;  // every warp that reads a stream
 
   static_assert(kHeadDim == 64 || kHeadDim == 128, "products are written for these head dimensions");
+  static_assert(kConsumers == 2 || kConsumers == 3, "registers are dealt for these");
+  static_assert(kBlockTiles * kTileRows == kBlock, "tiles fill block rows");
   static_assert(kBlock == 64 || kBlock == 128, "a step has one block of 128 keys or two of 64");
   static_assert(kSlots >= 3, "K of the next step and V of this one are in use while another arrives");
   static_assert(kStreams == 1 || !kPingPong, "turns need consumers with as many steps");
@@ -117,7 +127,7 @@ constexpr unsigned kAll = 0xffffffffu;
 struct Problem {
   AssayAttention call;
   int* counter;
-  int rows;   // block rows of a head
+  int rows;   // block rows of a head; each has kBlockTiles tiles
   int tiles;  // of all heads and batches
   int group;  // heads of Q for one of K and V
   float scale_log2;
@@ -130,7 +140,7 @@ __device__ __forceinline__ int list_of(const Problem& p, int batch, int head, in
   return pattern * p.rows + row;
 }
 
-// What a producer tells the consumers of a tile. One 16-byte word.
+// What a producer tells the consumers of a tile. One 16-byte word; `row` is the tile's among the head's.
 struct __align__(16) Published {
   int row;
   int head;
@@ -153,6 +163,7 @@ struct Shared {
   uint32_t base;
   int stream;
 
+  __device__ __forceinline__ void* pointer(uint32_t shared) const { return memory + (shared - base); }
   __device__ __forceinline__ int slot_index(int slot) const {
     return Config::kStreams == 1 ? slot : stream * Config::kSlots + slot;
   }
@@ -180,11 +191,11 @@ struct Shared {
     return Config::kStreams == 1 ? queues : queues + stream * Config::kQueue;
   }
   // Of each slot that holds K: its key blocks, and whether any of its scores are masked.
-  __device__ __forceinline__ StepKeys& keys(int slot) const {
-    return *reinterpret_cast<StepKeys*>(memory + Config::kOffsetKeys + slot_index(slot) * 16);
+  __device__ __forceinline__ uint32_t keys(int slot) const {
+    return base + Config::kOffsetKeys + slot_index(slot) * 16;
   }
-  __device__ __forceinline__ int& masked(int slot) const {
-    return reinterpret_cast<int*>(memory + Config::kOffsetMasked)[slot_index(slot)];
+  __device__ __forceinline__ uint32_t masked(int slot) const {
+    return base + Config::kOffsetMasked + slot_index(slot) * 4;
   }
 };
 

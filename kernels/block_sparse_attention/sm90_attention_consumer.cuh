@@ -14,7 +14,8 @@ __device__ __forceinline__ void release(uint32_t barrier) {
   ptx::mbarrier_arrive_if(threadIdx.x % 32 == 0, barrier);
 }
 
-// One warp: takes what lies at a place of the queue and gives the place back. Lane 0 reads, and lane 0 tells.
+// One warp: takes what lies at a place of the queue and gives the place back. Of what the producer writes, here and
+// below, lane 0 reads, and lane 0 tells that it has.
 __device__ __forceinline__ Published take(const Shared& shared, int number) {
   const int place = number % Config::kQueue;
   int4 entry = make_int4(0, 0, 0, 0);
@@ -25,6 +26,35 @@ __device__ __forceinline__ Published take(const Shared& shared, int number) {
   }
   return {__shfl_sync(kAll, entry.x, 0), __shfl_sync(kAll, entry.y, 0), __shfl_sync(kAll, entry.z, 0),
           __shfl_sync(kAll, entry.w, 0)};
+}
+
+// Whether any score of a slot's keys is masked, as lane 0 knows it.
+__device__ __forceinline__ uint32_t masked_of(const Shared& shared, int slot) {
+  return ptx::load_shared_if(threadIdx.x % 32 == 0, shared.masked(slot));
+}
+
+// A slot's keys as lane 0 knows them.
+__device__ __forceinline__ StepKeys keys_of(const Shared& shared, int slot) {
+  const bool reads = threadIdx.x % 32 == 0;
+  StepKeys keys;
+#pragma unroll
+  for (int i = 0; i < Config::kParts; ++i) {
+    const uint32_t at = shared.keys(slot) + 4 * i;
+    keys.key[i] = ptx::load_shared_if(reads, at);
+    keys.part[i] = ptx::load_shared_if(reads, at + 4 * Config::kParts);
+  }
+  return keys;
+}
+
+// What lane 0 knows.
+__device__ __forceinline__ StepKeys tell(const StepKeys& keys) {
+  StepKeys told;
+#pragma unroll
+  for (int i = 0; i < Config::kParts; ++i) {
+    told.key[i] = __shfl_sync(kAll, keys.key[i], 0);
+    told.part[i] = __shfl_sync(kAll, keys.part[i], 0);
+  }
+  return told;
 }
 
 // The next tile that has blocks, or the end; the empty ones before it are written.
@@ -113,20 +143,21 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   };
   enter_q();
   ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
-  bool masked = shared.masked(pipe.stage) != 0;
+  uint32_t masked_word = masked_of(shared, pipe.stage);
   queries.hold();
   mma::warpgroup_fence();
   multiply_scores(scores, queries, shared.slot(pipe.stage));
   mma::warpgroup_commit();
   mma::warpgroup_wait<0>();
   mma::fence_operands(scores);
-  if (masked) {
-    apply_mask(scores, p, tile, shared.keys(pipe.stage), first_row(consumer));
-  }
+  StepKeys keys = keys_of(shared, pipe.stage);
   release(shared.empty(pipe.stage));
   pipe.advance();
   if (Config::kQRegisters || left == 0) {
     leave_q();
+  }
+  if (__any_sync(kAll, masked_word != 0)) {
+    apply_mask(scores, p, tile, tell(keys), first_row(consumer));
   }
   exponentiate(scores, state, factor, p.scale_log2);
   round_probabilities(probabilities, scores);
@@ -161,12 +192,17 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     mma::warpgroup_commit();
     pass_turn(consumer);
 
-    masked = shared.masked(place.slot_k) != 0;
+    masked_word = masked_of(shared, place.slot_k);
+    keys = keys_of(shared, place.slot_k);
     const Place here = place;
     place.look(shared, pipe);
-    mma::warpgroup_wait<1>();
+    mma::warpgroup_wait<Config::kOverlap ? 1 : 0>();
     mma::fence_operands(scores);
     queries.hold();
+    if constexpr (!Config::kKeepsKeys) {
+      release(shared.empty(here.slot_k));
+    }
+    const bool masked = __any_sync(kAll, masked_word != 0);
     if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
       float sums[2];
       take_exponentials(scores, state.minus, sums, p.scale_log2);
@@ -178,7 +214,11 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       round_probabilities(probabilities, scores);
       // Also where a sum is no number.
       if (__builtin_expect(!__all_sync(kAll, sums[0] <= Config::kMostSum && sums[1] <= Config::kMostSum), 0)) {
-        multiply_scores_by_warp(scores, queries, shared.slot(here.slot_k));
+        if constexpr (Config::kKeepsKeys) {
+          multiply_scores_by_warp(scores, queries, shared.slot(here.slot_k));
+        } else {
+          multiply_scores_by_warp(scores, queries, p, tile, tell(keys));
+        }
         if (exponentiate(scores, state, factor, p.scale_log2)) {
           scale_accum(accum, factor);
         }
@@ -187,16 +227,20 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         state.sum[0] += sums[0];
         state.sum[1] += sums[1];
       }
-      release(shared.empty(here.slot_k));
-    } else {
-      if (masked) {
-        apply_mask(scores, p, next, shared.keys(here.slot_k), first_row(consumer));
+      if constexpr (Config::kKeepsKeys) {
+        release(shared.empty(here.slot_k));
       }
-      release(shared.empty(here.slot_k));
+    } else {
+      if constexpr (Config::kKeepsKeys) {
+        release(shared.empty(here.slot_k));
+      }
       // What is in registers has arrived there for certain once products have used it. An arrival just behind ldmatrix
       // may come before its answer, and the next tile's Q with it.
       if (Config::kQRegisters ? last : left == 0) {
         leave_q();
+      }
+      if (masked) {
+        apply_mask(scores, p, next, tell(keys), first_row(consumer));
       }
       const Softmax before = state;
       if (last) {

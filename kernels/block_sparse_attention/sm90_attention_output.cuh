@@ -29,7 +29,7 @@ __device__ __forceinline__ void store_lse(const AssayAttention& c, const Publish
 
 // First of the thread's two queries.
 __device__ __forceinline__ int query_of(const Published& tile, int consumer) {
-  return tile.row * Config::kBlock + first_row(consumer) + threadIdx.x % 32 / 4;
+  return tile.row * Config::kTileRows + first_row(consumer) + threadIdx.x % 32 / 4;
 }
 
 __device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const Softmax& state,

@@ -13,40 +13,36 @@ struct Tile {
   int list = 0;
   int partial = 0;
   int blocks = 0;
-  bool backward = false;
 };
 
 __device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
   Tile tile;
   if (index < p.tiles) {
     const AssayAttention& c = p.call;
-    const int pair = index / p.rows;
-    const int place = index - pair * p.rows;
+    const int pair = index / (p.rows * Config::kBlockTiles);
+    const int within = index - pair * (p.rows * Config::kBlockTiles);
+    const int place = within / Config::kBlockTiles;
     tile.batch = pair / c.heads;
     tile.head = pair - tile.batch * c.heads;
     const int lists = list_of(p, tile.batch, tile.head, 0);
     // Below a diagonal, the last rows are the longest.
-    tile.row = c.order != nullptr ? c.order[lists + place] : c.window_right >= 0 ? p.rows - 1 - place : place;
-    tile.list = lists + tile.row;
+    const int row = c.order != nullptr ? c.order[lists + place] : c.window_right >= 0 ? p.rows - 1 - place : place;
+    tile.row = row * Config::kBlockTiles + within % Config::kBlockTiles;
+    tile.list = lists + row;
     tile.partial = c.partial_counts != nullptr ? c.partial_counts[tile.list] : 0;
     tile.blocks = tile.partial + (c.full_counts != nullptr ? c.full_counts[tile.list] : 0);
-    tile.backward = Config::kZigzag && place % 2 == 1;
   }
   return tile;
 }
 
-// Where the tile's i-th block stands: partial blocks come first, or last where the tile walks backward.
-__device__ __forceinline__ int place_of(const Tile& tile, int i) { return tile.backward ? tile.blocks - 1 - i : i; }
-
-// The column of the tile's i-th block.
+// The column of the tile's i-th block: partial blocks come first.
 __device__ __forceinline__ int column_of(const Problem& p, const Tile& tile, int i) {
   if (i >= tile.blocks) {
     return 0;
   }
   const AssayAttention& c = p.call;
-  const int at = place_of(tile, i);
-  return at < tile.partial ? c.partial_columns[static_cast<int64_t>(tile.list) * c.partial_pitch + at]
-                           : c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + at - tile.partial];
+  return i < tile.partial ? c.partial_columns[static_cast<int64_t>(tile.list) * c.partial_pitch + i]
+                          : c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + i - tile.partial];
 }
 
 // What a slot is to hold.
@@ -95,7 +91,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         const uint32_t full = shared.q_full(consumer, q_pipe.stage);
         ptx::mbarrier_arrive_expect_tx(full, Config::kQBytes);
         ptx::tma_load_5d(shared.q(consumer, q_pipe.stage), map_q, 0,
-                         tile.row * Config::kBlock + i * Config::kConsumerRows, 0, tile.head, tile.batch, full,
+                         tile.row * Config::kTileRows + i * Config::kConsumerRows, 0, tile.head, tile.batch, full,
                          ptx::kEvictFirst);
       }
     }
@@ -135,18 +131,25 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   bool first = true;
   while (index < p.tiles) {
     const int next_index = __shfl_sync(kAll, pending, 0);
-    pending = ticket();
     const Tile next = tile_at(p, next_index);
     const int next_columns = column_of(p, next, lane);
 
     const int steps = (tile.blocks + Config::kParts - 1) / Config::kParts;
     publish(tile, steps);
+    // Streams ask at different times, so that the last tiles fall to different SMs rather than to a few whole ones.
+    const int ticket_at = steps * shared.stream / Config::kStreams;
+    if (steps == 0) {
+      pending = ticket();
+    }
     const int q_at = first ? 0 : min(steps, Config::kStepsBeforeQ);
     const int kv_head = tile.head / p.group;
     for (int step = 0; step < steps; ++step) {
       const int begin = step * Config::kParts;
       if (step > 0 && begin % 32 == 0) {
         columns = column_of(p, tile, begin + lane);
+      }
+      if (step == ticket_at) {
+        pending = ticket();
       }
       if (step == q_at) {
         load_q(tile);
@@ -158,8 +161,8 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 #pragma unroll
       for (int i = 0; i < Config::kParts; ++i) {
         const int column = __shfl_sync(kAll, columns, begin % 32 + i);
-        const int at = place_of(tile, begin + i);
-        const bool there = i == 0 || begin + i < tile.blocks;
+        const int at = begin + i;
+        const bool there = i == 0 || at < tile.blocks;
         // What is not there is copied from behind the last key: zeros, and all masked.
         keys.key[i] = there ? column * Config::kBlock : p.call.keys;
         const bool past_end = keys.key[i] + Config::kBlock > p.call.keys;
@@ -173,8 +176,8 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         for (int i = 0; i < Config::kParts; ++i) {
           masked = masked || keys.part[i] != kWhole;
         }
-        shared.keys(pipe.stage) = keys;
-        shared.masked(pipe.stage) = masked ? 1 : 0;
+        *static_cast<StepKeys*>(shared.pointer(shared.keys(pipe.stage))) = keys;
+        *static_cast<int*>(shared.pointer(shared.masked(pipe.stage))) = masked ? 1 : 0;
         copy(map_k, load);
       }
       pipe.advance();

@@ -19,6 +19,17 @@ struct Queries {
     mma::ldmatrix_x4(a, shared + step / 4 * Config::kQPanelBytes + mma::swizzle_128b(row, step % 4 * 2 + lane / 16));
   }
 
+  __device__ __forceinline__ void operand(uint32_t (&a)[4], int step) const {
+    if constexpr (Config::kQRegisters) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        a[i] = words[4 * step + i];
+      }
+    } else {
+      fragment(a, step);
+    }
+  }
+
   __device__ __forceinline__ void load() {
     if constexpr (Config::kQRegisters) {
 #pragma unroll
@@ -81,7 +92,34 @@ __device__ __forceinline__ void multiply_values(float (&accum)[Config::kAccum],
   }
 }
 
-// One warp: its 16 rows of the scores, as multiply_scores leaves them.
+// One warp: its 16 rows of a tile's scores with these keys, as multiply_scores leaves them. Keys come from global
+// memory, for their slot has been given back.
+__device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::kScores], const Queries& q,
+                                                        const Problem& p, const Published& tile,
+                                                        const StepKeys& keys) {
+  const AssayAttention& c = p.call;
+  const int lane = threadIdx.x % 32;
+  const auto* const k = static_cast<const uint16_t*>(c.k) + tile.batch * c.k_batch + tile.head / p.group * c.k_head +
+                        lane / 4 * c.k_row + lane % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < Config::kScores; ++i) {
+    scores[i] = 0.0f;
+  }
+#pragma unroll
+  for (int j = 0; j < Config::kScores / 4; ++j) {
+    constexpr int kGroups = Config::kBlock / 8;  // of 8 keys, in a block
+    const auto* const words =
+        reinterpret_cast<const uint32_t*>(k + (keys.key[j / kGroups] + j % kGroups * 8) * c.k_row);
+#pragma unroll
+    for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+      uint32_t a[4];
+      q.operand(a, step);
+      mma::mma_sync(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
+    }
+  }
+}
+
+// One warp: the same with keys from their slot.
 __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::kScores], const Queries& q,
                                                         uint32_t k) {
   const int lane = threadIdx.x % 32;

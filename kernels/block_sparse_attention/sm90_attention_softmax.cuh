@@ -18,16 +18,16 @@ struct Softmax {
 __device__ __forceinline__ uint32_t bits_from(int n) { return n <= 0 ? ~0u : n > 31 ? 0u : ~0u << n; }
 
 // Scores that do not count become -infinity: beyond the last key, and in partial blocks what the bits or the window
-// leave out. `row`: the first of the warp's rows within the block of queries.
+// leave out. `row`: the first of the warp's rows within the tile.
 __device__ __forceinline__ void apply_mask(float (&scores)[Config::kScores], const Problem& p, const Published& tile,
                                            const StepKeys& keys, int row) {
   const AssayAttention& c = p.call;
   const int lane = threadIdx.x % 32;
-  const int64_t list = list_of(p, tile.batch, tile.head, tile.row);
+  const int64_t list = list_of(p, tile.batch, tile.head, tile.row / Config::kBlockTiles);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int query = row + lane / 4 + 8 * r;
-    const int middle = tile.row * Config::kBlock + query + c.keys - c.queries;
+    const int query = tile.row * Config::kTileRows + row + lane / 4 + 8 * r;
+    const int middle = query + c.keys - c.queries;
 #pragma unroll
     for (int i = 0; i < Config::kParts; ++i) {
       int low = 0;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void apply_mask(float (&scores)[Config::kScores], con
       const uint32_t* words = nullptr;
       if (keys.part[i] >= 0) {
         if (c.partial_bits != nullptr) {
-          words = c.partial_bits + ((list * c.partial_pitch + keys.part[i]) * Config::kBlock + query) *
+          words = c.partial_bits + ((list * c.partial_pitch + keys.part[i]) * Config::kBlock + query % Config::kBlock) *
                                        (Config::kBlock / 32);
         } else {
           low = c.window_left < 0 ? low : middle - c.window_left;

@@ -2,25 +2,26 @@
 // scores and sums, TMA and warpgroup products in one fused kernel. Stored blocks of BLOCK x BLOCK, 128 or 64; head
 // dimension HEAD_DIM, 128 or 64.
 //
-//                  128 keys                   384 threads a CTA, one CTA an SM:
+//                  128 keys                   One CTA an SM:
 //               +------------+                  warpgroup 0: producers. A warp takes tiles, publishes them and starts
 //       HEAD_DIM|    K^T     |                    all copies, running ahead of the consumers.
-//               +------------+                  warpgroups 1, 2: consumers of 64 queries each.
+//               +------------+                  warpgroups 1 to CONSUMERS: consumers of 64 queries each.
 //     +------+  +------------+  +------+
 //  64 |  Q   |  |consumer 0  |  |      |      A tile is a block row of queries of one head. Its lists of key blocks lie
 //     +------+  +------------+  |  O   |      on the device: full blocks, and partial ones whose scores are masked by
 //  64 |  Q   |  |consumer 1  |  |      |      bits or by a window. No plan is made on the host.
 //     +------+  +------------+  +------+
 //
-// BLOCK 128: both consumers have the same tile, and share one stream of keys and one producer warp. BLOCK 64: a tile has
-// one consumer's queries, and each consumer has its stream and its producer warp; a step gathers two blocks of the list,
-// so that products and softmax are those of 128 keys. The odd one out is filled up with zeros, and masked.
+// BLOCK 128 and two consumers: both have the same tile, and share one stream of keys and one producer warp. Else a tile
+// has one consumer's queries, and each consumer has its stream and its producer warp; at HEAD_DIM 64, registers suffice
+// for three. With BLOCK 64 a step gathers two blocks of the list, so that products and softmax are those of 128 keys.
+// The odd one out is filled up with zeros, and masked.
 //
 // The tensor cores are to see one stream of products, without a seam between tiles. Steps are numbered across all
 // tiles of a stream; a consumer asks for the scores of step i + 1 before the values of step i, also where i + 1 belongs
 // to the next tile. While the values of a tile's last step are multiplied, the next tile's first scores become
-// probabilities. Thus neither Q's copy nor the prologue nor O's way out leave the tensor cores idle. With PING_PONG 1
-// the two consumers take turns: while one's products run, the other computes exponentials.
+// probabilities (OVERLAP 1). Thus neither Q's copy nor the prologue nor O's way out leave the tensor cores idle. With
+// PING_PONG 1 consumers of one tile take turns: while one's products run, the other computes exponentials.
 //
 // Shared memory, of each stream: a ring of SLOTS slots, each 128 rows of K or V, [HEAD_DIM / 64][128][64], 128-byte
 // swizzle, in the order of use: K0, K1, V0, K2, V1, ...; for each slot, which key blocks it has and whether they are
@@ -32,6 +33,9 @@
 // their exponentials at once, by the reference they find. No probability exceeds the sum it is part of: where a
 // thread's sum is small enough, all is well, and without comparing and exchanging the exponentials begin as soon as the
 // scores are there. Where it is not, the warp computes its scores again, by mma.sync, and goes the long way.
+//
+// Of what the producer writes by ordinary stores (tiles, keys of a slot), lane 0 of a warp reads, and lane 0 gives the
+// place back: that alone the race checker can follow.
 //
 // Tiles run through the rows of one head, then the next head, so that a head's K and V stay in L2. With DYNAMIC 1 they
 // come from a counter in the workspace, longest rows first if the caller gives such an order.
@@ -133,7 +137,7 @@ extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* wo
     return cudaErrorInvalidValue;
   }
   const int rows = (c.queries + Config::kBlock - 1) / Config::kBlock;
-  const int64_t tiles = static_cast<int64_t>(c.batches) * c.heads * rows;
+  const int64_t tiles = static_cast<int64_t>(c.batches) * c.heads * rows * Config::kBlockTiles;
   if (tiles > INT32_MAX / 2 || c.keys > INT32_MAX / 4 || c.queries > INT32_MAX / 4) {
     return cudaErrorInvalidValue;  // tile numbers and coordinates are ints
   }

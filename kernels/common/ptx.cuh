@@ -122,6 +122,17 @@ __device__ __forceinline__ void named_barrier_arrive(int id) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(id), "n"(kThreads) : "memory");
 }
 
+// A word of shared memory where `reads`, else zero. Predicated for the reason above.
+__device__ __forceinline__ uint32_t load_shared_if(bool reads, uint32_t shared) {
+  uint32_t word;
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld.shared.b32 %0, [%1];\n}\n"
+      : "=r"(word)
+      : "r"(shared), "r"(static_cast<uint32_t>(reads))
+      : "memory");
+  return word;
+}
+
 // ---- clusters, registers (sm_90) -----------------------------------------------------------------------
 
 __device__ __forceinline__ uint32_t cluster_ctarank() {
