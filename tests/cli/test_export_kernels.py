@@ -179,6 +179,11 @@ class TestKernelSets:
         names = [kernel.variant for kernel in job.kernels]
         assert "bsr_gemm_wgmma" in names
         assert "bsr_gemm_wgmma_bf16" not in names
+        assert {"attention_fused_d64", "attention_fused_d128_b64_bf16"} <= set(names)
+        attention = {k.variant: (k.block, k.head_dim) for k in job.kernels if k.head_dim}
+        assert attention["attention_fused_d64"] == ((128, 128), 64)
+        assert attention["attention_fused_d128_b64_bf16"] == ((64, 64), 128)
+        assert "bsr_gemm_wgmma" not in attention
         assert all(Path(artifact.path).is_absolute() for artifact in job.artifacts())
         builds["bsr_gemm_wgmma"][1].write_bytes(b"changed")
         with pytest.raises(CheckFailed, match=r"bsr_gemm_wgmma\.so: is not the file"):
@@ -208,6 +213,8 @@ class TestKernelSets:
         text = (tmp_path / "set" / "kernels.json").read_text()
         assert KernelSetRecord.model_validate_json(text) == made
         assert {choice.target for choice in made.choices} == {"h100"}
+        heads = {entry["variant"]: entry["head_dim"] for entry in json.loads(text)["kernels"]}
+        assert (heads["attention_fused_d128"], heads["bsr_gemm_wgmma"]) == (128, None)
         assert "bsr_gemm_mma" not in {kernel.variant for kernel in made.kernels}
         for kernel in made.kernels:
             assert (tmp_path / "set" / kernel.path).is_file()
