@@ -190,7 +190,8 @@ __device__ __forceinline__ bool softmax_step(WarpState& state, float* patch, flo
       maximum = fmaxf(maximum, values[i][j]);
     }
   }
-  maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));  // and all lanes have read their scores
+  maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
+  __syncwarp();  // the probabilities of a lane lie where its neighbour's scores were; a shuffle orders no memory
   const float reference = maximum == -INFINITY ? 0.0f : maximum;
   const float scale = ptx::exp2_approx(state.maximum - reference);
   state.maximum = maximum;

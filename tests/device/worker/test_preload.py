@@ -44,7 +44,14 @@ def test_imports_that_leave_cuda_alone():
 
 def test_a_module_that_is_missing_is_no_matter(capsys):
     assert preload(["no_such_module_anywhere"]) is None
-    assert "no_such_module_anywhere is not preloaded" in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
+
+
+def test_a_module_that_fails_is_named(capsys, monkeypatch, tmp_path):
+    (tmp_path / "broken_rival.py").write_text("raise RuntimeError('no driver')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert preload(["broken_rival"]) is None
+    assert "broken_rival is not preloaded: RuntimeError: no driver" in capsys.readouterr().err
 
 
 def test_names_the_import_that_touched_cuda(monkeypatch):

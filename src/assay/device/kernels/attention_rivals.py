@@ -1,7 +1,6 @@
 """Rivals in attention: libraries called on the same inputs, prepared once, outside the timing."""
 
 import importlib
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,6 @@ from assay.shared.stored_blocks import Blocks
 
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
-CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
-"""Keeps what FlashAttention's CuTe kernels compile, so that one process of a benchmark does it for
-all. It changes no kernel."""
 _NO_BACKEND = ("No available kernel", "No viable backend")
 
 
@@ -166,14 +162,9 @@ def _fa3(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
-def _cute_interface() -> Any:
-    os.environ.setdefault(CUTE_CACHE, "1")
-    return _import("flash_attn.cute.interface")
-
-
 def _cute(inputs: Inputs) -> Prepared:
     """FlashAttention's CuTe kernel for Hopper, dense."""
-    library = _cute_interface()
+    library = _import("flash_attn.cute.interface")
     q, k, v = _sequence_first(inputs)
 
     def launch() -> Tensor:
@@ -187,7 +178,7 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
     """FlashAttention's CuTe kernel for Hopper: over the selected blocks, all of them full; over a
     sliding window by the way that it has for windows, which is its faster one.
     """
-    library = _cute_interface()
+    library = _import("flash_attn.cute.interface")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None:
         raise Unsupported("block lists are here for block-sparse workloads only")

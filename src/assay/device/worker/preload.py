@@ -16,7 +16,15 @@ from assay.shared.specs import ComparisonSpec
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, comma-separated."""
 CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
-"""A folder for compiled Triton and Inductor kernels that outlives the job."""
+"""A folder for what libraries compile that outlives the job."""
+CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+    "FLASH_ATTENTION_CUTE_DSL_CACHE_DIR": "flash_attention",
+}
+"""Variables by which libraries are told where to keep what they compile, and its folder there."""
+CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
+"""FlashAttention's CuTe kernels are kept on disk only where this says so. It changes no kernel."""
 
 _COMPILER = (
     "triton",
@@ -30,6 +38,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     # torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out.
     "torch_bsr": ("triton", "triton.language", "torch._dynamo", "torch._inductor.config"),
     "flex_attention": _COMPILER,
+    "fa4": ("flash_attn.cute.interface",),
+    "fa4_sparse": ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity"),
+    "cudnn_sparse": ("cudnn.block_sparse_attention.api",),
 }
 """Variant.entry to what it imports when it is prepared and first launched."""
 
@@ -41,8 +52,9 @@ def share_compiled_kernels(folder: Path) -> None:
     decide what is measured. Call it before PyTorch is imported.
     """
     root = Path(os.environ.get(CACHE_VARIABLE) or folder)
-    for variable, name in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
+    for variable, name in CACHES.items():
         os.environ.setdefault(variable, str(root / name))
+    os.environ.setdefault(CUTE_CACHE, "1")
 
 
 def modules_for(comparison: ComparisonSpec) -> list[str]:
@@ -58,12 +70,15 @@ def modules_for(comparison: ComparisonSpec) -> list[str]:
 def preload(modules: Iterable[str]) -> str | None:
     """Import modules; returns the one that touched CUDA, or None.
 
-    A failed import is no matter here: the arm that needs it will say so.
+    A failed import is no matter here: the arm that needs it will say so. A module that is not there
+    belongs to a rival that is not installed.
     """
     before = signs_of_cuda()
     for name in modules:
         try:
             importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
         except Exception as error:
             sys.stderr.write(f"{name} is not preloaded: {type(error).__name__}: {error}\n")
         if signs_of_cuda() - before:
