@@ -8,7 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 from assay.base.io import read_record, write_record
-from assay.evidence.stages import origin_folder, pipeline_path, target_paths, timings_path
+from assay.evidence.stages import (
+    TARGET_STAGES,
+    origin_folder,
+    pipeline_path,
+    target_paths,
+    timings_path,
+)
 from assay.evidence.timings import write_timing
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
@@ -51,16 +57,22 @@ def report(base: Path) -> None:
     root = write_repository(base / "repo")
     for run in (RUN, OTHER_RUN):
         run_dir = write_run(root, run)
-        began = datetime.fromisoformat(WHEN)
-        write_timing(run_dir, "benchmark", {"target": "h100"}, began, 20.0)
+        _time_steps(run_dir)
         signed_report(root, run)
+
+
+def _time_steps(run_dir: Path) -> None:
+    """Keep timings of all that was recorded of the target."""
+    for stage in TARGET_STAGES:
+        began = datetime.fromisoformat(WHEN)
+        write_timing(run_dir, stage.stage, {"target": "h100"}, began, 20.0)
 
 
 def taken_over(base: Path) -> None:
     """A report of a machine without a GPU, with the figures of another report."""
     root = write_repository(base / "repo")
     run_dir = write_run(root, "first_run")
-    write_timing(run_dir, "benchmark", {"target": "h100"}, datetime.fromisoformat(WHEN), 20.0)
+    _time_steps(run_dir)
     first = signed_report(root, "first_run")
     paths = tuple(target_paths(read_record(Plan, first / "evidence" / "plan.json").targets[0]))
     recorded = provision(

@@ -147,6 +147,16 @@ def keep_as_other_run(site: Site, folder: str) -> None:
     site.given = site.report.rename(place)
 
 
+def keep_behind_a_linked_folder(site: Site) -> None:
+    """Keep it under another run's name where the checkout's ``reports`` leads to."""
+    site.repository = site.scratch / "checkout"
+    shutil.copytree(site.evidence / "config", site.repository / "config")
+    folder = site.scratch / "large disk"
+    folder.mkdir()
+    (site.repository / "reports").symlink_to(folder)
+    site.given = site.report.rename(folder / "other_run")
+
+
 def link_among_published(site: Site) -> None:
     """Have another run's name among the published reports lead to this report."""
     site.repository = site.scratch / "checkout"

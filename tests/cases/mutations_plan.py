@@ -54,6 +54,28 @@ def plan_without(site: Site, name: str) -> None:
     site.edit(PLAN, change)
 
 
+def target_twice(site: Site) -> None:
+    """Have the plan name a target again, with nothing that is called for."""
+
+    def change(plan: Any) -> None:
+        again = {**plan["targets"][0], "provision": {**plan["targets"][0]["provision"]}}
+        again |= {"comparisons": [], "programs": [], "profiles": [], "stopwatches": []}
+        plan["targets"].append({**again, "cheats": False, "sanitized": []})
+
+    site.edit(PLAN, change)
+
+
+def earlier_source_of_today(site: Site, variant: str) -> None:
+    """Say that a binary was compiled from earlier sources, and have no record of its build."""
+
+    def change(plan: Any) -> None:
+        plan["targets"][0]["provision"]["earlier_sources"] = {variant: "0" * 40}
+        plan["builds"] = [job for job in plan["builds"] if job["id"] != variant]
+
+    site.edit(PLAN, change)
+    (site.evidence / "builds" / "sm_90a" / f"{variant}.json").unlink()
+
+
 def ask_for_one_target(site: Site, target: str) -> None:
     """Plan again, as if the run had been asked for one of its targets only."""
     catalog = load_catalog(site.evidence)

@@ -55,6 +55,11 @@ def gate_refused(site: Site, shapes: list[str] | None, without: str, detail: str
     site.edit(CORRECTNESS, change)
 
 
+def gate_of_another_binary(site: Site) -> None:
+    """Have the gate check other binaries than were built, and timed."""
+    site.edit(CORRECTNESS, lambda r: [arm.update(binary_sha256="ab" * 32) for arm in r["arms"]])
+
+
 CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "one invented": lambda checks: [{**checks[0], "name": "fine"}],
     "one invented more": lambda checks: [*checks, {**checks[0], "name": "fine"}],
@@ -62,6 +67,10 @@ CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "without seed 2": lambda checks: [each for each in checks if each["seed"] != 2],
     "another seed": lambda checks: [{**each, "seed": each["seed"] + 7} for each in checks],
     "not passed": lambda checks: [{**each, "passed": False} for each in checks],
+    "no error": lambda checks: [{**each, "relative_error": None} for each in checks],
+    "error below nothing": lambda checks: [
+        {**each, "relative_error": each["relative_error"] and -0.5} for each in checks
+    ],
     "wrong output": lambda checks: [
         {**each, "relative_error": each["relative_error"] and 0.5} for each in checks
     ],
@@ -203,7 +212,17 @@ def evidence_of_the_other_gpu(site: Site, relabelled: bool, uuid: bool = False) 
 def step_ran_at(site: Site, started: str, seconds: float) -> None:
     """Have the benchmark's step run at another time, as the timings say."""
     change = {"started": started, "seconds": seconds}
-    site.edit("evidence/timings.json", lambda record: record["steps"][0].update(change))
+    site.edit("evidence/timings.json", lambda record: _step(record, "benchmark").update(change))
+
+
+def other_step_ran_at(site: Site, stage: str, started: str) -> None:
+    """Have another step run at another time."""
+    path = "evidence/timings.json"
+    site.edit(path, lambda record: _step(record, stage).update(started=started))
+
+
+def _step(record: Any, stage: str) -> Any:
+    return next(step for step in record["steps"] if step["stage"] == stage)
 
 
 def forget_steps(site: Site) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay.shared.schedule import CONTROL
+from assay.verification.sample_times import NSIGHT_TIME
 from tests.cases.attack import Argument
 from tests.cases.site import Site
 
@@ -63,6 +64,13 @@ def scale_a_stopwatch(site: Site, factor: float) -> None:
 def scale_the_profile(site: Site, factor: float) -> None:
     """Have Nsight Compute see another time than the samples."""
     site.edit(PROFILE.format("bk32"), lambda record: _scale_profile(record, factor))
+
+
+def nsight_in_other_units(site: Site, unit: str) -> None:
+    """Have Nsight Compute's times be in a unit of one's own."""
+    for path in sorted((site.evidence / "h100" / "profile").iterdir()):
+        name = path.relative_to(site.report).as_posix()
+        site.edit(name, lambda record: record["units"].update({NSIGHT_TIME: unit}))
 
 
 def set_of_processes(site: Site, name: str, value: Argument) -> None:

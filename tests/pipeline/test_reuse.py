@@ -1,6 +1,7 @@
 """The choice among the reports that ``--recorded`` names, target by target."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,18 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
     assert "builds/sm_90a/bsr_gemm_wgmma.json" in provision.earlier_builds
     assert len(provision.earlier_builds) == len(earlier)
     assert not set(provision.earlier_builds) & set(provision.recorded_paths)
+    assert "timings.json" in provision.recorded_paths
+
+
+def test_a_report_under_another_name_is_not_taken_from(catalog: Catalog, tmp_path: Path) -> None:
+    """The evidence would say that the figures are of a report that there is not."""
+    report = ROOT / "reports" / "published" / "hopper_20261122_original"
+    copy = shutil.copytree(report, tmp_path / "copy" / "official")
+    keys = list(trusted_keys(ROOT))
+    with pytest.raises(
+        BadInput, match="is the report of run 'hopper_20261122_original', and named"
+    ):
+        find_recorded(ROOT, catalog, ["h100"], [copy], keys)
 
 
 def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog: Catalog) -> None:
@@ -131,6 +144,8 @@ def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog:
         "s002_sparse_h100_winner"
     ]
     for target, (provision, _) in found.items():
+        # Its own steps took the figures over: their times are not those of measuring.
+        assert not any("timings" in path for path in provision.recorded_paths)
         builds = [path for path in provision.recorded_paths if "builds/" in path]
         assert builds
         for path in (*builds, *provision.earlier_builds):

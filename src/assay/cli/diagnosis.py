@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.building.installed import find_installed
 from assay.building.toolchain import find_host_compiler, toolchain_directory
@@ -25,10 +26,11 @@ from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
 from assay.verification.commit_tree import require_ancestor
 from assay.verification.own_rules import NotJudgedAgain
+from assay.verification.place import check_place
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import trusted_keys
-from assay.verification.verify import verify
+from assay.verification.verify import VerificationLog, verify
 
 
 class State(StrEnum):
@@ -186,8 +188,7 @@ def _reports(root: Path, keys: list[Path]) -> Iterator[Finding]:
     for report in published_reports(root):
         name = report_name(report)
         try:
-            with opened_report(report) as folder:
-                verify(folder, keys)
+            _verify(root, report, keys)
         except NotJudgedAgain as other:
             yield _of_other_rules(root, name, other)
         except AssayError as error:
@@ -195,6 +196,19 @@ def _reports(root: Path, keys: list[Path]) -> Iterator[Finding]:
             yield Finding("published report", State.MISSING, f"{name}: {error}", remedy)
         else:
             yield Finding("published report", State.OK, f"{name} verifies")
+
+
+def _verify(root: Path, report: Path, keys: Sequence[Path]) -> None:
+    """Verify a published report; raise CheckFailed for one under another run's name, too."""
+    log = VerificationLog()
+    with opened_report(report) as folder:
+        try:
+            verify(folder, keys, log=log)
+        finally:
+            if log.signed is not None:
+                place = CheckLog()
+                check_place(place, report, log.signed.manifest.run, root)
+                place.raise_if_failed(report)
 
 
 def _of_other_rules(root: Path, name: str, other: NotJudgedAgain) -> Finding:

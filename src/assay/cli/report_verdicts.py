@@ -49,6 +49,8 @@ def vouched_verdicts(
     if signed is None:
         why = next(check for check in log.checks if not check.passed)
         return VouchedVerdicts(name, file, None, f"{name}: unverified: {why.name}: {why.detail}")
+    if signed.manifest.run != name:
+        name = f"{name} (run {signed.manifest.run})"
     note = (
         f"{name}: as trusted key {signed.keyid} signed it, by rules {file.rules}; ./assay verify "
         "judges it again, and says by whose margins it was judged"

@@ -7,6 +7,12 @@ from pydantic import Field, model_validator
 
 from assay.records.base import Identifier, Record
 
+MOST = 1 << 24
+"""Of a dimension: what a workload says is computed again by whoever verifies, in bounded time."""
+MOST_CELLS, MOST_STORED = 1 << 25, 1 << 22
+"""Blocks of a matrix's grid, and stored ones."""
+Dimension = Annotated[int, Field(gt=0, le=MOST)]
+
 
 class Operation(StrEnum):
     """The operation that a workload computes."""
@@ -25,10 +31,10 @@ class Pattern(Record):
 
     kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
     """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
-    block_rows: Annotated[int, Field(gt=0)]
+    block_rows: Dimension
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
-    block_cols: Annotated[int, Field(gt=0)]
-    blocks_per_row: Annotated[int, Field(gt=0)]
+    block_cols: Dimension
+    blocks_per_row: Dimension
     """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
     including the diagonal, of which the first block column is one with sinks."""
     search: Literal["lower_bound", "first_hit"] = "lower_bound"
@@ -55,29 +61,29 @@ class Workload(Record):
     allocates and launches. Timed only: the gate checks the same binary on normal values, and what
     the memory held is recorded."""
     seed: Annotated[int, Field(ge=0)]
-    m: Annotated[int, Field(gt=0)] | None = None
-    n: Annotated[int, Field(gt=0)] | None = None
-    k: Annotated[int, Field(gt=0)] | None = None
-    groups: Annotated[int, Field(gt=0)] | None = None
-    batch: Annotated[int, Field(gt=0)] | None = None
-    heads: Annotated[int, Field(gt=0)] | None = None
-    seq_q: Annotated[int, Field(gt=0)] | None = None
-    seq_kv: Annotated[int, Field(gt=0)] | None = None
-    head_dim: Annotated[int, Field(gt=0)] | None = None
+    m: Dimension | None = None
+    n: Dimension | None = None
+    k: Dimension | None = None
+    groups: Dimension | None = None
+    batch: Dimension | None = None
+    heads: Dimension | None = None
+    seq_q: Dimension | None = None
+    seq_kv: Dimension | None = None
+    head_dim: Dimension | None = None
     pattern: Pattern | None = None
     """Stored blocks of A (BSR) or selected score blocks (attention)."""
     pattern_b: Pattern | None = None
     """Stored blocks of B, for BSR x BSR."""
     causal: bool = False
     """Of dense attention: a query sees the keys up to its own place, and no later one."""
-    kv_heads: Annotated[int, Field(gt=0)] | None = None
+    kv_heads: Dimension | None = None
     """Heads of K and V, where several heads of queries share one; None: as many as heads."""
     layout: Literal["bhsd", "bshd"] = "bhsd"
     """Of attention: how Q, K, V and the result lie in memory, batch, heads, sequence, head_dim."""
-    window_left: Annotated[int, Field(ge=0)] | None = None
+    window_left: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """Of block-sparse attention: within a selected block, key j counts for query i only where
     j - i is at least minus this (queries end where keys end). None: no such bound."""
-    window_right: Annotated[int, Field(ge=0)] | None = None
+    window_right: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """And only where j - i is at most this; 0 is causal."""
     relative_tolerance: Annotated[float, Field(gt=0)]
     """Largest accepted ||out - oracle||_F / ||oracle||_F."""
@@ -106,6 +112,23 @@ class Workload(Record):
                 + (f"; missing {missing}" if missing else "")
                 + (f"; does not take {extra}" if extra else "")
             )
+        return self
+
+    @model_validator(mode="after")
+    def _patterns_are_of_a_size(self) -> "Workload":
+        attention = self.operation is Operation.BLOCK_SPARSE_ATTENTION
+        first = (self.seq_q, self.seq_kv) if attention else (self.m, self.k)
+        for pattern, (rows, cols) in ((self.pattern, first), (self.pattern_b, (self.k, self.n))):
+            if pattern is None:
+                continue
+            down = -(-(rows or 1) // pattern.block_rows)
+            across = -(-(cols or 1) // pattern.block_cols)
+            stored = down * min(pattern.blocks_per_row, across)
+            if down * across > MOST_CELLS or stored > MOST_STORED:
+                raise ValueError(
+                    f"a pattern of {down} x {across} blocks, {stored} of them stored, is more than "
+                    f"{MOST_CELLS}, or {MOST_STORED}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -213,10 +236,10 @@ class Protocol(Record):
     """The protocol of taking samples; constants carry their reason in config/protocols.yaml."""
 
     id: Identifier
-    processes: Annotated[int, Field(ge=5)]
-    blocks: Annotated[int, Field(ge=2)]
+    processes: Annotated[int, Field(ge=5, le=1000)]
+    blocks: Annotated[int, Field(ge=2, le=1000)]
     """Blocks a process; in a block every arm has two turns (ABBA)."""
-    samples: Annotated[int, Field(ge=1)]
+    samples: Annotated[int, Field(ge=1, le=100_000)]
     """Timed launches a turn."""
     l2: Literal["cold", "warm"]
     timer: Literal["events", "graph"]
@@ -254,7 +277,7 @@ class Judging(Record):
     absolute_margin: Annotated[float, Field(gt=0, lt=1)]
     """Half-width of the equivalence margin for absolute figures, as a fraction."""
     ratio_margin: Annotated[float, Field(gt=0, lt=1)]
-    bootstrap_resamples: Annotated[int, Field(ge=200)]
+    bootstrap_resamples: Annotated[int, Field(ge=200, le=100_000)]
     bootstrap_seed: Annotated[int, Field(ge=0)]
     width_factor: Annotated[float, Field(ge=1)] = 1.05
     """Intervals are this much wider than Student's t asks for; see config/judging.yaml."""
@@ -267,6 +290,6 @@ class Judging(Record):
     the worst term's true value (docs/statistics.md)."""
     stopwatch_agreement: Annotated[float, Field(gt=0, lt=1)] = 0.03
     """Stopwatches that differ by more than this fraction are reported as disagreeing."""
-    program_runs: Annotated[int, Field(ge=5)]
+    program_runs: Annotated[int, Field(ge=5, le=1000)]
     """Fresh processes an original program is run in."""
-    correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2)]
+    correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2, max_length=100)]

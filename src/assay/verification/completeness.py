@@ -15,6 +15,7 @@ from assay.evidence.stages import (
     TARGET_STAGES,
 )
 from assay.judging.answers import Asked, make_answers
+from assay.judging.cutlass_output import job_id
 from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
@@ -41,6 +42,9 @@ def check_complete(
     answers, and called for fewer guards.
     """
     findings = Findings()
+    targets = [plan.target for plan in evidence.plan.targets]
+    if twice := {name for name in targets if targets.count(name) > 1}:
+        findings.refuse("answers", f"the plan has a target twice: {names(twice)}")
     _check_sources(catalog, evidence.plan, findings)
     _check_answers(catalog, evidence.plan, findings, todays=todays)
     _check_verdicts(evidence.plan, verdicts, findings)
@@ -126,6 +130,9 @@ def _check_figures(
     catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findings, *, todays: bool
 ) -> None:
     """What is measured in a run is what its answers rest on."""
+    for job in of.programs:
+        if job_id(job.program, job.arguments) != job.id:
+            findings.refuse("misfiled", f"{of.target}: program {job.id} of the plan is another")
     if of.provision.kind != "device":
         return
     arch = catalog.targets[of.target].arch

@@ -7,7 +7,8 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import CORRECTNESS
 from assay.measuring.told import workload_spec
 from assay.records.kernels import Variant
-from assay.records.measurements import ArmCorrectness
+from assay.records.measurements import ArmCorrectness, Check
+from assay.records.workloads import Workload
 from assay.shared import attention_call
 from assay.shared.gate_shapes import (
     ATTENTION_CHECKS,
@@ -19,6 +20,8 @@ from assay.verification.contradictions import Findings, names
 
 Made = tuple[str, int]
 """(name, seed) of a check."""
+WITHOUT_ERROR = ("poisoned", "inputs_unchanged", *ATTENTION_CHECKS)
+"""Checks that are by other rules than the workload's tolerances."""
 LATER = ("rounds", "many_rows")
 """Shapes that gates of older rules did not have."""
 
@@ -99,10 +102,16 @@ def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iter
 
 
 def _beyond(catalog: Catalog, arm: ArmCorrectness) -> set[str]:
-    """Return checks with an error that the workload does not tolerate."""
+    """Return checks with an error that the workload does not tolerate, or without one."""
     workload = catalog.workloads[arm.workload]
-    return {
-        check.name
-        for check in arm.checks
-        if check.relative_error is not None and check.relative_error > workload.relative_tolerance
-    }
+    return {check.name for check in arm.checks if not _within(check, workload)}
+
+
+def _within(check: Check, workload: Workload) -> bool:
+    if check.name in WITHOUT_ERROR:
+        return True
+    relative, most = check.relative_error, check.max_abs_error
+    if relative is None or most is None:  # what is not finite is recorded so
+        return False
+    limit = workload.max_abs_tolerance
+    return 0 <= relative <= workload.relative_tolerance and (limit is None or most <= limit)

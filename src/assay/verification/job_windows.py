@@ -1,4 +1,4 @@
-"""Whether benchmarks lie in the time of the steps that made them, and none in another's. Pure."""
+"""Whether records lie in the time of the steps that made them, and benchmarks apart. Pure."""
 
 import math
 from collections.abc import Iterator
@@ -6,10 +6,11 @@ from datetime import datetime
 from itertools import pairwise
 
 from assay.evidence.model import Evidence
-from assay.evidence.stages import BENCHMARKS
+from assay.evidence.stages import BENCHMARKS, TARGET_STAGES
 from assay.records.measurements import BenchmarkRecord
+from assay.records.plan import TargetPlan
 from assay.records.timings import Stage, TimingsRecord
-from assay.verification.contradictions import Findings
+from assay.verification.contradictions import Findings, names
 
 SECOND_S = 1.0
 """Records and steps name whole seconds of two clocks."""
@@ -26,6 +27,7 @@ def check_windows(evidence: Evidence) -> Findings:
         timings = evidence.target_timings.get(target) if came else evidence.timings
         if timings is not None:
             _check_target(evidence, timings, target, findings)
+            _check_others(evidence, timings, plan, findings)
         elif came:
             findings.leave(f"when the steps ran that measured {target}: no timings came along")
         else:
@@ -49,6 +51,34 @@ def _check_target(evidence: Evidence, timings: TimingsRecord, of: str, findings:
                      for s, e in spans):  # fmt: skip
             says = f"{BENCHMARKS.path(target, name)} was not measured while its step ran"
             findings.refuse("windows", says)
+
+
+def _check_others(
+    evidence: Evidence, timings: TimingsRecord, plan: TargetPlan, findings: Findings
+) -> None:
+    """What else was recorded of a target has a time of the step that made it.
+
+    A record from before its step is one that a start left that was killed.
+    """
+    without: set[str] = set()
+    for stage in (each for each in TARGET_STAGES if each is not BENCHMARKS):
+        held = getattr(evidence, stage.collection)
+        spans = [
+            (math.floor(step.began), step.began + step.seconds)
+            for step in timings.steps
+            if step.stage == stage.stage and step.arguments.get("target") == plan.target
+        ]
+        for key, path in stage.paths(plan).items():
+            told = getattr(held.get(key), "recorded_at", None)
+            if told is None:
+                continue
+            at = datetime.fromisoformat(told).timestamp()
+            if not spans or at < min(start for start, _ in spans) - SECOND_S:
+                without.add(stage.stage.value)
+            elif not any(start - SECOND_S <= at <= end + SECOND_S for start, end in spans):
+                findings.refuse("windows", f"{path} was not recorded while its step ran")
+    if without:
+        findings.leave(f"when steps first ran that made records of {plan.target}: {names(without)}")
 
 
 def _began(record: BenchmarkRecord) -> float:

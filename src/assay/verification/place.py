@@ -19,11 +19,12 @@ def check_place(log: CheckLog, report: Path, run: str, repository: Path | None) 
     other = [place for place in places if report_name(place) != run]
     if not other:
         return
-    ours = None if repository is None else repository.resolve() / "reports"
+    ours = repository / "reports" if repository is not None else None
+    folders = {each.resolve() for each in (ours, ours / "published")} if ours is not None else set()
     with log.check("name") as says:
         for place in other:
             problem = f"it lies as '{report_name(place)}' and is the report of run '{run}'"
-            if ours is not None and place.parent in (ours, ours / "published"):
+            if place.parent in folders:
                 raise CheckFailed(problem, code="run-name")
         says("")
         says.leave([f"the name: it lies as '{report_name(other[0])}' and is the report of '{run}'"])

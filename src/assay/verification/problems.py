@@ -11,6 +11,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     BENCHMARKS,
     CORRECTNESS,
+    PROFILES,
     PROGRAMS,
     SANITIZERS,
     STOPWATCHES,
@@ -20,11 +21,13 @@ from assay.measuring.told import workload_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import ArmCorrectness, ArmFacts
 from assay.records.plan import TargetPlan
+from assay.records.stopwatch import StopwatchArm
 from assay.records.workloads import Comparison
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
-from assay.verification.contradictions import Findings
+from assay.verification.contradictions import Findings, names
 
+NSIGHT_REGISTERS = "launch__registers_per_thread"
 ALWAYS_RECORDED = ("flop", "bytes", "pattern_sha256", "stored_blocks", "density")
 
 
@@ -54,11 +57,18 @@ def check_problems(catalog: Catalog, evidence: Evidence) -> Findings:
     for (target, name), gate in evidence.correctness.items():
         for arm in gate.arms:
             _check_planned(catalog.comparisons[name], arm, CORRECTNESS.path(target, name), findings)
+    for (target, name), beside in evidence.stopwatches.items():
+        for timed in beside.arms:
+            path = STOPWATCHES.path(target, name)
+            _check_planned(catalog.comparisons[name], timed, path, findings)
     return findings
 
 
 def _check_planned(
-    comparison: Comparison, arm: ArmFacts | ArmCorrectness, path: str, findings: Findings
+    comparison: Comparison,
+    arm: ArmFacts | ArmCorrectness | StopwatchArm,
+    path: str,
+    findings: Findings,
 ) -> bool:
     planned = {each.id: (each.variant, each.workload) for each in comparison.arms}
     if planned.get(arm.arm) == (arm.variant, arm.workload):
@@ -97,6 +107,7 @@ def check_binaries(catalog: Catalog, evidence: Evidence) -> Findings:
             findings.leave(f"what compiled the binaries of {plan.target}")
             continue
         _check_binaries_of(catalog, evidence, plan, findings)
+        _check_registers(catalog, evidence, plan, findings)
     return findings
 
 
@@ -112,7 +123,8 @@ def _check_binaries_of(
             return
         if build is not None and build.artifact and build.artifact.sha256 == sha256:
             return
-        if build is None and artifact in plan.provision.earlier_sources:
+        earlier = plan.provision.earlier_sources if plan.provision.kind == "recorded" else {}
+        if build is None and artifact in earlier:
             findings.leave(
                 f"what compiled binaries of {plan.target} from earlier sources, whose build "
                 f"records older reports did not take along"
@@ -127,6 +139,12 @@ def _check_binaries_of(
                 compiled = catalog.variants[arm.variant].kind == "kernel"
                 path = BENCHMARKS.path(target, name)
                 check(path, arm.variant, arm.binary_sha256, compiled)
+    for (target, name), gate in evidence.correctness.items():
+        for checked in gate.arms if target == plan.target else ():
+            compiled = catalog.variants[checked.variant].kind == "kernel"
+            correct = checked.status == "correct"
+            path = CORRECTNESS.path(target, name)
+            check(path, checked.variant, checked.binary_sha256, compiled=compiled and correct)
     for (target, job), run in evidence.programs.items():
         if target == plan.target:
             check(PROGRAMS.path(target, job), run.program, run.binary_sha256, compiled=True)
@@ -138,6 +156,22 @@ def _check_binaries_of(
         for watched in evidence.sanitizers[plan.target].runs:
             path = SANITIZERS.path(plan.target)
             check(path, watched.variant, watched.binary_sha256, compiled=False)
+
+
+def _check_registers(
+    catalog: Catalog, evidence: Evidence, plan: TargetPlan, findings: Findings
+) -> None:
+    """What Nsight Compute saw has as many registers as its build, which is what ptxas said."""
+    arch, builds = catalog.targets[plan.target].arch, _builds_of(evidence, plan)
+    for (target, name, arm_id), profile in evidence.profiles.items():
+        arms = {arm.id: arm.variant for arm in catalog.comparisons[name].arms}
+        build = builds.get((arms.get(arm_id, ""), arch)) if target == plan.target else None
+        seen = profile.metrics.get(NSIGHT_REGISTERS)
+        built = {entry.registers for entry in build.resources} if build else set[int]()
+        if built and seen is not None and seen not in built:
+            path, has = PROFILES.path(target, name, arm_id), names(map(str, built))
+            says = f"{path} saw a kernel of {seen:.0f} registers, and its build has {has}"
+            findings.refuse("binary", says)
 
 
 def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[tuple[str, str], BuildRecord]:

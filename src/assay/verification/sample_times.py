@@ -111,6 +111,8 @@ def _check_clocks(
 ) -> None:
     """No clock is above the highest that the GPU has."""
     most = platform.device.gpu.clock_sm_max_mhz if platform else None
+    if not most:
+        findings.leave("that no clock is above the GPU's highest, which is not recorded")
     seen = [turn.clock_mhz or 0.0 for block in process.blocks for turn in block.turns]
     if most and max(seen, default=0.0) > CLOCK_SLACK * most:
         findings.refuse("clock", f"{where}: a turn ran at {max(seen):.0f} MHz, the GPU at {most}")
@@ -221,6 +223,8 @@ def _check_stopwatches(
         if profile and factor and NSIGHT_TIME in profile.metrics:
             nsight = profile.metrics[NSIGHT_TIME] * factor
             seen.append((PROFILES.path(target, name, facts.arm), nsight))
+        elif profile and profile.status == "collected":
+            findings.leave("how long Nsight Compute saw arms run, whose times it did not record")
         for path, ms in seen:
             if not 1 / STOPWATCHES_APART <= ms / median <= STOPWATCHES_APART:
                 says = f"{target}: {facts.arm} of {name} took {median:.4g} ms, by {path} {ms:.4g}"

@@ -69,6 +69,8 @@ def _check_record(
         if process.timer != protocol.timer and not record.remarks:
             says = f"{where} was timed by {process.timer}, and nothing says why"
             findings.refuse("protocol", says)
+        elif process.timer != protocol.timer:  # words are there, and nobody reads them
+            findings.leave(f"why {path} was timed by {process.timer}, not {protocol.timer}")
 
 
 def _order(process: Process) -> Order:

@@ -32,6 +32,16 @@ class TestCompareAndVerify:
         assert "unverified" not in answer.out + answer.err
         assert answer.err.count("as trusted key ") == 2
 
+    def test_a_copy_under_another_runs_name_is_called_what_was_signed(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        copy = shutil.copytree(report, tmp_path / "newest_run")
+        answer = assay("compare", report, copy, "--key", report / "signer.pub")
+        assert answer.out.splitlines()[0].endswith("demo_run\tnewest_run (run demo_run)")
+        answer = assay("verify", copy, "--key", report / "signer.pub", "--accept-policy")
+        assert answer.code == 0
+        assert "which is the report of run 'demo_run'" in answer.out.splitlines()[-1]
+
     def test_what_no_trusted_key_signed_is_called_unverified_on_every_line(
         self, assay: Any, report: Path, tmp_path: Path
     ) -> None:
