@@ -119,6 +119,14 @@ class TestTakingOver:
         taken = inspect_or_take(tmp_path, [claim()], prebuilt)
         assert taken == inspect_packages([claim()], packages)
 
+    def test_a_few_of_its_questions(self, packages: Packages, prebuilt: Path, tmp_path: Path):
+        """The other machine prepared every source; here one of them is run."""
+        other = claim().model_copy(update={"id": "another"})
+        both = inspect_packages([other, claim()], packages)
+        write_record(both, prebuilt / "inspections.json")
+        taken = inspect_or_take(tmp_path, [claim()], prebuilt)
+        assert taken == inspect_packages([claim()], packages)
+
     def test_another_version_is_counted_anew(
         self, packages: Packages, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):

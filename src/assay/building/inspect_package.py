@@ -26,18 +26,27 @@ def inspect_or_take(
         return InspectionsRecord(schema="assay/inspections/1", inspections=())
     if prebuilt is not None and (prebuilt / "inspections.json").is_file():
         record = read_record(InspectionsRecord, prebuilt / "inspections.json")
-        if _answers(record, wanted, locked_versions(root)):
-            return record
+        answers = _answers(record, wanted, locked_versions(root))
+        if answers is not None:
+            return record.model_copy(update={"inspections": answers})
     return inspect_packages(wanted, ensure_packages(root))
 
 
-def _answers(record: InspectionsRecord, claims: list[Claim], versions: dict[str, str]) -> bool:
-    asked = [
-        (claim.id, wanted.package, wanted.path, wanted.text, versions.get(wanted.package))
+def _answers(
+    record: InspectionsRecord, claims: list[Claim], versions: dict[str, str]
+) -> tuple[InspectionResult, ...] | None:
+    """Return what a record says of the claims, which may be a few of its own; None where it says
+    nothing of one, or something of another package or text.
+    """
+    held: dict[tuple[str | None, ...], InspectionResult]
+    held = {(i.claim, i.package, i.path, i.text, i.version): i for i in record.inspections}
+    found = [
+        held.get((claim.id, wanted.package, wanted.path, wanted.text, versions.get(wanted.package)))
         for claim in claims
         if isinstance(wanted := claim.evaluation, Inspection)
     ]
-    return asked == [(i.claim, i.package, i.path, i.text, i.version) for i in record.inspections]
+    answers = tuple(result for result in found if result is not None)
+    return answers if len(answers) == len(found) else None
 
 
 def inspect_packages(claims: Iterable[Claim], packages: Packages) -> InspectionsRecord:
