@@ -66,6 +66,10 @@ from assay.verification.sign import sign
 
 REPOSITORY = Path(__file__).parent.parent
 UUID = "GPU-00000000-1111-2222-3333-444444444444"
+RAW_PAGE = (
+    '"ID","Kernel Name","gpu__time_duration.sum","launch__registers_per_thread"\n'
+    '"","","ns","register/thread"\n"0","kernel<float>(int const *)","171234.0","168.0"\n'
+)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WHEN = "2026-01-02T03:04:05Z"
 
@@ -639,7 +643,7 @@ def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> Prof
         units={"gpu__time_duration.sum": "ns", "launch__registers_per_thread": "register/thread"}
         if collected
         else {},
-        raw_page="a,b\n1,2\n" if collected else None,
+        raw_page=RAW_PAGE if collected else None,
     )
 
 

@@ -65,6 +65,17 @@ def target_twice(site: Site) -> None:
     site.edit(PLAN, change)
 
 
+def probe_not_built(site: Site) -> None:
+    """Leave out a build that says whether something compiles, and its record."""
+
+    def change(plan: Any) -> None:
+        plan["builds"] = [job for job in plan["builds"] if job["kind"] != "probe"]
+
+    site.edit(PLAN, change)
+    for path in (site.evidence / "builds").rglob("demo_probe.json"):
+        path.unlink()
+
+
 def earlier_source_of_today(site: Site, variant: str) -> None:
     """Say that a binary was compiled from earlier sources, and have no record of its build."""
 

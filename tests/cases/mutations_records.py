@@ -50,9 +50,20 @@ def gate_refused(site: Site, shapes: list[str] | None, without: str, detail: str
     def change(record: Any) -> None:
         for arm in record["arms"]:
             arm.update(refused=shapes, detail=detail)
-            arm["checks"] = [check for check in arm["checks"] if check["name"] != without]
+            arm["checks"] = _without(arm["checks"], [without])
 
     site.edit(CORRECTNESS, change)
+
+
+def _without(checks: list[Any], shapes: list[str]) -> list[Any]:
+    """Return checks without those of launches at these shapes, and those made beside them."""
+    kept, left = [], False
+    for check in checks:
+        if check["name"] not in ("poisoned", "inputs_unchanged"):
+            left = check["name"] in shapes
+        if not left:
+            kept.append(check)
+    return kept
 
 
 def gate_of_another_binary(site: Site) -> None:
@@ -67,6 +78,7 @@ CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "without seed 2": lambda checks: [each for each in checks if each["seed"] != 2],
     "another seed": lambda checks: [{**each, "seed": each["seed"] + 7} for each in checks],
     "not passed": lambda checks: [{**each, "passed": False} for each in checks],
+    "one beside less": lambda checks: checks[:-1],
     "no error": lambda checks: [{**each, "relative_error": None} for each in checks],
     "error below nothing": lambda checks: [
         {**each, "relative_error": each["relative_error"] and -0.5} for each in checks
@@ -250,6 +262,6 @@ def shapes_said_not_to_run(site: Site) -> None:
             names = sorted({check["name"] for check in arm["checks"]} - set(kept))
             arm["detail"] = "; ".join(f"{name} not run: refused" for name in names)
             arm["refused"] = names
-            arm["checks"] = [check for check in arm["checks"] if check["name"] in kept]
+            arm["checks"] = _without(arm["checks"], names)
 
     site.edit(CORRECTNESS, change)

@@ -53,7 +53,9 @@ def _scale_stopwatches(record: Any, factor: float) -> None:
 
 
 def _scale_profile(record: Any, factor: float) -> None:
-    record["metrics"]["gpu__time_duration.sum"] *= factor
+    before = record["metrics"][NSIGHT_TIME]
+    record["metrics"][NSIGHT_TIME] = before * factor
+    record["raw_page"] = record["raw_page"].replace(str(before), str(before * factor))
 
 
 def scale_a_stopwatch(site: Site, factor: float) -> None:
@@ -67,10 +69,15 @@ def scale_the_profile(site: Site, factor: float) -> None:
 
 
 def nsight_in_other_units(site: Site, unit: str) -> None:
-    """Have Nsight Compute's times be in a unit of one's own."""
+    """Have Nsight Compute's times be in a unit of one's own, on its page as well."""
+
+    def change(record: Any) -> None:
+        if record["raw_page"]:
+            record["units"].update({NSIGHT_TIME: unit})
+            record["raw_page"] = record["raw_page"].replace('"ns"', f'"{unit}"')
+
     for path in sorted((site.evidence / "h100" / "profile").iterdir()):
-        name = path.relative_to(site.report).as_posix()
-        site.edit(name, lambda record: record["units"].update({NSIGHT_TIME: unit}))
+        site.edit(path.relative_to(site.report).as_posix(), change)
 
 
 def set_of_processes(site: Site, name: str, value: Argument) -> None:

@@ -17,6 +17,7 @@ from assay.evidence.stages import (
 from assay.judging.answers import Asked, make_answers
 from assay.judging.cutlass_output import job_id
 from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
+from assay.records.evaluations import Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
@@ -48,6 +49,7 @@ def check_complete(
     _check_sources(catalog, evidence.plan, findings)
     _check_answers(catalog, evidence.plan, findings, todays=todays)
     _check_verdicts(evidence.plan, verdicts, findings)
+    _check_probes(catalog, evidence.plan, findings)
     for plan in evidence.plan.targets:
         _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
         _check_guards(catalog, plan, origins.get(plan.target), findings, todays=todays)
@@ -109,6 +111,16 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
             else f"that the plan answers source {source} as its commit planned it",
             refused=todays,
         )
+
+
+def _check_probes(catalog: Catalog, plan: Plan, findings: Findings) -> None:
+    """What is said to compile, or not to, is compiled by the run."""
+    builds = {(job.id, job.arch) for job in plan.builds}
+    for claim in {answer.claim for answer in plan.answers if answer.way == "compute"}:
+        asked = catalog.claims[claim].evaluation if claim in catalog.claims else None
+        if isinstance(asked, Support) and (asked.probe, asked.arch) not in builds:
+            says = f"the plan answers {claim} by a build that it does not call for: {asked.probe}"
+            findings.refuse("figures-not-planned", says)
 
 
 def _by_key(answers: Iterable[Answer]) -> dict[AnswerKey, Answer]:

@@ -11,6 +11,7 @@ from assay.verification.gate import check_gates
 from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from assay.verification.problems import check_binaries, check_problems
+from assay.verification.profiles import check_profiles
 from assay.verification.program_runs import check_runs
 from assay.verification.sample_times import check_times
 from assay.verification.turn_order import check_turns
@@ -37,7 +38,9 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
         "{processes}: blocks, order of turns and samples are the protocols'",
     ),
     "samples": (
-        lambda catalog, evidence, _: check_runs(catalog, evidence, check_times(catalog, evidence)),
+        lambda catalog, evidence, _: check_profiles(
+            evidence, check_runs(catalog, evidence, check_times(catalog, evidence))
+        ),
         "sums, telemetry, void blocks, other stopwatches and the roofline contradict no sample, "
         "no process is there twice, and each program ran as often as it was to",
     ),

@@ -1,6 +1,7 @@
 """Whether the gate's record holds every check that the gate makes. Pure."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -74,11 +75,26 @@ def _check_arm(
         )
     if unknown := {check.name for check in arm.checks} - known:
         findings.refuse("gate-checks", f"{path}: the gate has no check {names(unknown)}")
+    _check_beside(variant, arm, shapes, path, findings)
     failed = {check.name for check in arm.checks if not check.passed} | _beyond(catalog, arm)
     if failed:
         says = f"{path}: arm {arm.arm} counts as correct but fails {names(failed)}"
         findings.refuse("gate-checks", says)
     return {arm.variant} if untold else set()
+
+
+def _check_beside(
+    variant: Variant, arm: ArmCorrectness, shapes: Collection[str], path: str, findings: Findings
+) -> None:
+    """Each first launch, at whatever shape, has the checks that are made beside its output's."""
+    told = Counter(check.name for check in arm.checks)
+    launches = told["timed_shape"] + sum(told[name] for name in shapes)
+    for name in ("inputs_unchanged", *(["poisoned"] if variant.kind == "kernel" else [])):
+        if told[name] != launches:
+            findings.refuse(
+                "gate-checks",
+                f"{path}: arm {arm.arm} has {told[name]} checks {name} for {launches} launches",
+            )
 
 
 def _shapes(catalog: Catalog, variant: Variant, arm: ArmCorrectness) -> Iterator[str]:
