@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evidence.nsight_csv import DURATION, longest_kernel, split_raw_page
+from assay.evidence.nsight_csv import DURATION, duration_ns, longest_kernel, split_raw_page
 
 PAGE = (
     f'"ID","Kernel Name","{DURATION}","sm__text"\n"","","ns",""\n'
@@ -30,3 +30,23 @@ def test_a_mark_alone_is_an_arm_without_kernels() -> None:
 @pytest.mark.parametrize("page", ["", "==ERROR== nothing", '"ID","Kernel Name"\n"",""\n'])
 def test_a_page_without_kernels_has_no_parts(page: str) -> None:
     assert split_raw_page(page) == []
+
+
+class TestDuration:
+    """A launch may be several kernels: together they took what a stopwatch sees."""
+
+    @staticmethod
+    def page(unit: str, *times: str) -> str:
+        rows = [f'"{number}","kernel","{time}"' for number, time in enumerate(times)]
+        header = ['"ID","Kernel Name","gpu__time_duration.sum"', f'"","","{unit}"']
+        return "\n".join([*header, *rows]) + "\n"
+
+    def test_kernels_add_up_in_nanoseconds(self) -> None:
+        assert duration_ns(self.page("ns", "172,736", "187,840", "83,520")) == 444096.0
+        assert duration_ns(self.page("us", "1.5")) == 1500.0
+
+    def test_a_page_that_lacks_a_time_tells_nothing(self) -> None:
+        assert duration_ns(self.page("ns", "1", "n/a")) is None
+        assert duration_ns(self.page("parsec", "1")) is None
+        assert duration_ns(self.page("ns")) is None
+        assert duration_ns("no page") is None

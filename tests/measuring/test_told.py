@@ -6,6 +6,7 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.measuring.told import (
+    GATES_OWN,
     comparison_spec,
     operator_spec,
     protocol_spec,
@@ -37,7 +38,7 @@ CATALOG = load_catalog(REPOSITORY)
 @pytest.mark.parametrize(
     ("record", "spec", "kept_back", "added"),
     [
-        (Workload, WorkloadSpec, set(), set()),
+        (Workload, WorkloadSpec, set(), {*GATES_OWN}),
         (Pattern, PatternSpec, set(), set()),
         (Protocol, ProtocolSpec, set(), set()),
         # What may be said of an arm's time does not change how it is taken.
@@ -68,6 +69,7 @@ def test_a_problem_is_told_as_it_is(name: str) -> None:
     workload = CATALOG.workloads[name]
     spec = workload_spec(workload)
     told = {key: value for key, value in plain(spec).items() if value not in (0, None)}
+    assert [told.pop(name, None) for name in GATES_OWN] == [1.0, None]
     given = workload.model_dump(mode="json")
     assert told == {key: value for key, value in given.items() if value not in (0, None)}
     assert read(WorkloadSpec, plain(spec)) == spec

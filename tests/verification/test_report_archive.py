@@ -244,10 +244,13 @@ class TestWhatIsNoArchiveOfAReport:
 class TestPublishedReports:
     """Directories and archives in one order: the one signed last first."""
 
-    def keep(self, root: Path, name: str, created: str, *, packed: bool) -> None:
+    def keep(
+        self, root: Path, name: str, created: str, *, packed: bool, plan: bytes | None = None
+    ) -> None:
         statement = base64.b64encode(json.dumps({"predicate": {"created": created}}).encode())
         envelope = json.dumps({"payload": statement.decode()}).encode()
         files = {"attestation.json": envelope, "manifest.json": b"{}"}
+        files |= {"evidence/plan.json": plan} if plan is not None else {}
         folder = write(root / "reports" / "published" / name, files)
         if packed:
             folder.with_name(name + SUFFIX).write_bytes(pack_report(folder))
@@ -262,6 +265,27 @@ class TestPublishedReports:
         (tmp_path / "reports" / "published" / "notes.txt").write_text("no report")
         names = [report_name(path) for path in published_reports(tmp_path)]
         assert names == ["a", "d", "c", "b", "broken"]
+
+    def test_the_one_that_measured_most_of_what_is_asked_comes_first(self, tmp_path: Path) -> None:
+        def plan(**ways: str) -> bytes:
+            answers = [
+                {"claim": claim, "way": way, "target": "h200"} for claim, way in ways.items()
+            ]
+            return json.dumps({"answers": answers}).encode()
+
+        self.keep(
+            tmp_path, "whole", "2026-01-01", packed=False, plan=plan(a="measure", b="recorded")
+        )
+        self.keep(tmp_path, "part", "2026-03-01", packed=True, plan=plan(c="measure", a="not_run"))
+        self.keep(tmp_path, "odd", "2026-04-01", packed=True, plan=b'{"answers": [{}]}')
+
+        def order(claims: set[str] | None) -> list[str]:
+            return [report_name(path) for path in published_reports(tmp_path, claims)]
+
+        assert order(None) == ["whole", "part", "odd"]
+        assert order({"a", "b", "c"}) == ["whole", "part", "odd"]
+        assert order({"a", "c"}) == ["part", "whole", "odd"]
+        assert order({"c"}) == ["part", "odd", "whole"]
 
     def test_reading_one_gives_its_files(self, tmp_path: Path) -> None:
         self.keep(tmp_path, "a", "2026-03-01", packed=True)

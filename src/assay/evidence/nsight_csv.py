@@ -66,6 +66,21 @@ def longest_kernel(page: str) -> ProfiledKernel:
     )
 
 
+def duration_ns(page: str) -> float | None:
+    """Return how long all kernels of a launch took together, in nanoseconds; None where the page
+    does not tell of each.
+    """
+    try:
+        rows = _rows(page)
+        column = rows[0].index(DURATION)
+        factor = {"ns": 1.0, "nsecond": 1.0, "us": 1e3, "usecond": 1e3, "ms": 1e6}[rows[1][column]]
+    except (ValueError, IndexError, KeyError):
+        return None
+    times = [_number(row[column]) for row in rows[2:]]
+    known = [ns for ns in times if ns is not None]
+    return factor * sum(known) if known and len(known) == len(times) else None
+
+
 def _rows(page: str) -> list[list[str]]:
     """Return the table of a raw page, without what the profiler says before and behind it."""
     table = page[page.index('"ID"') :] if '"ID"' in page else page

@@ -146,9 +146,24 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
             return True
 
 
+def _own_program_answers(catalog: Catalog, claim: Claim, provision: Provision) -> bool:
+    """Return whether a recorded report has what the claim's own program printed, and that is its
+    figure as it stands, and no other reading.
+    """
+    source = catalog.source_of[claim.id]
+    original = catalog.sources[source].original
+    figure = original.figure_of(claim.id) if original else None
+    if original is None or figure is None or figure.counts is not None:
+        return False
+    ran = any(job.source == source for job in provision.recorded_originals)
+    return ran and original_path(provision.target, original.id) in provision.recorded_paths
+
+
 def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str | None:
     """Return the first evidence path that the claim needs and the recorded report lacks."""
     held = set(provision.recorded_paths)
+    if _own_program_answers(catalog, claim, provision):
+        return None
     match claim.evaluation:
         case Execution(terms=terms):
             needed = [correctness_path(provision.target, term.comparison) for term in terms]

@@ -130,7 +130,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
                 provisions[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    published = find_recorded(root, catalog, elsewhere, published_reports(root), keys)
+    asked = {claim.id for claim in catalog.claims_of(options.sources)} if elsewhere else set()
+    reports = published_reports(root, asked)
+    published = find_recorded(root, catalog, elsewhere, reports, keys)
     for target, why in missing.items():
         if target in published:
             provision, where = published[target]

@@ -9,7 +9,6 @@ from assay.evidence.stages import CORRECTNESS
 from assay.measuring.told import workload_spec
 from assay.records.kernels import Variant
 from assay.records.measurements import ArmCorrectness, Check
-from assay.records.workloads import Workload
 from assay.shared import attention_call
 from assay.shared.gate_shapes import (
     ATTENTION_CHECKS,
@@ -17,6 +16,7 @@ from assay.shared.gate_shapes import (
     large_shapes,
     small_shapes,
 )
+from assay.shared.specs import WorkloadSpec
 from assay.verification.contradictions import Findings, names
 
 Made = tuple[str, int]
@@ -119,11 +119,12 @@ def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iter
 
 def _beyond(catalog: Catalog, arm: ArmCorrectness) -> set[str]:
     """Return checks with an error that the workload does not tolerate, or without one."""
-    workload = catalog.workloads[arm.workload]
-    return {check.name for check in arm.checks if not _within(check, workload)}
+    spec = workload_spec(catalog.workloads[arm.workload])
+    shapes = {name: shape for name, shape, _ in small_shapes(spec)} | dict(large_shapes(spec))
+    return {check.name for check in arm.checks if not _within(check, shapes.get(check.name, spec))}
 
 
-def _within(check: Check, workload: Workload) -> bool:
+def _within(check: Check, workload: WorkloadSpec) -> bool:
     if check.name in WITHOUT_ERROR:
         return True
     relative, most = check.relative_error, check.max_abs_error

@@ -25,7 +25,9 @@ def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings, *, to
         for name in plan.stopwatches:
             beside = evidence.stopwatches.get((plan.target, name))
             timed = {arm.arm for arm in beside.arms} if beside else set()
-            if beside and (left := set(catalog.comparisons[name].profile) - timed):
+            record = evidence.benchmarks.get((plan.target, name))
+            refused = set(record.not_timed) if record else set()  # by the gate: nothing is timed
+            if beside and (left := set(catalog.comparisons[name].profile) - timed - refused):
                 path = STOPWATCHES.path(plan.target, name)
                 findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
 

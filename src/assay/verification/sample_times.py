@@ -11,10 +11,12 @@ from itertools import pairwise
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.evidence.nsight_csv import DURATION, duration_ns
 from assay.evidence.stages import BENCHMARKS, PROFILES, STOPWATCHES
 from assay.measuring.told import protocol_spec
 from assay.records.measurements import ArmFacts, BenchmarkRecord, Block, Process, Telemetry
 from assay.records.platform import PlatformRecord
+from assay.records.profile import ProfileRecord
 from assay.records.workloads import Protocol
 from assay.shared.clock_events import SHARED_GPU, VOIDING_REASONS
 from assay.shared.limits import settling_launches
@@ -34,7 +36,6 @@ under load that lie further apart than this factor."""
 CLOCK_SLACK = 1.1
 """How far cycles over time may lie above the highest clock: by 5 % on record, in short turns."""
 NSIGHT_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
-NSIGHT_TIME = "gpu__time_duration.sum"
 
 
 def check_times(catalog: Catalog, evidence: Evidence) -> Findings:
@@ -219,9 +220,8 @@ def _check_stopwatches(
                 path = STOPWATCHES.path(target, name)
                 seen += [(path, ms) for ms in (arm.events_median_ms, arm.nvbench_cold_ms) if ms]
         profile = evidence.profiles.get((target, name, facts.arm))
-        factor = NSIGHT_MS.get(profile.units.get(NSIGHT_TIME, "")) if profile else None
-        if profile and factor and NSIGHT_TIME in profile.metrics:
-            nsight = profile.metrics[NSIGHT_TIME] * factor
+        nsight = _nsight_ms(profile) if profile else None
+        if nsight is not None:
             seen.append((PROFILES.path(target, name, facts.arm), nsight))
         elif profile and profile.status == "collected":
             findings.leave("how long Nsight Compute saw arms run, whose times it did not record")
@@ -230,3 +230,15 @@ def _check_stopwatches(
                 says = f"{target}: {facts.arm} of {name} took {median:.4g} ms, by {path} {ms:.4g}"
                 findings.refuse("stopwatch", says)
                 break
+
+
+def _nsight_ms(profile: ProfileRecord) -> float | None:
+    """Return how long Nsight Compute saw a launch run: all its kernels, where the page is held, and
+    else the one that was longest. None where it recorded no time.
+    """
+    whole = duration_ns(profile.raw_page) if profile.raw_page else None
+    if whole is not None:
+        return whole * 1e-6
+    factor = NSIGHT_MS.get(profile.units.get(DURATION, ""))
+    told = profile.metrics.get(DURATION)
+    return told * factor if factor and told is not None else None

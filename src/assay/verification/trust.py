@@ -1,38 +1,64 @@
 """The repository's own: the reports that it publishes."""
 
 import base64
+from collections.abc import Collection
 from pathlib import Path
 
 from assay.base.errors import AssayError
+from assay.evidence.stages import plan_path
 from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.shared.bounded_json import parse_bounded
-from assay.shared.read_limits import MOST_ENVELOPE, whole_file_bytes
+from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, whole_file_bytes
 from assay.verification.report_archive import SUFFIX, is_archive, read_archive, report_name
 
+PLAN = f"evidence/{plan_path()}"
 
-def published_reports(root: Path) -> list[Path]:
-    """Return reports that belong to the repository, the one signed last first.
+
+def published_reports(root: Path, claims: Collection[str] | None = None) -> list[Path]:
+    """Return reports that belong to the repository: the one that measured most of ``claims`` first
+    (None: of all that there are), and of such as measured as many, the one signed last.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
     folder = root / "reports" / "published"
     found = [path.parent for path in folder.glob(f"*/{MANIFEST}")]
     found += filter(is_archive, folder.glob(f"*{SUFFIX}"))
-    return sorted(found, key=lambda path: (_signed_at(path), report_name(path)), reverse=True)
+    told = {path: _told(path, claims) for path in found}
+    return sorted(found, key=lambda path: (told[path], report_name(path)), reverse=True)
 
 
-def _signed_at(report: Path) -> str:
-    """When a report says it was signed; nothing has verified it yet, and nothing but order follows.
+def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
+    """How many claims a report says that it measured, and when it says that it was signed; nothing
+    has verified it yet, and nothing but order follows.
 
-    Empty where the attestation cannot be read: whoever verifies the report will say why.
+    Nothing, and empty, where it cannot be read: whoever verifies the report will say why.
     """
     try:
         if is_archive(report):
-            data = read_archive(report)[ATTESTATION]
+            files = read_archive(report)
+            envelope, plan = files.get(ATTESTATION, b""), files.get(PLAN, b"")
         else:
-            data = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
-        payload = base64.b64decode(parse_bounded(data)["payload"])
+            envelope = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
+            there = (report / PLAN).is_file()
+            plan = whole_file_bytes(report / PLAN, MOST_DOCUMENT) if there else b""
+    except (OSError, ValueError, AssayError):
+        return 0, ""
+    return _measured(plan, claims), _signed_at(envelope)
+
+
+def _measured(plan: bytes, claims: Collection[str] | None) -> int:
+    try:
+        answers = parse_bounded(plan)["answers"]
+        measured = {each["claim"] for each in answers if each["way"] in ("measure", "recorded")}
+        return len(measured if claims is None else measured.intersection(claims))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return 0
+
+
+def _signed_at(envelope: bytes) -> str:
+    try:
+        payload = base64.b64decode(parse_bounded(envelope)["payload"])
         created = parse_bounded(payload)["predicate"]["created"]
-    except (OSError, ValueError, KeyError, TypeError, AssayError):
+    except (ValueError, KeyError, TypeError):
         return ""
     return created if isinstance(created, str) else ""

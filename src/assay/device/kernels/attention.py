@@ -61,7 +61,9 @@ def bind_attention(
     place = workspace.data_ptr()
 
     # The launcher sees addresses only: who holds the launch holds the tensors behind them.
-    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
+    def launch(
+        workspace: Tensor = workspace, sums: Tensor = sums, inputs: Inputs = inputs
+    ) -> Tensor:
         check_status(launcher.launch(call, place, size, stream()), variant.id)
         return output
 
