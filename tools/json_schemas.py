@@ -19,6 +19,7 @@ from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import PipelineRecord, Statement
 from assay.records.builds import BuildRecord
 from assay.records.claims import ClaimsFile
+from assay.records.file_compiles import FileCompileRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
@@ -39,6 +40,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "build": BuildRecord,
     "claims": ClaimsFile,
     "comparisons": ComparisonsFile,
+    "file_compile": FileCompileRecord,
     "inspections": InspectionsRecord,
     "judging": Judging,
     "kernel_set": KernelSetRecord,

@@ -1,5 +1,6 @@
 localrules:
     build,
+    file_compile,
     inspect,
 
 
@@ -29,6 +30,25 @@ rule build:
         key=lambda wildcards: COMPILATIONS.key(wildcards.artifact, wildcards.arch),
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
+    script:
+        "../scripts/step.py"
+
+
+rule file_compile:
+    input:
+        lock="requirements/toolchain.txt",
+        image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
+    output:
+        f"{RUN}/compiled_files/{{arch}}/{{artifact}}.json",
+    log:
+        f"{LOGS}/file_compile/{{arch}}/{{artifact}}.log",
+    conda:
+        "../envs/host.yaml"
+    params:
+        # The checkout is the user's: its digest stands for its files.
+        definition=lambda wildcards: ASSAY.file_compile(wildcards.artifact, wildcards.arch),
+    message:
+        "file_compile: {wildcards.artifact}, as published, for {wildcards.arch}"
     script:
         "../scripts/step.py"
 

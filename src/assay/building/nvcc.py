@@ -82,7 +82,7 @@ def _stage(job: Compilation, root: Path, directory: Path) -> None:
         os.utime(target, (DATE, DATE))
 
 
-_TOOL_LINKED = f"""\
+TOOL_LINKED = f"""\
 mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
 ln -s "$1/nvidia" {TOOL}/nvidia
 ln -s "$1/{CUTLASS}" {TOOL}/{CUTLASS}
@@ -101,7 +101,7 @@ They run where the compiler runs, for in a container only it sees the packages.
 
 
 def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
-    prepare = _TOOL_COPIED if job.kind == "program" else _TOOL_LINKED
+    prepare = _TOOL_COPIED if job.kind == "program" else TOOL_LINKED
     script = f'set -e\n{prepare}shift\nexec "$@"\n'
     lines: list[str] = []
     started = monotonic()

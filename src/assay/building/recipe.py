@@ -24,6 +24,8 @@ RECIPE = 2
 """Part of every key: raise it when ``nvcc`` lays out or starts a compilation differently."""
 TOOL = "tool"
 """Name of the toolchain inside the build directory."""
+CHECKOUT = "checkout"
+"""Name of the copy of a user's checkout beside it, where a file of that is compiled."""
 KERNELS = "kernels"
 COMMON = (
     "nvcc",
@@ -124,6 +126,16 @@ def probe_command(probe: Probe, arch: str, source: str) -> tuple[str, ...]:
     """Return what compiles device code alone: whether it compiles is the answer."""
     flags = (*_new(probe.flags), *_tool_includes(VARIANT_INCLUDES))
     return (*COMMON, gencode(arch), "-cubin", *flags, "-o", probe.id + SUFFIX["probe"], source)
+
+
+def file_command(file: str, arch: str) -> tuple[str, ...]:
+    """Return what compiles the device code of a stranger's file: whether it compiles is the answer.
+
+    All of it is ours. It finds the headers of CUDA and CUTLASS, and defines nothing.
+    """
+    flags = (gencode(arch), "-cubin", *_tool_includes(VARIANT_INCLUDES))
+    return ("nvcc", "-ccbin", "g++", "-O3", "-std=c++17", *flags, "-o", "file.cubin",
+            f"{CHECKOUT}/{file}")  # fmt: skip
 
 
 def gencode(arch: str) -> str:

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
+from assay.catalog.published_files import check_published_files
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -68,6 +69,7 @@ def check_references(catalog: Catalog) -> None:
         if audit.claimed is not None:
             _check_operands(catalog, where, (audit.claimed,))
     _check_originals(catalog)
+    check_published_files(catalog)
     for entry in catalog.operators:
         _check_operator(catalog, entry)
     for choice in catalog.tuning.choices:

@@ -72,6 +72,13 @@ def show_plan(plan: Plan) -> None:
             f"{counted(len(target.profiles), 'profile')}",
             soft_wrap=True,
         )
+    for job in plan.compilations:
+        err.print(
+            f"source {job.source}'s {job.compilation} is compiled for {job.arch} as published, "
+            "from a copy of the checkout; nothing of it runs",
+            markup=False,
+            soft_wrap=True,
+        )
     ways = Counter(answer.way for answer in plan.answers)
     told = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
     err.print(

@@ -9,12 +9,14 @@ from assay.base.io import read_record
 from assay.evidence.model import BuildKey, Evidence, RecordedBuild
 from assay.evidence.stages import (
     BUILDS,
+    FILE_COMPILES,
     INSPECTIONS,
     TARGET_STAGES,
     TOOLCHAIN_IMAGES,
     earlier_builds,
     plan_path,
     recorded_builds,
+    recorded_compilations,
     recorded_inspections,
     recorded_timings,
     timings_path,
@@ -46,6 +48,7 @@ def load_evidence(directory: Path) -> Evidence:
         for entry in TARGET_STAGES
     }
     target_builds = _target_builds(records, plan)
+    compiled = _file_compile_paths(plan)
     return Evidence(
         plan=plan,
         builds=records.load(BUILDS.record, BUILDS.paths(plan)),
@@ -68,6 +71,8 @@ def load_evidence(directory: Path) -> Evidence:
                 for variant, path in earlier_builds(target).items()
             },
         ),
+        file_compiles=records.load(FILE_COMPILES.record, compiled),
+        file_compile_paths=compiled,
         **of_targets,
     )
 
@@ -133,4 +138,14 @@ def _recorded_builds(
         for key, record in target_builds.get(target.target, {}).items():
             name = target.provision.recorded_in or ""
             found.setdefault(key, RecordedBuild(record, paths[key], name))
+    return found
+
+
+def _file_compile_paths(plan: Plan) -> dict[tuple[str, str], str]:
+    """Return where the records of files compiled as published lie: what this run compiled itself
+    decides, then the first target's that one came along with.
+    """
+    found = FILE_COMPILES.paths(plan)
+    for target in plan.targets:
+        found = recorded_compilations(target) | found
     return found

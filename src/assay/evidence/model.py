@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
 from assay.records.cheats import CheatsRecord
+from assay.records.file_compiles import FileCompileRecord
 from assay.records.images import ImageRecord
 from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
@@ -73,6 +74,10 @@ class Evidence:
     """The same by target: several reports may each have compiled another binary of one key."""
     earlier_builds: dict[tuple[str, str], BuildRecord] = field(default_factory=dict)
     """By target and variant: what made measured binaries whose sources are others by now."""
+    file_compiles: dict[tuple[str, str], FileCompileRecord] = field(default_factory=dict)
+    """By file and architecture: sources' files, compiled as published."""
+    file_compile_paths: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Where they lie: this run's own, else those that came along with recorded figures."""
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:

@@ -23,6 +23,7 @@ from assay.evidence.outcomes import (
 )
 from assay.records.builds import BuildRecord
 from assay.records.cheats import CheatsRecord
+from assay.records.file_compiles import FileCompileRecord
 from assay.records.images import ImageRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
@@ -59,6 +60,11 @@ def timings_path() -> str:
 def build_path(artifact: str, arch: str) -> str:
     """builds/<arch>/<id>.json."""
     return f"builds/{arch}/{artifact}.json"
+
+
+def file_compile_path(compilation: str, arch: str) -> str:
+    """compiled_files/<arch>/<id>.json: a source's file, compiled as published."""
+    return f"compiled_files/{arch}/{compilation}.json"
 
 
 _BUILD_PATH = re.compile(
@@ -119,6 +125,14 @@ def recorded_timings(plan: TargetPlan) -> dict[str, str]:
     return _came_with(plan, timings_path())
 
 
+def recorded_compilations(plan: TargetPlan) -> dict[tuple[str, str], str]:
+    """Return where the records lie of files compiled as published that came along with a target's
+    recorded figures, by file and architecture.
+    """
+    jobs = plan.provision.recorded_compilations if plan.provision.kind == "recorded" else ()
+    return {job.key: path for job in jobs for path in _came_with(plan, file_compile_path(*job.key))}
+
+
 def _came_with(plan: TargetPlan, path: str) -> dict[str, str]:
     """Return where a record of the run lies that came along with a target's recorded figures."""
     provision = plan.provision
@@ -139,7 +153,10 @@ def came_along(plan: TargetPlan) -> dict[str, str]:
     paths = (*provision.recorded_paths, *provision.earlier_builds)
     matches = ((path, _BUILD_PATH.fullmatch(path)) for path in paths)
     builds = {_beside_origin(plan.target, match): path for path, match in matches if match}
-    return builds | recorded_inspections(plan) | recorded_timings(plan)
+    beside = recorded_inspections(plan) | recorded_timings(plan)
+    for key in recorded_compilations(plan):
+        beside |= _came_with(plan, file_compile_path(*key))
+    return builds | beside
 
 
 def platform_path(target: str) -> str:
@@ -222,6 +239,10 @@ BUILDS: RunStage[tuple[str, str], BuildRecord] = RunStage(
     Stage.BUILD, BuildRecord, build_path,
     keys=lambda plan: [(job.id, job.arch) for job in plan.builds], wildcards=("artifact", "arch"),
 )  # fmt: skip
+FILE_COMPILES: RunStage[tuple[str, str], FileCompileRecord] = RunStage(
+    Stage.FILE_COMPILE, FileCompileRecord, file_compile_path,
+    keys=lambda plan: [job.key for job in plan.compilations], wildcards=("artifact", "arch"),
+)  # fmt: skip
 
 RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
     Stage.RUNNER_IMAGE, ImageRecord, runner_image_path, "runner_images", Purpose.MACHINE,
@@ -267,7 +288,9 @@ OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
     field="operators", failed=failed_operators,
 )  # fmt: skip
 
-RUN_STAGES: tuple[RunStage[Any, Any], ...] = (TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS)
+RUN_STAGES: tuple[RunStage[Any, Any], ...] = (
+    TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS, FILE_COMPILES,
+)  # fmt: skip
 """Stages that leave evidence of the run as a whole."""
 TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
     RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, ORIGINALS, PROFILES, STOPWATCHES,

@@ -11,11 +11,13 @@ from assay.evidence.stages import (
     program_path,
 )
 from assay.judging.cutlass_output import job_id
+from assay.judging.file_compiles import how_to_compile
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
     Benchmark,
+    Compiles,
     Derived,
     DeviceCode,
     Execution,
@@ -36,19 +38,24 @@ class Asked:
     provisions: tuple[Provision, ...]
     own_programs: frozenset[str]
     """Sources whose own program the user has; of figures taken over, their provision tells."""
+    compiled: frozenset[tuple[str, str]] = frozenset()
+    """Files that are compiled as published in this run, and the architectures they are for."""
 
     @classmethod
     def by_request(cls, request: Request) -> "Asked":
         """Return what a run was asked for."""
         given = frozenset(original.job.source for original in request.originals)
-        return cls(request.sources, request.targets, given)
+        compiled = frozenset(each.job.key for each in request.compilations)
+        return cls(request.sources, request.targets, given, compiled)
 
     @classmethod
     def by_plan(cls, plan: Plan) -> "Asked":
         """Return what a plan was made for; where nothing is measured, own programs are unknown."""
         measured = (target for target in plan.targets if target.provision.kind == "device")
         given = frozenset(job.source for target in measured for job in target.originals)
-        return cls(plan.sources, tuple(target.provision for target in plan.targets), given)
+        compiled = frozenset(job.key for job in plan.compilations)
+        provisions = tuple(target.provision for target in plan.targets)
+        return cls(plan.sources, provisions, given, compiled)
 
 
 def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:
@@ -60,6 +67,8 @@ def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Ite
         match claim.evaluation:
             case Arithmetic() | Inspection() | DeviceCode() | Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
+            case Compiles() as evaluation:
+                yield _compiled_answer(catalog, asked, claim, evaluation)
             case Unanswerable(reason=reason, detail=detail) if not _ran(catalog, asked, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
@@ -87,6 +96,15 @@ def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[
     for answer in (_answer_on(catalog, asked, claim, provision) for provision in elsewhere):
         if answer.way != "not_run":
             yield answer
+
+
+def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: Compiles) -> Answer:
+    """Return the answer of a claim on a file that is compiled as published, here or before."""
+    before = {job.key for each in asked.provisions for job in each.recorded_compilations}
+    if (evaluation.compilation, evaluation.arch) in asked.compiled | before:
+        return _answer(claim.id, None, "compute", None, "needs no GPU")
+    detail = how_to_compile(catalog, claim, evaluation)
+    return _answer(claim.id, None, "not_run", NotRun.ORIGINAL_UNAVAILABLE, detail)
 
 
 def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:

@@ -1,7 +1,7 @@
 """Causes: the code beside a status that says why a claim does not plainly hold."""
 
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import DeviceCode, Execution, NotRun, Support
+from assay.records.evaluations import Compiles, DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
 
 NOT_RUN_CAUSES: dict[NotRun, Why] = {
@@ -45,7 +45,8 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
         return _BY_REASON.get(verdict.reason or "", Why.NOT_MEASURED)
-    if claim is not None and isinstance(claim.evaluation, Support | Execution | DeviceCode):
+    of_outcome = Support | Execution | DeviceCode | Compiles
+    if claim is not None and isinstance(claim.evaluation, of_outcome):
         return Why.OTHER_OUTCOME
     if own:
         return Why.OWN_KERNEL_SLOWER

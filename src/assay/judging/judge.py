@@ -13,6 +13,7 @@ from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import cause_of
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
+from assay.judging.file_compiles import judge_compiles
 from assay.judging.measured import nearest
 from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.own_program import (
@@ -33,6 +34,7 @@ from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
     Benchmark,
+    Compiles,
     Derived,
     DeviceCode,
     Execution,
@@ -111,15 +113,22 @@ def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         case Arithmetic() as evaluation:
             return judge_arithmetic(case, answer, claim, evaluation)
         case Support() as evaluation:
-            built = judge_support(case, answer, claim, evaluation)
-            if isinstance(built, Failure):
-                return built
-            return built.model_copy(update={"nearest": nearest(case, claim)})
+            return _support(case, answer, claim, evaluation)
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
         case DeviceCode() as evaluation:
             return judge_device_code(case, answer, claim, evaluation)
+        case Compiles() as evaluation:
+            return judge_compiles(case, answer, claim, evaluation)
     return _measured(case, answer, claim)
+
+
+def _support(case: Case, answer: Answer, claim: Claim, evaluation: Support) -> Verdict | Failure:
+    """Return whether a probe compiles, beside it what ran."""
+    built = judge_support(case, answer, claim, evaluation)
+    if isinstance(built, Failure):
+        return built
+    return built.model_copy(update={"nearest": nearest(case, claim)})
 
 
 def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:

@@ -16,12 +16,21 @@ from assay.judging.case import (
     with_unit,
 )
 from assay.judging.decision import Decision, decide, margin_for
+from assay.judging.file_compiles import claimed_outcome
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.records.claims import Claim
-from assay.records.evaluations import RUNS, Derived, DeviceCode, Execution, Program, Support
+from assay.records.evaluations import (
+    RUNS,
+    Compiles,
+    Derived,
+    DeviceCode,
+    Execution,
+    Program,
+    Support,
+)
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -221,6 +230,8 @@ def stated_value(claim: Claim) -> float | str | None:
             return expect
         case Execution():
             return RUNS
+        case Compiles() as evaluation:
+            return claimed_outcome(evaluation)
     return claim.value
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from assay.building.recipe import Kind
+from assay.building.recipe import Kind, file_command
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence import stages as evidence
@@ -169,6 +169,16 @@ class Dag:
     def build_kind(self, artifact: str, arch: str) -> Kind:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
+
+    def file_compile(self, artifact: str, arch: str) -> str:
+        """Return what the compilation of a file as published rests on: compile again when it
+        changes."""
+        published = {
+            each.id: each for file in self.catalog.sources.values() for each in file.compilations
+        }[artifact]
+        given = next(e for e in self.request.compilations if e.job.key == (artifact, arch))
+        command = " ".join(file_command(published.file, arch))
+        return f"{given.job.checkout.sha256} {command}"
 
     def definitions(self, target: str) -> Definitions:
         """Return what the target's measurements rest on: measure again when it changes."""

@@ -58,14 +58,17 @@ def find_originals(
 ) -> tuple[OriginalRequest, ...]:
     """Return what is to be built and run in which checkout.
 
-    Raises BadInput for what does not fit together or is no checkout of the source's program, and
-    for a runtime whose images hold no compiler.
+    Of a source whose claims name files to be compiled as published, and that types no whole run
+    line, nothing runs unless the user gives lines: see ``file_compile_requests``. Raises BadInput
+    for what does not fit together or is no checkout of the source's program, and for a runtime
+    whose images hold no compiler.
     """
     checkouts = _parsed("--original", "DIR", wishes.checkouts)
     builds = _parsed("--original-build", "LINE", wishes.builds)
     runs = _parsed("--original-run", "LINE", wishes.runs)
     figures = _figures(wishes.figures)
     beside = (("--original-build", builds), ("--original-run", runs), (_FIGURE, figures))
+    asked = builds.keys() | runs.keys() | figures.keys()
     for option, given in beside:
         for source in given.keys() - checkouts.keys():
             raise BadInput(f"{option} {source}=...: there is no --original {source}=DIR beside it")
@@ -83,7 +86,23 @@ def find_originals(
             _Given(builds.get(source), runs.get(source), figures.get(source, {})),
         )
         for source, folder in checkouts.items()
+        if source in asked or not only_compiles(catalog, sources, source)
     )
+
+
+def only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:
+    """Return whether a checkout of a source, given without lines, is there to be compiled from."""
+    claims_file = catalog.sources.get(source)
+    if claims_file is None or source not in sources or not claims_file.compilations:
+        return False
+    original = claims_file.original
+    return original is None or original.run is None or original.run.lacks is not None
+
+
+def given_checkouts(wishes: OriginalWishes) -> dict[str, Path]:
+    """Return the checkout that was given for each source. Raises BadInput for another form."""
+    parsed = _parsed("--original", "DIR", wishes.checkouts)
+    return {source: Path(folder) for source, folder in parsed.items()}
 
 
 def require_originals(

@@ -41,6 +41,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         sources=request.sources,
         builds=builds,
         not_compiled=tuple(job for job in work.builds if job not in builds),
+        compilations=tuple(each.job for each in request.compilations),
         toolchains=_toolchains(catalog, request, builds),
         targets=tuple(
             _target_plan(

@@ -83,7 +83,7 @@ def pending_steps(
 def _step(stage: Stage, path: str, targets: set[str]) -> Step:
     """Return the step that makes an output, which lies at ``path`` below the run's directory."""
     parts = Path(path).with_suffix("").parts
-    if stage is Stage.BUILD:
+    if stage in (Stage.BUILD, Stage.FILE_COMPILE):
         return stage, frozenset({"arch": parts[-2], "artifact": parts[-1]}.items())
     return stage, frozenset(("target", part) for part in parts if part in targets)
 

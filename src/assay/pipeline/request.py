@@ -16,6 +16,7 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
+from assay.pipeline.file_compile_requests import find_file_compiles
 from assay.pipeline.git_state import git_state
 from assay.pipeline.original_requests import (
     NO_ORIGINALS,
@@ -109,6 +110,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
     originals = find_originals(catalog, options.sources, options.originals, runtime.name)
+    compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
     stamps = options.time_service
     keys = [*options.keys, *trusted_keys(root)]
@@ -159,6 +161,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
             "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
             "originals": originals,
+            "compilations": compilations,
             "rebuild": options.rebuild,
             "signing_key": str(options.signing_key.resolve()),
             "timestamp_service": stamps.url if stamps else None,

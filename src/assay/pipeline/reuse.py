@@ -36,6 +36,7 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.judging.rules import RULES
+from assay.pipeline.file_compile_requests import usable_file_compiles
 from assay.records.builds import BuildRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant
@@ -106,6 +107,10 @@ def _recorded_in(
         paths = usable_paths(catalog, then, evidence, target, programs) | builds
         paths |= _inspections(folder / "evidence", target)
         paths |= _timings(folder / "evidence", planned)
+        compiled = usable_file_compiles(
+            catalog, toolchain_lock_digest(root), folder / "evidence", target
+        )
+        paths |= compiled.keys()
         earlier = _earlier_sources(catalog, made, target, builds)
         commit = platform.commit or "an unknown commit"
         _tell_left_out(name, catalog, then, evidence, target)
@@ -120,6 +125,7 @@ def _recorded_in(
             recorded_originals=tuple(
                 job for job in planned.originals if original_path(target, job.original) in paths
             ),
+            recorded_compilations=tuple(compiled.values()),
             detail=(
                 f"figures come from {name}, measured on {gpu.product} "
                 f"({gpu.uuid}) at {platform.recorded_at}"

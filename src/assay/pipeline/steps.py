@@ -5,6 +5,7 @@ know all stages. The scripts in ``workflow/scripts`` call it.
 """
 
 import os
+import shutil
 import sys
 import time
 import traceback
@@ -18,8 +19,11 @@ from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.building import build as building
+from assay.building.file_compile import compile_file
 from assay.building.inspect_device_code import inspect_device_code
 from assay.building.inspect_package import inspect_or_take
+from assay.building.toolchain import ensure_toolchain
+from assay.catalog.published_files import published_file
 from assay.evidence import stages as evidence
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
@@ -80,6 +84,25 @@ class Steps(MeasuringSteps):
             place=self._compiler(arch),
             prebuilt=prebuilt / "builds" if prebuilt else None,
         )
+
+    def file_compile(self, artifact: str, arch: str) -> None:
+        """Compile a source's file as published, in a fresh copy of the checkout that the user gave;
+        a refusal of the compiler is a record."""
+        given = next(
+            each for each in self.dag.request.compilations if each.job.key == (artifact, arch)
+        )
+        published = published_file(self.dag.catalog, given.job.source, artifact)
+        assert published is not None
+        folder = (self.run_dir / "originals" / "compiled" / arch / artifact).resolve()
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            toolchain = ensure_toolchain(self.root, self._compiler(arch))
+            record = compile_file(
+                Path(given.directory), given.job, published.file, folder, toolchain
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        write_record(record, self.run_dir / evidence.file_compile_path(artifact, arch))
 
     def inspect(self) -> None:
         """Count in the files of pinned packages, or take over what a prebuilt run counted; look

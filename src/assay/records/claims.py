@@ -15,6 +15,7 @@ from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
     Accuracy,
     Benchmark,
+    Compiles,
     Derived,
     DeviceCode,
     Evaluation,
@@ -26,6 +27,7 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
+from assay.records.file_compiles import PublishedFile
 from assay.records.originals import OriginalSource
 from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
 from assay.records.units import Unit
@@ -154,10 +156,10 @@ class Claim(Record):
         terms = self.evaluation.terms if isinstance(self.evaluation, Benchmark) else ()
         if self.relation is Relation.SAME and len(terms) > 1:
             raise ValueError("of several terms none is the worst where no side is the better one")
-        of_support = isinstance(self.evaluation, Support | Execution | DeviceCode)
+        of_support = isinstance(self.evaluation, Support | Execution | DeviceCode | Compiles)
         if of_support and self.kind is not ClaimKind.SUPPORT:
             raise ValueError(
-                "only a support statement is answered by a support probe, a run without a figure "
+                "only a support statement is answered by a compilation, a run without a figure "
                 "or a look at device code"
             )
         if isinstance(self.evaluation, Benchmark):
@@ -285,3 +287,5 @@ class ClaimsFile(Record):
     original: OriginalSource | None = None
     """The source's own program, where it is in no package pinned here; it runs from a checkout that
     the user gives, and only then."""
+    compilations: tuple[PublishedFile, ...] = ()
+    """Files of the source that are compiled as published, from such a checkout."""

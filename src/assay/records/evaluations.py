@@ -160,6 +160,24 @@ class DeviceCode(Record):
     expect: Literal["present", "absent"]
 
 
+class Compiles(Record):
+    """Answered by compiling a file of the source, as published, from the user's checkout."""
+
+    kind: Literal["compiles"]
+    compilation: Identifier
+    """In the claim file's ``compilations``."""
+    arch: Identifier
+    expect: Literal["builds", "fails"]
+    text: Annotated[str, Field(min_length=1)] | None = None
+    """Words of the compiler that must be among those that it refuses the file with."""
+
+    @model_validator(mode="after")
+    def _words_of_a_refusal(self) -> "Compiles":
+        if self.text is not None and self.expect != "fails":
+            raise ValueError("words are looked for where a compiler refuses (expect: fails)")
+        return self
+
+
 class Inspection(Record):
     """Answered by counting in a file of a pinned package, or a text in all files of a folder."""
 
@@ -196,6 +214,7 @@ Evaluation = Annotated[
     | Execution
     | Accuracy
     | DeviceCode
+    | Compiles
     | Inspection
     | Unanswerable,
     Field(discriminator="kind"),

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Record
 from assay.records.evaluations import NotRun
+from assay.records.file_compiles import FileCompileJob, FileCompileRequest
 from assay.records.images import RuntimeName, RuntimeWish
 from assay.records.originals import OriginalJob, OriginalRequest
 
@@ -30,6 +31,8 @@ class Provision(Record):
     """Evidence paths of the build records of those, by which their device code is compared."""
     recorded_originals: tuple[OriginalJob, ...] = ()
     """Sources' own programs that ran where it was measured, for ``recorded``."""
+    recorded_compilations: tuple[FileCompileJob, ...] = ()
+    """Sources' files that the report has compiled as published, for ``recorded``."""
     detail: str
     """What was found, in one sentence."""
     reason: NotRun | None = None
@@ -71,6 +74,8 @@ class Request(Record):
     """Whether the sweeps of config/tuning.yaml are measured whatever sources are asked for."""
     originals: tuple[OriginalRequest, ...] = ()
     """Checkouts of sources' own programs that the user has, with the lines to be run there."""
+    compilations: tuple[FileCompileRequest, ...] = ()
+    """Files of such checkouts that are compiled as published."""
     rebuild: bool = False
     """Whether everything is compiled here, also what runs nowhere in this run."""
     signing_key: str
@@ -148,6 +153,8 @@ class Plan(Record):
     not_compiled: tuple[BuildJob, ...] = ()
     """What is left to a machine that runs it, or to ``reproduce --rebuild``: the original programs,
     and variants that no claim rests on."""
+    compilations: tuple[FileCompileJob, ...] = ()
+    """Sources' files, from checkouts that the user has, that are compiled as published."""
     toolchains: tuple[Identifier, ...] = ()
     """Targets whose toolchain image compiles the builds; none when the host does."""
     targets: tuple[TargetPlan, ...]

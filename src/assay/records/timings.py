@@ -17,6 +17,7 @@ class Stage(StrEnum):
     RUNNER_IMAGE = "runner_image"
     INSPECT = "inspect"
     BUILD = "build"
+    FILE_COMPILE = "file_compile"
     PLATFORM = "platform"
     CORRECTNESS = "correctness"
     BENCHMARK = "benchmark"

@@ -21,6 +21,7 @@ from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claims import Fact, SourceSection, source_sections
 from assay.report.commands import CommandRow, command_rows
 from assay.report.counts import CountTable, count_table, elsewhere_lines, told_counts
+from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.images import ImageRow, image_rows
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
 from assay.report.measurements import ComparisonSection, comparison_sections
@@ -67,6 +68,7 @@ class ReportView:
     sweeps: tuple[Picture, ...]
     commands: tuple[CommandRow, ...]
     originals: tuple[OriginalRow, ...]
+    file_compiles: tuple[FileCompileRow, ...]
     comparisons: tuple[ComparisonSection, ...]
     tuning: TuningSection | None
     builds: tuple[BuildRow, ...]
@@ -106,6 +108,7 @@ def build_view(
         sweeps=bk_sweeps(catalog, evidence, summaries),
         commands=(*command_rows(catalog, evidence), *own_program_rows(catalog, evidence)),
         originals=original_rows(catalog, evidence),
+        file_compiles=file_compile_rows(evidence),
         comparisons=comparison_sections(catalog, evidence, summaries, clocks),
         tuning=tuning_section(catalog, evidence, summaries),
         builds=build_rows(evidence, summary.binaries),

@@ -1,6 +1,7 @@
 """Whether a report leaves out what it was asked for: answers, verdicts, records. Pure."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
@@ -21,6 +22,7 @@ from assay.records.evaluations import Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
+from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
 from assay.verification.origin import Origin
 
@@ -56,6 +58,7 @@ def check_complete(
         _check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
+    check_file_compiles(catalog, evidence, origins, findings)
     return findings
 
 
@@ -91,7 +94,7 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
         # Where nothing is measured, no plan tells whether the user had the source's own program.
         guesses = [asked.own_programs] if measures else [frozenset(), frozenset({source})]
         again = [
-            _by_key(make_answers(catalog, Asked((source,), asked.provisions, guess),
+            _by_key(make_answers(catalog, replace(asked, sources=(source,), own_programs=guess),
                                  catalog.sources[source].claims))
             for guess in guesses
         ]  # fmt: skip

@@ -116,8 +116,9 @@ def reproduce(
         typer.Option(
             metavar="SOURCE=DIR",
             help="Checkout of a source's own program: the lines that the source types are run in a "
-            "copy of it. That is a stranger's code, run as you, and no sandbox holds it. Needs "
-            "--runtime host; repeatable.",
+            "copy of it. That is a stranger's code, run as you, and no sandbox holds it. A file "
+            "that a claim says compiles, or does not, is compiled from it, which needs no GPU. "
+            "Needs --runtime host; repeatable.",
         ),
     ] = None,
     original_build: Annotated[
