@@ -4,14 +4,45 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record
+from assay.building.toolchain import toolchain_directory
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.pipeline import snakemake_run
 from assay.pipeline.file_compile_requests import find_file_compiles
 from assay.pipeline.original_requests import OriginalWishes, find_originals
+from assay.records.file_compiles import FileCompileRecord
+from assay.records.verdicts import Status
 from tests.library_checkout import REPOSITORY
+from tests.pipeline.test_batched_workflow import RUN, Checkout
 
 SOURCES = ("003", "004")
+OWN_CLAIM = """
+  - id: fixture_file
+    kind: support
+    statement: The source's file does not compile for an L4
+    place: {section: Results, line: 3}
+    value: null
+    unit: null
+    resolution: null
+    hardware: {target: h100, as_stated: L4}
+    evaluation: {kind: compiles, compilation: theirs, arch: sm_89, expect: fails, text: no good}
+compilations:
+  - id: theirs
+    file: src/theirs.cu
+    place: {section: Files, line: 4}
+    public: it is
+    archs: [sm_89]
+"""
+NVCC = """#!/bin/sh
+[ "$1" = --version ] && { echo V13.0.88; exit; }
+for last; do :; done
+echo "$last(1): error: $(cat "$last")"
+exit 1
+"""
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +100,48 @@ def test_images_hold_no_compiler_for_it(catalog: Catalog, theirs: Path) -> None:
 def test_a_source_that_is_not_asked_for(catalog: Catalog, theirs: Path) -> None:
     with pytest.raises(BadInput, match="source 004 is not asked for in this run"):
         find_originals(catalog, ["003"], OriginalWishes((f"004={theirs}",)), "host")
+
+
+def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the workflow, without a GPU; only the compiler is made up."""
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setattr(snakemake_run, "require_sound_toolchain", lambda root: None)
+    made = Checkout(tmp_path)
+    claims = made.root / "config" / "claims" / "fixture.yaml"
+    claims.write_text(claims.read_text() + OWN_CLAIM)
+    nvcc = toolchain_directory(made.root) / "nvidia" / "cu13" / "bin" / "nvcc"
+    nvcc.parent.mkdir(parents=True)
+    nvcc.write_text(NVCC)
+    nvcc.chmod(0o755)
+    file = tmp_path / "theirs" / "src" / "theirs.cu"
+    file.parent.mkdir(parents=True)
+    run_dir = made.root / "results" / RUN
+
+    def compiled(text: str) -> FileCompileRecord:
+        file.write_text(text)
+        wishes = OriginalWishes((f"fixture={tmp_path / 'theirs'}",))
+        found = find_file_compiles(load_catalog(made.root), ["fixture"], wishes)
+        made.request = made.request.model_copy(update={"compilations": found})
+        return start()
+
+    def start() -> FileCompileRecord:
+        with made.bound():
+            goal = f"results/{RUN}/compiled_files/sm_89/theirs.json"
+            snakemake_run.run_workflow(made.root, made.request, cores=1, goal=goal)
+        return read_record(FileCompileRecord, run_dir / "compiled_files" / "sm_89" / "theirs.json")
+
+    first = compiled("no good\n")
+    assert first.words == ("checkout/src/theirs.cu(1): error: no good",)
+    verdicts = judge(load_catalog(made.root), load_evidence(run_dir)).verdicts
+    verdict = next(each for each in verdicts if each.claim == "fixture_file")
+    assert (verdict.status, verdict.measured) == (Status.REPRODUCED, "shown")
+    assert str(tmp_path) not in (run_dir / "plan.json").read_text() + first.model_dump_json()
+    assert not any((run_dir / "originals").rglob("*.cu"))
+
+    # The same wish again compiles nothing; another file does, and one that changes is refused.
+    assert start() == first
+    assert compiled("other\n").words == ("checkout/src/theirs.cu(1): error: other",)
+    (run_dir / "compiled_files" / "sm_89" / "theirs.json").unlink()
+    file.write_text("changed\n")
+    with pytest.raises(CheckFailed, match="was changed since this run was asked for"):
+        start()
