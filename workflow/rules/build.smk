@@ -46,7 +46,9 @@ rule file_compile:
         "../envs/host.yaml"
     params:
         # The checkout is the user's: its digest stands for its files.
-        definition=lambda wildcards: ASSAY.file_compile(wildcards.artifact, wildcards.arch),
+        definition=lambda wildcards: ASSAY.file_compile(
+            wildcards.artifact, wildcards.arch
+        ),
     message:
         "file_compile: {wildcards.artifact}, as published, for {wildcards.arch}"
     script:

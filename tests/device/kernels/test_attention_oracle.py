@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from assay.device.kernels import attention_oracle
-from assay.device.kernels.attention_oracle import attend, low_precision_limit
+from assay.device.kernels.attention_oracle import attend, low_precision_limits
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
@@ -110,8 +110,10 @@ def test_keys_that_nobody_selects_are_poisoned_again_with_new_contents():
 
 def test_the_limit_is_above_what_rounding_costs_and_below_a_lost_key():
     inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
-    right = attend(inputs).output
-    limit = low_precision_limit(inputs, right)
+    solved = attend(inputs)
+    right, limits = solved.output, low_precision_limits(inputs, solved)
+    limit = limits.output
+    assert 1e-5 < limits.log_sum_exp < 1e-2
     assert float((right.half().float() - right).abs().max()) < limit
     fewer = dataclasses.replace(inputs.workload, window_left=10**6, window_right=40)
     lost = attend(dataclasses.replace(inputs, workload=fewer)).output

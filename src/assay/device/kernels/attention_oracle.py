@@ -38,14 +38,28 @@ def attend(inputs: Inputs, dtype: Any = torch.float64) -> Attended:
     return Attended(output, sums)
 
 
-def low_precision_limit(inputs: Inputs, oracle: Tensor) -> float:
-    """Return the largest error that FlashAttention's rule allows: twice that of attention computed
-    in the inputs' own type, and twice what rounding near the results costs.
+@dataclass(frozen=True)
+class Limits:
+    """The largest errors that FlashAttention's rule allows."""
+
+    output: float
+    log_sum_exp: float
+
+
+def low_precision_limits(inputs: Inputs, right: Attended) -> Limits:
+    """Return FlashAttention's limits: twice the error of attention computed in the inputs' own
+    type, and for outputs twice what rounding near the results costs.
     """
-    low = attend(inputs, inputs.dtype).output
-    rounded = oracle.to(inputs.dtype)
+    low = attend(inputs, inputs.dtype)
+    rounded = right.output.to(inputs.dtype)
     rounding = float(((rounded + 0.3 - 0.3) - rounded).abs().max())
-    return FLASH_FACTOR * (float((low - oracle).abs().max()) + rounding)
+    output = float((low.output - right.output).abs().max())
+    known = torch.isfinite(right.log_sum_exp)
+    sums = (low.log_sum_exp - right.log_sum_exp)[known].abs()
+    return Limits(
+        FLASH_FACTOR * (output + rounding),
+        FLASH_FACTOR * (float(sums.max()) if sums.numel() else 0.0),
+    )
 
 
 @dataclass(frozen=True)
