@@ -140,6 +140,11 @@ class ArmFacts(Record):
     docs/claims.md lists them. Empty in records from before."""
     unwritten: UnwrittenMemory | None = None
     """Of a workload whose values are never written; no output of its turns was checked."""
+    input_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Device memory of the inputs: values and lists."""
+    launch_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Device memory that a launch takes beside them, at most: output, workspace, what a library
+    allocates. Both None in records from before, and where many buffers rotate."""
 
 
 class Wall(Record):

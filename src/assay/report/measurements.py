@@ -42,6 +42,8 @@ class ArmRow:
     rate: str
     bound: str
     binary: str
+    memory: str | None
+    """Device memory of its inputs, and of a launch beside them; None where not recorded."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class ComparisonSection:
     """How the GPU ran, where it did not run freely."""
     figure: str | None
     links: tuple[Link, ...]
+
+    @property
+    def tells_memory(self) -> bool:
+        """Return whether the record has the memory of any arm."""
+        return any(arm.memory for arm in self.arms)
 
 
 def comparison_sections(
@@ -173,7 +180,18 @@ def _arm(
         rate=rate,
         bound=bound,
         binary=(check.binary_sha256 if check else None) or "",
+        memory=_memory(record, name) if record else None,
     )
+
+
+def _memory(record: BenchmarkRecord, arm: str) -> str | None:
+    """The most of all processes; they differ by what a library chose to allocate."""
+    facts = [each for process in record.processes for each in process.arms if each.arm == arm]
+    known = [(f.input_bytes or 0, f.launch_bytes) for f in facts if f.launch_bytes is not None]
+    if not known:
+        return None
+    inputs, launches = zip(*known, strict=True)
+    return f"{fmt.size(max(inputs))} + {fmt.size(max(launches))}"
 
 
 def traces_of(record: BenchmarkRecord, power_limit_w: float | None) -> Traces:

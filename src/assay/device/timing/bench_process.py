@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
+from assay.device.timing.memory import MemoryWatch, input_bytes
 from assay.device.timing.phases import Phases
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
@@ -44,12 +45,15 @@ class _Ready:
     warm: WarmUp
     unwritten: Json | None
     """What the inputs held that nobody wrote."""
+    launch_bytes: int | None
+    """Device memory beside the inputs; None where many sets of buffers rotate."""
 
 
 def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Ready]:
     """Prepare and warm up all arms; arms of one workload share its tensors and its oracle."""
     fresh = _unwritten(arms, bench)
     found = {name: memory_found(inputs) for name, inputs in fresh.items()}
+    memory = MemoryWatch(bench.device)
     subjects: dict[str, Subject] = {}
     bound: list[tuple[ArmSpec, Round]] = []
     for arm in arms:
@@ -58,16 +62,27 @@ def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _
         if name not in subjects:
             subjects[name] = _subject(arm, seed, bench, fresh.get(name))
         with bench.phases.phase("prepare"):
+            memory.start()
             bound.append((arm, subjects[name].bind(arm, bench.prepare)))
+            memory.bound(arm.id)
     ready = {}
     for arm, round_ in bound:
         bench.note(arm.id)
+        memory.start()
         with bench.phases.phase("warm_up"):
             warm = warm_up(
                 bench.stopwatch, round_.launch, bench.protocol, bench.clock, round_.before
             )
+        memory.launched(arm.id)
         bench.phases.move("warm_up", "first_launch", warm.first_s)
-        ready[arm.id] = _Ready(arm, round_, warm, found.get(arm.workload.id))
+        single = bench.protocol.timer == "events"
+        ready[arm.id] = _Ready(
+            arm,
+            round_,
+            warm,
+            found.get(arm.workload.id),
+            memory.launch_bytes(arm.id) if single else None,
+        )
     return ready
 
 
@@ -197,6 +212,8 @@ def _arm_facts(ready: _Ready) -> Json:
         "warmup_ms": round(ready.warm.gpu_ms, TIME_DIGITS),
         "launches_per_sample": ready.round.launches,
         "unwritten": ready.unwritten,
+        "input_bytes": None if ready.launch_bytes is None else input_bytes(inputs),
+        "launch_bytes": ready.launch_bytes,
     }
 
 
