@@ -1,4 +1,4 @@
-"""The table of a comparison's arms: a column of memory where a record has it, and none elsewhere."""
+"""The table of a comparison's arms: a column of memory where a record has it, else none."""
 
 from pathlib import Path
 
