@@ -19,6 +19,13 @@ def test_value_comes_back():
     assert outcome.error is None
 
 
+def test_advice_behind_an_errors_first_line_is_no_part_of_a_record():
+    def work(note):
+        raise RuntimeError("CUDA error: an illegal address\nSearch for it in the manual.\n")
+
+    assert run_child(work, 10.0).error == "RuntimeError: CUDA error: an illegal address"
+
+
 def test_exception_becomes_an_error_with_the_last_note():
     def work(note):
         note("arm_one")

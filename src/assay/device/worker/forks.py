@@ -279,5 +279,6 @@ def _result_of(work: Work, board: Any) -> Json:
         return {"kind": error.kind, "value": None, "error": str(error)}
     except BaseException as error:
         traceback.print_exc()
-        sentence = f"{type(error).__name__}: {error}"
+        # Advice of several lines on how to debug belongs to the trace, which was just printed.
+        sentence = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return {"kind": kind_of(error), "value": None, "error": sentence}
