@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from assay.evidence.nsight_csv import DURATION
 from assay.shared.schedule import CONTROL
-from assay.verification.sample_times import NSIGHT_TIME
 from tests.cases.attack import Argument
 from tests.cases.site import Site
 
@@ -53,8 +53,8 @@ def _scale_stopwatches(record: Any, factor: float) -> None:
 
 
 def _scale_profile(record: Any, factor: float) -> None:
-    before = record["metrics"][NSIGHT_TIME]
-    record["metrics"][NSIGHT_TIME] = before * factor
+    before = record["metrics"][DURATION]
+    record["metrics"][DURATION] = before * factor
     record["raw_page"] = record["raw_page"].replace(str(before), str(before * factor))
 
 
@@ -73,7 +73,7 @@ def nsight_in_other_units(site: Site, unit: str) -> None:
 
     def change(record: Any) -> None:
         if record["raw_page"]:
-            record["units"].update({NSIGHT_TIME: unit})
+            record["units"].update({DURATION: unit})
             record["raw_page"] = record["raw_page"].replace('"ns"', f'"{unit}"')
 
     for path in sorted((site.evidence / "h100" / "profile").iterdir()):

@@ -14,11 +14,12 @@ from assay.evidence.stages import (
     SANITIZERS,
     STOPWATCHES,
     TARGET_STAGES,
+    inspections_path,
 )
 from assay.judging.answers import Asked, make_answers
 from assay.judging.cutlass_output import job_id
 from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
-from assay.records.evaluations import Support
+from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
@@ -52,6 +53,7 @@ def check_complete(
     _check_answers(catalog, evidence.plan, findings, todays=todays)
     _check_verdicts(evidence.plan, verdicts, findings)
     _check_probes(catalog, evidence.plan, findings)
+    _check_run_records(catalog, evidence, findings)
     for plan in evidence.plan.targets:
         _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
         _check_guards(catalog, plan, origins.get(plan.target), findings, todays=todays)
@@ -117,13 +119,30 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
 
 
 def _check_probes(catalog: Catalog, plan: Plan, findings: Findings) -> None:
-    """What is said to compile, or not to, is compiled by the run."""
-    builds = {(job.id, job.arch) for job in plan.builds}
+    """What is said to compile, or not to, is compiled by the run, or said not to have been."""
+    builds = {(job.id, job.arch) for job in (*plan.builds, *plan.not_compiled)}
     for claim in {answer.claim for answer in plan.answers if answer.way == "compute"}:
         asked = catalog.claims[claim].evaluation if claim in catalog.claims else None
         if isinstance(asked, Support) and (asked.probe, asked.arch) not in builds:
             says = f"the plan answers {claim} by a build that it does not call for: {asked.probe}"
             findings.refuse("figures-not-planned", says)
+
+
+def _check_run_records(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
+    """What the run did once, for no target, has its record: each build, each look into a file."""
+    planned = {(job.id, job.arch) for job in evidence.plan.builds}
+    if left := sorted(planned - evidence.builds.keys()):
+        says = f"the plan calls for builds without a record: {names(' for '.join(b) for b in left)}"
+        findings.refuse("record-missing", says)
+    answered = {each.claim for each in evidence.plan.answers if each.way == "compute"}
+    looked = {
+        claim
+        for claim in answered & catalog.claims.keys()
+        if isinstance(catalog.claims[claim].evaluation, Inspection)
+    }
+    if left_out := looked - evidence.inspections.keys():
+        says = f"{inspections_path()} tells nothing of {names(left_out)}"
+        findings.refuse("record-missing", says)
 
 
 def _by_key(answers: Iterable[Answer]) -> dict[AnswerKey, Answer]:

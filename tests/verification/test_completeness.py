@@ -1,0 +1,66 @@
+"""What a run did once, for no target: builds and looks into files have their records."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.evidence.model import Evidence
+from assay.records.claims import ClaimKind
+from assay.records.evaluations import Inspection, Support
+from assay.records.plan import Answer, BuildJob
+from assay.records.units import Unit
+from assay.verification.completeness import _check_probes, _check_run_records
+from assay.verification.contradictions import Findings
+from tests import builders as b
+
+NO_FIGURE: dict[str, Any] = {
+    "kind": ClaimKind.SUPPORT, "value": None, "unit": None, "resolution": None,
+}  # fmt: skip
+COMPILES = b.claim(
+    "compiles", Support(kind="support", probe="ex88", arch="sm_90a", expect="builds"), **NO_FIGURE
+)
+LINES = b.claim(
+    "lines",
+    Inspection(kind="inspection", package="nvidia-cutlass", path="a.hpp", quantity="lines"),
+    unit=Unit.LINES,
+)
+JOB = BuildJob(id="ex88", kind="program", arch="sm_90a")
+
+
+def evidence(builds: Sequence[BuildJob] = (), not_compiled: Sequence[BuildJob] = ()) -> Evidence:
+    answers = [
+        Answer(claim=claim.id, target=None, way="compute", reason=None, detail="")
+        for claim in (COMPILES, LINES)
+    ]
+    made = b.evidence(answers)
+    update = {"builds": tuple(builds), "not_compiled": tuple(not_compiled)}
+    return replace(made, plan=made.plan.model_copy(update=update))
+
+
+def codes(check: Any, *arguments: Any) -> list[str]:
+    findings = Findings()
+    check(*arguments, findings)
+    return [each.code for each in findings.contradictions]
+
+
+@pytest.mark.parametrize(
+    ("plan", "wrong"),
+    [
+        ({"builds": [JOB]}, []),
+        ({"not_compiled": [JOB]}, []),  # a machine without a GPU leaves original programs out
+        ({}, ["figures-not-planned"]),
+    ],
+)
+def test_what_is_said_to_compile_is_compiled_or_said_to_be_left_out(
+    plan: dict[str, Any], wrong: list[str]
+) -> None:
+    assert codes(_check_probes, b.catalog([COMPILES, LINES]), evidence(**plan).plan) == wrong
+
+
+def test_builds_and_inspections_have_their_records() -> None:
+    catalog, bare = b.catalog([COMPILES, LINES]), evidence([JOB])
+    assert codes(_check_run_records, catalog, bare) == ["record-missing", "record-missing"]
+    looked = replace(bare, inspections={LINES.id: object()}, builds={("ex88", "sm_90a"): object()})
+    assert codes(_check_run_records, catalog, looked) == []
