@@ -40,6 +40,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
         if sorted(given) != sorted(planned):
             findings.refuse("gate-arms", f"{path}: it is not about each arm of {name} once")
         for arm in record.arms:
+            _check_status(evidence, target, name, arm, path, findings)
             known = arm.variant in catalog.variants and arm.workload in catalog.workloads
             if arm.status == "correct" and known:  # other arms are found as unplanned
                 untold |= _check_arm(catalog, arm, path, findings, todays=todays)
@@ -83,17 +84,46 @@ def _check_arm(
     return {arm.variant} if untold else set()
 
 
+def _check_status(
+    evidence: Evidence, target: str, name: str, arm: ArmCorrectness, path: str, findings: Findings
+) -> None:
+    """What is said of an arm as a whole is what its own checks, and its benchmark, say of it."""
+    failed = [check.name for check in arm.checks if not check.passed]
+    if arm.status == "incorrect" and not failed:
+        says = f"{path}: arm {arm.arm} counts as incorrect and fails no check"
+        findings.refuse("gate-checks", says)
+    if arm.status == "not_installed" and arm.checks:
+        says = f"{path}: arm {arm.arm} is said not to be installed and has outputs"
+        findings.refuse("gate-checks", says)
+    record = evidence.benchmarks.get((target, name))
+    if record is None:
+        return
+    timed = {facts.arm for process in record.processes for facts in process.arms}
+    if arm.status != "correct" and arm.arm in timed:
+        says = f"{path}: arm {arm.arm} counts as {arm.status}, and was timed all the same"
+        findings.refuse("gate-checks", says)
+    why = record.not_timed.get(arm.arm, "")
+    if arm.status == "correct" and why.startswith(("not_installed", "unsupported")):
+        says = f"{path}: arm {arm.arm} counts as correct, and was not timed as {why[:40]}"
+        findings.refuse("gate-checks", says)
+
+
 def _check_beside(
     variant: Variant, arm: ArmCorrectness, shapes: Collection[str], path: str, findings: Findings
 ) -> None:
     """Each first launch, at whatever shape, has the checks that are made beside its output's."""
     told = Counter(check.name for check in arm.checks)
     launches = told["timed_shape"] + sum(told[name] for name in shapes)
-    for name in ("inputs_unchanged", *(["poisoned"] if variant.kind == "kernel" else [])):
-        if told[name] != launches:
+    wanted = dict.fromkeys(("inputs_unchanged",), launches)
+    if variant.kind == "kernel":
+        wanted["poisoned"] = launches
+    if variant.abi == attention_call.ABI:  # asked of each launch, the repeated ones too
+        wanted |= dict.fromkeys(ATTENTION_CHECKS, launches + told["repeat"])
+    for name, count in wanted.items():
+        if told[name] != count:
             findings.refuse(
                 "gate-checks",
-                f"{path}: arm {arm.arm} has {told[name]} checks {name} for {launches} launches",
+                f"{path}: arm {arm.arm} has {told[name]} checks {name} for {count} launches",
             )
 
 
@@ -125,6 +155,8 @@ def _beyond(catalog: Catalog, arm: ArmCorrectness) -> set[str]:
 
 
 def _within(check: Check, workload: WorkloadSpec) -> bool:
+    if check.name in ATTENTION_CHECKS:  # by a limit of the launch's own; what is not finite is none
+        return check.max_abs_error is not None and check.max_abs_error >= 0
     if check.name in WITHOUT_ERROR:
         return True
     relative, most = check.relative_error, check.max_abs_error

@@ -7,7 +7,7 @@ from typing import get_args
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.evidence.stages import CHEATS, SANITIZERS, STOPWATCHES
+from assay.evidence.stages import CHEATS, OPERATORS, SANITIZERS, STOPWATCHES
 from assay.records.plan import TargetPlan
 from assay.records.sanitizer import Tool
 from assay.shared.cheats import CAUGHT_BY
@@ -22,6 +22,7 @@ def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings, *, to
     for plan in evidence.plan.targets:
         _check_cheats(evidence, plan, findings, todays=todays)
         _check_sanitizer(evidence, plan, findings)
+        _check_operators(evidence, plan, findings)
         for name in plan.stopwatches:
             beside = evidence.stopwatches.get((plan.target, name))
             timed = {arm.arm for arm in beside.arms} if beside else set()
@@ -62,3 +63,22 @@ def _check_sanitizer(evidence: Evidence, plan: TargetPlan, findings: Findings) -
     left |= {f"what {tool} must catch" for tool in tools - {one.tool for one in record.controls}}
     if left:
         findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
+
+
+def _check_operators(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:
+    """Each kernel behind PyTorch's operators was tried; one that did not compile has no outcome."""
+    record = evidence.operators.get(plan.target)
+    if record is None or record.status != "collected":
+        return
+    built = {job for (job, _), build in evidence.builds.items() if build.artifact is not None}
+    tried = {each.variant for each in record.operators}
+    if left := (set(plan.operators) & built) - tried:
+        path = OPERATORS.path(plan.target)
+        # Where figures are taken over, kernels may be compiled that were not when they were taken.
+        findings.refuse_or_leave(
+            "guard-incomplete",
+            f"{path} tells nothing of {names(left)}"
+            if plan.provision.kind == "device"
+            else f"operators of {plan.target}: {names(left)}, perhaps not compiled where they ran",
+            refused=plan.provision.kind == "device",
+        )
