@@ -1,7 +1,9 @@
 """Small BSR matrices, and kernel sets that nobody compiled."""
 
+import contextlib
 import hashlib
 import json
+from types import SimpleNamespace
 
 import torch
 
@@ -58,3 +60,11 @@ def write_set(folder, *entries, choices=(), target="h100"):
     }
     (folder / "kernels.json").write_text(json.dumps(document))
     return folder
+
+
+def pretend_hopper(monkeypatch):
+    """Have PyTorch name a GPU of compute capability 9.0, whose current stream is 77."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    stream = SimpleNamespace(cuda_stream=77)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)

@@ -1,9 +1,7 @@
 """launch_attention: what a kernel is handed, and what its answer becomes. CUDA is faked."""
 
-import contextlib
 import ctypes
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +10,7 @@ from assay.ops import AttentionMask, attention_launch, attention_operator
 from assay.ops.kernel_set import Kernel, KernelSet, only
 from assay.shared.attention_call import AttentionLauncher
 from tests.ops.attention_helpers import values
+from tests.ops.helpers import pretend_hopper
 
 BLOCK, HEAD_DIM, WORKSPACE = 64, 32, 640
 
@@ -51,10 +50,7 @@ def launcher(monkeypatch):
     found = Launcher()
     made = AttentionLauncher(found.launch, lambda call: WORKSPACE)
     monkeypatch.setattr(attention_launch, "_launcher", lambda kernel: made)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
-    stream = SimpleNamespace(cuda_stream=77)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    pretend_hopper(monkeypatch)
     with only(KernelSet("h100", (kernel(),))):
         yield found
 

@@ -1,8 +1,6 @@
 """launch: what a launcher is given, and what its answer becomes. CUDA is faked."""
 
-import contextlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +9,7 @@ from assay.ops import launch as launching
 from assay.ops import operators
 from assay.ops.kernel_set import Kernel, KernelSet, only
 from assay.shared.launch_abi import WORKSPACE_BYTES
-from tests.ops.helpers import bsr, dense_b
+from tests.ops.helpers import bsr, dense_b, pretend_hopper
 
 M, N, K, BLOCK = 64, 40, 48, (16, 12)
 
@@ -47,10 +45,7 @@ class Launcher:
 def launcher(monkeypatch):
     found = Launcher()
     monkeypatch.setattr(launching, "_launcher", lambda kernel: found)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
-    stream = SimpleNamespace(cuda_stream=77)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    pretend_hopper(monkeypatch)
     with only(KernelSet("h100", (kernel(),))):
         yield found
 

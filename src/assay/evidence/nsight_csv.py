@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 DURATION = "gpu__time_duration.sum"
 CLOCK = "gpc__cycles_elapsed.avg.per_second"
+MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
+"""Milliseconds in each unit of time that Nsight Compute names."""
 HZ = ("hz", "cycle/second")
 """Names of the unit that Nsight Compute gives a clock in, asked for base units."""
+NS_IN_MS = 1e6
 MOST_COLUMNS = 20_000
 """Nsight Compute has some 2,000 metrics, and 400 are collected."""
 _NUMBER = re.compile(r"[-+]?[0-9]{1,20}(\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?")
@@ -73,7 +76,7 @@ def duration_ns(page: str) -> float | None:
     try:
         rows = _rows(page)
         column = rows[0].index(DURATION)
-        factor = {"ns": 1.0, "nsecond": 1.0, "us": 1e3, "usecond": 1e3, "ms": 1e6}[rows[1][column]]
+        factor = MS[rows[1][column]] * NS_IN_MS
     except (ValueError, IndexError, KeyError):
         return None
     times = [_number(row[column]) for row in rows[2:]]

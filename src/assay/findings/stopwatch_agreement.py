@@ -9,15 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import CLOCK, DURATION, HZ
+from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS
 from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.records.measurements import BenchmarkRecord
 from assay.records.profile import ProfileRecord
 from assay.records.stopwatch import StopwatchArm
 from assay.statistics import summaries as stats
-
-TO_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
-"""Milliseconds of each unit that Nsight Compute has given a duration in."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +185,7 @@ def _agreement(
 
 def nsight_ms(profile: ProfileRecord) -> float | None:
     """Nsight Compute's duration in ms; None where it has none, or in a unit not known here."""
-    factor = TO_MS.get(profile.units.get(DURATION, ""))
+    factor = MS.get(profile.units.get(DURATION, ""))
     value = profile.metrics.get(DURATION)
     return value * factor if value is not None and factor is not None else None
 

@@ -102,7 +102,7 @@ def check_attention(
     """Return the arguments, checked; ``scale`` is 1 / sqrt(head_dim) where none is given.
 
     The defaults are those of the operator's schema, since PyTorch hands over no argument that has
-    its default.     Raises ValueError or TypeError with one sentence.
+    its default. Raises ValueError or TypeError with one sentence.
     """
     _check_values(q, k, v)
     if block < WORD or block % WORD:

@@ -17,9 +17,9 @@ from assay.ops.launch import ALIGNMENT
 from assay.shared.attention_call import (
     AttentionLauncher,
     AttentionSizes,
-    Strides,
     attention_call,
     open_attention,
+    strides_of,
 )
 from assay.shared.errors import Unsupported
 from assay.shared.launch_abi import check_status, checked_library
@@ -82,25 +82,12 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
 
 def _check_memory(name: str, tensor: Tensor) -> None:
     """Raise ValueError for what bulk copies cannot read."""
-    steps = [step * tensor.element_size() for step in _strides(tensor)]
+    steps = [step * tensor.element_size() for step in strides_of(tensor.shape, tensor.stride())]
     if tensor.data_ptr() % ALIGNMENT or any(step % ALIGNMENT for step in steps):
         raise ValueError(
             f"{name} has rows that begin at addresses that are no multiples of {ALIGNMENT} bytes: "
             "torch.clone gives a copy that fits"
         )
-
-
-def _strides(tensor: Tensor) -> Strides:
-    """Elements from one batch, head and row to the next; of an extent of 1, which has no next, as
-    far as all of the tensor.
-    """
-    extents, steps = tensor.shape[:3], tensor.stride()[:3]
-    reach = max(extent * step for extent, step in zip(extents, steps, strict=True))
-    batch, head, row = (
-        max(reach, tensor.shape[3]) if extent == 1 else step
-        for extent, step in zip(extents, steps, strict=True)
-    )
-    return batch, head, row
 
 
 def _sizes(call: AttentionArguments, o: Tensor) -> AttentionSizes:
@@ -114,7 +101,7 @@ def _sizes(call: AttentionArguments, o: Tensor) -> AttentionSizes:
         keys=call.k.shape[2],
         scale=call.scale,
         strides={
-            name: _strides(tensor)
+            name: strides_of(tensor.shape, tensor.stride())
             for name, tensor in (("q", call.q), ("k", call.k), ("v", call.v), ("o", o))
         },
         full_pitch=0 if call.full is None else call.full.columns.shape[3],

@@ -13,7 +13,7 @@ import torch
 
 from assay.ops import attention_patterns as patterns
 from assay.ops.attention_arguments import SelectedBlocks
-from assay.ops.attention_scores import unpacked
+from assay.ops.attention_scores import unpacked, within
 from assay.ops.checks import Tensor
 from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
 from assay.ops.mask_digest import mask_digest
@@ -235,9 +235,7 @@ class AttentionMask:
         query = row[:, None] * self.block + inside
         key = column[:, None] * self.block + inside
         distance = key[:, None, :] - (query[:, :, None] + self.keys - self.queries)
-        left = distance if self.window_left < 0 else -self.window_left
-        right = distance if self.window_right < 0 else self.window_right
-        return (distance >= left) & (distance <= right)
+        return within(distance, self.window_left, self.window_right)
 
     def sha256(self) -> str:
         """Return the digest of what the mask says (``assay.ops.mask_digest``)."""

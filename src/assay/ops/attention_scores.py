@@ -97,11 +97,16 @@ def _seen(call: AttentionArguments, place: Tensor, query: Tensor, key: Tensor) -
     if call.bits is not None:
         return unpacked(call.bits.flatten(0, 3)[place])
     distance = key[:, None, :] - (query[:, :, None] + call.k.shape[2] - call.q.shape[2])
+    return within(distance, call.window_left, call.window_right)
+
+
+def within(distance: Tensor, left: int, right: int) -> Tensor:
+    """Return -left <= distance <= right; below 0: no bound."""
     seen = torch.ones_like(distance, dtype=torch.bool)
-    if call.window_left >= 0:
-        seen &= distance >= -call.window_left
-    if call.window_right >= 0:
-        seen &= distance <= call.window_right
+    if left >= 0:
+        seen &= distance >= -left
+    if right >= 0:
+        seen &= distance <= right
     return seen
 
 

@@ -4,7 +4,7 @@
 """
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,19 @@ LISTS = ("full_counts", "full_columns", "partial_counts", "partial_columns")
 
 Strides = tuple[int, int, int]
 """Elements from one batch, head and row to the next; elements of a row are neighbours."""
+
+
+def strides_of(shape: Sequence[int], steps: Sequence[int]) -> Strides:
+    """Return the strides of a tensor [batches, heads, rows, head_dim] as kernels take them: of an
+    extent of 1, which has no next, as far as all of the tensor.
+    """
+    extents, known = shape[:3], steps[:3]
+    reach = max(extent * step for extent, step in zip(extents, known, strict=True))
+    batch, head, row = (
+        max(reach, shape[3]) if extent == 1 else step
+        for extent, step in zip(extents, known, strict=True)
+    )
+    return batch, head, row
 
 
 class AttentionCall(ctypes.Structure):

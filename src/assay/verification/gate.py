@@ -21,8 +21,8 @@ from assay.verification.contradictions import Findings, names
 
 Made = tuple[str, int]
 """(name, seed) of a check."""
-WITHOUT_ERROR = ("poisoned", "inputs_unchanged", *ATTENTION_CHECKS)
-"""Checks that are by other rules than the workload's tolerances."""
+WITHOUT_ERROR = ("poisoned", "inputs_unchanged")
+"""Checks that compare bytes."""
 LATER = ("rounds", "many_rows")
 """Shapes that gates of older rules did not have."""
 
@@ -56,7 +56,8 @@ def _check_arm(
     """Return the kernel, where a record of before lacks a shape and need not say that it may."""
     made = {(check.name, check.seed) for check in arm.checks}
     variant = catalog.variants[arm.variant]
-    shapes = dict.fromkeys(_shapes(catalog, variant, arm))
+    spec = workload_spec(catalog.workloads[arm.workload])
+    shapes = _shapes(variant, spec)
     refused = set(arm.refused or ())
     seeds = catalog.judging.correctness_seeds
     needed = set(_needed(variant, seeds, [name for name in shapes if name not in refused]))
@@ -77,7 +78,8 @@ def _check_arm(
     if unknown := {check.name for check in arm.checks} - known:
         findings.refuse("gate-checks", f"{path}: the gate has no check {names(unknown)}")
     _check_beside(variant, arm, shapes, path, findings)
-    failed = {check.name for check in arm.checks if not check.passed} | _beyond(catalog, arm)
+    beyond = {c.name for c in arm.checks if not _within(c, shapes.get(c.name, spec))}
+    failed = {check.name for check in arm.checks if not check.passed} | beyond
     if failed:
         says = f"{path}: arm {arm.arm} counts as correct but fails {names(failed)}"
         findings.refuse("gate-checks", says)
@@ -127,12 +129,11 @@ def _check_beside(
             )
 
 
-def _shapes(catalog: Catalog, variant: Variant, arm: ArmCorrectness) -> Iterator[str]:
-    """Yield the extra shapes that a kernel is checked at."""
-    if variant.kind == "kernel":
-        spec = workload_spec(catalog.workloads[arm.workload])
-        yield from (shape[0] for shape in small_shapes(spec))
-        yield from (shape[0] for shape in large_shapes(spec))
+def _shapes(variant: Variant, spec: WorkloadSpec) -> dict[str, WorkloadSpec]:
+    """Return the extra shapes that a kernel is checked at, by name."""
+    if variant.kind != "kernel":
+        return {}
+    return {name: shape for name, shape, _ in small_shapes(spec)} | dict(large_shapes(spec))
 
 
 def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iterator[Made]:
@@ -147,14 +148,8 @@ def _needed(variant: Variant, seeds: tuple[int, ...], shapes: list[str]) -> Iter
     yield from ((name, seeds[0]) for name in shapes)
 
 
-def _beyond(catalog: Catalog, arm: ArmCorrectness) -> set[str]:
-    """Return checks with an error that the workload does not tolerate, or without one."""
-    spec = workload_spec(catalog.workloads[arm.workload])
-    shapes = {name: shape for name, shape, _ in small_shapes(spec)} | dict(large_shapes(spec))
-    return {check.name for check in arm.checks if not _within(check, shapes.get(check.name, spec))}
-
-
 def _within(check: Check, workload: WorkloadSpec) -> bool:
+    """Return whether a check has an error, and one that its shape's problem tolerates."""
     if check.name in ATTENTION_CHECKS:  # by a limit of the launch's own; what is not finite is none
         return check.max_abs_error is not None and check.max_abs_error >= 0
     if check.name in WITHOUT_ERROR:

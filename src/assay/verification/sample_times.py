@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import DURATION, duration_ns
+from assay.evidence.nsight_csv import DURATION, MS, NS_IN_MS, duration_ns
 from assay.evidence.stages import BENCHMARKS, PROFILES, STOPWATCHES
 from assay.measuring.told import protocol_spec
 from assay.records.measurements import ArmFacts, BenchmarkRecord, Block, Process, Telemetry
@@ -35,7 +35,6 @@ STOPWATCHES_APART = 2.0
 under load that lie further apart than this factor."""
 CLOCK_SLACK = 1.1
 """How far cycles over time may lie above the highest clock: by 5 % on record, in short turns."""
-NSIGHT_MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0}
 
 
 def check_times(catalog: Catalog, evidence: Evidence) -> Findings:
@@ -238,7 +237,7 @@ def _nsight_ms(profile: ProfileRecord) -> float | None:
     """
     whole = duration_ns(profile.raw_page) if profile.raw_page else None
     if whole is not None:
-        return whole * 1e-6
-    factor = NSIGHT_MS.get(profile.units.get(DURATION, ""))
+        return whole / NS_IN_MS
+    factor = MS.get(profile.units.get(DURATION, ""))
     told = profile.metrics.get(DURATION)
     return told * factor if factor and told is not None else None

@@ -14,6 +14,7 @@ from assay.shared.attention_call import (
     AttentionLauncher,
     AttentionSizes,
     attention_call,
+    strides_of,
 )
 from assay.shared.launch_abi import check_status
 from assay.shared.specs import VariantSpec
@@ -36,7 +37,7 @@ def sizes_of(inputs: Inputs, output: Tensor) -> AttentionSizes:
         queries=w.seq_q,
         keys=w.seq_kv,
         scale=1.0 / math.sqrt(w.head_dim),
-        strides={name: tensors[name].stride()[:3] for name in TENSORS},
+        strides={name: strides_of(tensors[name].shape, tensors[name].stride()) for name in TENSORS},
         full_pitch=full_pitch,
         partial_pitch=partial_pitch,
         window_left=left,
