@@ -2,7 +2,13 @@
 
 import pytest
 
-from assay.evidence.nsight_csv import DURATION, duration_ns, longest_kernel, split_raw_page
+from assay.evidence.nsight_csv import (
+    DURATION,
+    clock_hz,
+    duration_ns,
+    longest_kernel,
+    split_raw_page,
+)
 
 PAGE = (
     f'"ID","Kernel Name","{DURATION}","sm__text"\n"","","ns",""\n'
@@ -50,3 +56,22 @@ class TestDuration:
         assert duration_ns(self.page("parsec", "1")) is None
         assert duration_ns(self.page("ns")) is None
         assert duration_ns("no page") is None
+
+
+class TestClock:
+    """A long kernel's clock counts for more than a short one's."""
+
+    @staticmethod
+    def page(unit: str, *kernels: tuple[str, str]) -> str:
+        rows = [f'"0","kernel","{time}","{clock}"' for time, clock in kernels]
+        names = '"ID","Kernel Name","gpu__time_duration.sum","gpc__cycles_elapsed.avg.per_second"'
+        return "\n".join([names, f'"","","ns","{unit}"', *rows]) + "\n"
+
+    def test_cycles_add_up(self) -> None:
+        assert clock_hz(self.page("hz", ("300", "1000"), ("100", "2000"))) == 1250.0
+
+    def test_a_page_that_lacks_a_clock_tells_nothing(self) -> None:
+        assert clock_hz(self.page("hz", ("300", "n/a"))) is None
+        assert clock_hz(self.page("Ghz", ("300", "1"))) is None
+        assert clock_hz(self.page("hz", ("0", "1"))) is None
+        assert clock_hz("no page") is None

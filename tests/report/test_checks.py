@@ -12,6 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
+from assay.evidence.nsight_launch import launch_clock_mhz, launch_ms
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
 from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
 from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of, conduct_of
@@ -20,8 +21,6 @@ from assay.findings.stopwatch_agreement import (
     StopwatchReading,
     agreements,
     coverage,
-    nsight_clock_mhz,
-    nsight_ms,
 )
 from assay.frames import turns
 from assay.records.cheats import CheatOutcome, CheatsRecord
@@ -120,9 +119,11 @@ class TestAgreement:
     ) -> None:
         profile = evidence.profiles["h100", "demo_sweep", "bk32"]
         name = "gpu__time_duration.sum"
-        in_us = profile.model_copy(update={"metrics": {name: 171.5}, "units": {name: "us"}})
-        assert nsight_ms(in_us) == pytest.approx(0.1715)
-        assert nsight_ms(in_us.model_copy(update={"units": {name: "fortnight"}})) is None
+        in_us = profile.model_copy(
+            update={"metrics": {name: 171.5}, "units": {name: "us"}, "raw_page": None}
+        )
+        assert launch_ms(in_us) == pytest.approx(0.1715)
+        assert launch_ms(in_us.model_copy(update={"units": {name: "fortnight"}})) is None
 
     def test_the_table_counts_by_both_references_and_marks(
         self, catalog: Catalog, evidence: Evidence
@@ -168,7 +169,11 @@ class TestAgreement:
         key = ("h100", "demo_sweep", "bk32")
         time, clock = "gpu__time_duration.sum", "gpc__cycles_elapsed.avg.per_second"
         evidence.profiles[key] = evidence.profiles[key].model_copy(
-            update={"metrics": {time: ms, clock: mhz * 1e6}, "units": {time: "ms", clock: "hz"}}
+            update={
+                "metrics": {time: ms, clock: mhz * 1e6},
+                "units": {time: "ms", clock: "hz"},
+                "raw_page": None,
+            }
         )
         section = agreement_section(catalog, evidence, clocks(evidence))
         assert section is not None
@@ -198,8 +203,8 @@ class TestAgreement:
         profile = evidence.profiles["h100", "demo_sweep", "bk32"]
         name = "gpc__cycles_elapsed.avg.per_second"
         in_hz = profile.model_copy(update={"metrics": {name: 1.5e9}, "units": {name: "hz"}})
-        assert nsight_clock_mhz(in_hz) == pytest.approx(1500.0)
-        assert nsight_clock_mhz(in_hz.model_copy(update={"units": {name: "Ghz"}})) is None
+        assert launch_clock_mhz(in_hz) == pytest.approx(1500.0)
+        assert launch_clock_mhz(in_hz.model_copy(update={"units": {name: "Ghz"}})) is None
 
 
 class TestConduct:

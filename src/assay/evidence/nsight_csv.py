@@ -73,15 +73,41 @@ def duration_ns(page: str) -> float | None:
     """Return how long all kernels of a launch took together, in nanoseconds; None where the page
     does not tell of each.
     """
+    times = _column(page, DURATION)
+    factor = MS.get(times.unit) if times else None
+    return None if times is None or factor is None else sum(times.values) * factor * NS_IN_MS
+
+
+def clock_hz(page: str) -> float | None:
+    """Return the mean SM clock of all kernels of a launch, each by how long it took, in Hz; None
+    where the page does not tell of each.
+    """
+    times, clocks = _column(page, DURATION), _column(page, CLOCK)
+    if times is None or clocks is None or clocks.unit not in HZ or not sum(times.values):
+        return None
+    cycles = sum(time * hz for time, hz in zip(times.values, clocks.values, strict=True))
+    return cycles / sum(times.values)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A metric of every kernel of a page, in one unit."""
+
+    unit: str
+    values: list[float]
+
+
+def _column(page: str, metric: str) -> _Column | None:
+    """Return a metric of every kernel; None where one lacks it."""
     try:
         rows = _rows(page)
-        column = rows[0].index(DURATION)
-        factor = MS[rows[1][column]] * NS_IN_MS
-    except (ValueError, IndexError, KeyError):
+        column = rows[0].index(metric)
+        unit = rows[1][column]
+    except (ValueError, IndexError):
         return None
-    times = [_number(row[column]) for row in rows[2:]]
-    known = [ns for ns in times if ns is not None]
-    return factor * sum(known) if known and len(known) == len(times) else None
+    values = [_number(row[column]) for row in rows[2:]]
+    known = [value for value in values if value is not None]
+    return _Column(unit, known) if known and len(known) == len(values) else None
 
 
 def _rows(page: str) -> list[list[str]]:

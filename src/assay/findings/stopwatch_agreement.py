@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS
+from assay.evidence.nsight_launch import launch_clock_mhz, launch_ms
 from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.records.measurements import BenchmarkRecord
 from assay.records.profile import ProfileRecord
@@ -91,7 +91,7 @@ class Agreement:
     """collected, or why not."""
     detail: str
     nsight: StopwatchReading
-    """Of the longest kernel of a launch, at whatever clock one lone launch runs."""
+    """Of all kernels of a launch together, at whatever clock one lone launch runs."""
 
     @property
     def from_judged(self) -> Deviations:
@@ -177,20 +177,7 @@ def _agreement(
         nvbench=StopwatchReading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
         nvbench_status=arm.status,
         detail=arm.detail,
-        nsight=StopwatchReading(nsight_ms(profile), nsight_clock_mhz(profile))
+        nsight=StopwatchReading(launch_ms(profile), launch_clock_mhz(profile))
         if profile
         else StopwatchReading(None),
     )
-
-
-def nsight_ms(profile: ProfileRecord) -> float | None:
-    """Nsight Compute's duration in ms; None where it has none, or in a unit not known here."""
-    factor = MS.get(profile.units.get(DURATION, ""))
-    value = profile.metrics.get(DURATION)
-    return value * factor if value is not None and factor is not None else None
-
-
-def nsight_clock_mhz(profile: ProfileRecord) -> float | None:
-    """SM clock in MHz while Nsight Compute counted; None where it has none, or not in Hz."""
-    value = profile.metrics.get(CLOCK)
-    return value / 1e6 if value is not None and profile.units.get(CLOCK) in HZ else None

@@ -80,9 +80,9 @@ def agreement_section(
             "NVBench waits for the GPU between launches, so that a card under a power cap may run "
             "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
             "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
-            "as we do, and counts the longest kernel of a launch only: a library that launches "
-            "several differs by the others. The mean SM clock stands below each time; ours is that "
-            "of a whole turn, with what flushes L2 between the launches.",
+            "as we do; its time is that of all kernels of a launch together. The mean SM clock "
+            "stands below each time; ours is that of a whole turn, with what flushes L2 between "
+            "the launches.",
         ),
         rows=tuple(_row(one, limit) for one in found),
     )
