@@ -1,5 +1,8 @@
 """cuda_graphs and rounds: rotating buffers, one graph, a check of one of its outputs."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -53,6 +56,32 @@ class TestSets:
         first, second = (one.tensors for one in sets)
         assert torch.equal(first["a_col_idx"], second["a_col_idx"])
         assert not torch.equal(first["b"], second["b"])
+
+
+class TestMemory:
+    """A captured graph keeps no object of Python's alive: only addresses are in it."""
+
+    def test_what_a_launch_writes_to_lives_as_long_as_its_replay(self):
+        def forget(record):
+            record()
+            return lambda: None
+
+        def bind():
+            out, workspace = torch.empty(4), torch.empty(8)
+            freed.append(weakref.ref(workspace))
+
+            def launch(workspace=workspace):
+                return out
+
+            return Prepared(launch, out)
+
+        freed = []
+        replay = make_replay([bind(), bind()], forget)
+        gc.collect()
+        assert all(one() is not None for one in freed)
+        del replay
+        gc.collect()
+        assert all(one() is None for one in freed)
 
 
 def run_graph(prepare, **rules):

@@ -74,6 +74,8 @@ class Replay:
     """By set; the memory is the same in every replay."""
     launches: int
     """Launches of the arm in one replay."""
+    bound: tuple[Prepared, ...]
+    """By set; a graph knows addresses only, and these hold the memory behind them."""
 
 
 def _capture(record: Callable[[], None]) -> Callable[[], None]:
@@ -113,4 +115,4 @@ def make_replay(
         replay()
         return kept[-1]
 
-    return Replay(launch, kept, len(order))
+    return Replay(launch, kept, len(order), tuple(bound))
