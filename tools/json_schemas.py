@@ -25,6 +25,7 @@ from assay.records.kernels import KernelManifest
 from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
+from assay.records.projects import ProjectDocument
 from assay.records.provenance import ProvenanceStatement
 from assay.records.rivals import RivalsFile
 from assay.records.targets import Target
@@ -48,6 +49,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "manifest": Manifest,
     "pipeline": PipelineRecord,
     "plan": Plan,
+    "project": ProjectDocument,
     "protocols": ProtocolsFile,
     "provenance": ProvenanceStatement,
     "request": Request,

@@ -448,7 +448,7 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     "unknown key in an evaluation": (
         "002",
         lambda d: _first(d)["evaluation"].update(arm="stage0"),
-        ("claims.0.evaluation.benchmark.arm",),
+        ("claims.0.evaluation.arm: there is no such key",),
     ),
     "a value that is not a number": (
         "002",
@@ -466,7 +466,11 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
         ("claims.0.value", "greater than or equal to 0"),
     ),
     "a boolean value": ("002", lambda d: _first(d).update(value=True), ("claims.0.value",)),
-    "a value in quotes": ("002", lambda d: _first(d).update(value="111.1"), ("claims.0.value",)),
+    "a value that is no figure": (
+        "002",
+        lambda d: _first(d).update(value="about 111"),
+        ("claims.0.value",),
+    ),
     "a negative resolution": (
         "002",
         lambda d: _first(d).update(resolution=-0.1),
@@ -492,7 +496,11 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
         lambda d: _first(d).update(value=None),
         ("claims.0", "value, unit and resolution"),
     ),
-    "an unknown unit": ("002", lambda d: _first(d).update(unit="tflops"), ("claims.0.unit",)),
+    "an unknown unit": (
+        "002",
+        lambda d: _first(d).update(unit="tflip"),
+        ("claims.0.unit", "did you mean"),
+    ),
     "a unit that does not fit its metric": (
         "002",
         lambda d: _first(d).update(unit="ms"),
@@ -631,7 +639,7 @@ def _refusal(tree: Path) -> str:
     with pytest.raises(BadInput) as caught:
         load_catalog(tree)
     sentence = str(caught.value)
-    assert "\n" not in sentence
+    assert "\n" not in sentence, sentence
     assert caught.value.exit_code == 2
     return sentence
 

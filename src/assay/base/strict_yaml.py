@@ -9,6 +9,8 @@ are pure Python and read this repository's files some twenty times slower.
 
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -45,17 +47,47 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 """Octal in YAML 1.1, decimal in 1.2."""
 
 
+YamlPath = tuple[str | int, ...]
+"""The keys and list indices that lead to a value; none for the whole document."""
+
+
+@dataclass(frozen=True)
+class YamlPlaces:
+    """Where the values of a document stand, and how its plain words and texts are typed."""
+
+    lines: dict[YamlPath, int] = field(default_factory=dict)
+    """From 1; of a member of a mapping the line of its key."""
+    typed: dict[YamlPath, str] = field(default_factory=dict)
+    """Of every value that is no list and no mapping."""
+
+    def line(self, path: YamlPath) -> int:
+        """Return the line of a value; of one that is not there, that of what it would stand in."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
 def parse_yaml(text: str) -> Any:
     """Return the one document of ``text``: mappings by text, lists, text, finite numbers, None.
 
     Raises Unreadable with a code and one sentence that names the line.
     """
+    return _parsed(text, _Reading)
+
+
+def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
+    """Return a document as ``parse_yaml`` does, and where its values stand."""
+    places = YamlPlaces()
+    return _parsed(text, lambda parser: _PlacedReading(parser, places)), places
+
+
+def _parsed(text: str, reading: "Callable[[Any], _Reading]") -> Any:
     if len(text) > MOST_YAML:
         raise Unreadable("file-size", f"has more than {MOST_YAML:,} characters")
     try:
         parser = _Parser(text)
         try:
-            return _Reading(parser).document()
+            return reading(parser).document()
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
@@ -107,11 +139,15 @@ class _Reading:
         if depth > MOST_DEPTH:
             _refuse(event, "yaml-depth", f"nested too deeply: more than {MOST_DEPTH} levels")
         if kind is events.SequenceStartEvent:
-            values = []
+            values: list[Any] = []
             while type(item := self._next()) is not events.SequenceEndEvent:
-                values.append(self._value(item, depth + 1))
+                values.append(self._member(len(values), item, item, depth + 1))
             return values
         return self._mapping(depth)
+
+    def _member(self, name: str | int, at: Any, event: Any, depth: int) -> Any:
+        """Return a value of a list or a mapping; ``at``: the event that its line is that of."""
+        return self._value(event, depth)
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -123,8 +159,26 @@ class _Reading:
                 _refuse(event, "yaml-key", f"a key has more than {MOST_KEY} characters")
             if key in values:
                 _refuse(event, "yaml-duplicate", f"key '{key}' is given twice")
-            values[key] = self._value(self._next(), depth + 1)
+            values[key] = self._member(key, event, self._next(), depth + 1)
         return values
+
+
+class _PlacedReading(_Reading):
+    """One document, whose places are kept."""
+
+    def __init__(self, parser: Any, places: YamlPlaces) -> None:
+        super().__init__(parser)
+        self._places, self._path = places, list[str | int]()
+
+    def _member(self, name: str | int, at: Any, event: Any, depth: int) -> Any:
+        self._path.append(name)
+        path = tuple(self._path)
+        self._places.lines[path] = at.start_mark.line + 1
+        if isinstance(event, events.ScalarEvent):
+            self._places.typed[path] = event.value
+        value = super()._member(name, at, event, depth)
+        self._path.pop()
+        return value
 
 
 def _is_scalar(event: Any) -> bool:

@@ -1,13 +1,18 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
-from assay.catalog.model import NO_TUNING, Catalog
-from assay.catalog.references import check_references
+from assay.base.yaml_problems import YamlProblem, YamlProblems
+from assay.catalog.claims_files import load_claims_file
+from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
+from assay.catalog.project import Project, load_project
+from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
+from assay.catalog.references import ReferenceProblem, reference_problems
 from assay.records.claims import (
     Audit,
     Claim,
@@ -21,39 +26,108 @@ from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, Wor
 
 T = TypeVar("T")
 
+OWN_CLAIMS = "config/claims/"
+"""Where the claims of Assay's own sources lie."""
 
-def load_catalog(root: Path) -> Catalog:
+
+def load_catalog(root: Path, project: Path | None = None) -> Catalog:
     """Read ``config/`` and ``kernels/*/kernel.yaml`` below ``root`` and check every reference.
 
-    Works on the repository and on a report's evidence directory alike. Raises BadInput.
+    The claims are those of ``config/claims``, or else of a project: of the folder ``project``, or
+    of the copy that a run or a report's evidence holds. Works on the repository, on a run's folder
+    and on evidence alike. Raises BadInput, which names all that is wrong with the claims.
     """
+    folder = project or project_of(root)
+    if folder is None:
+        catalog = _catalog(root, _own_sources(root))
+        raise_first(catalog, reference_problems(catalog))
+        return catalog
+    own = load_project(folder)
+    base = _catalog(root, {})
+    problems = [*own.problems, *_taken_ids(base, own)]
+    if own.sources:
+        problems += _broken_references(own, reference_problems(with_project(base, own)))
+    if problems:
+        raise YamlProblems(folder / PROJECT_FILE, problems)
+    return with_project(base, own)
+
+
+def with_project(base: Catalog, own: Project) -> Catalog:
+    """Return the base of Assay together with a project."""
+    return replace(
+        base,
+        **_by_source(own.sources),
+        targets={**own.targets, **base.targets},
+        workloads={**own.workloads, **base.workloads},
+        variants={**own.variants, **base.variants},
+        comparisons={**own.comparisons, **base.comparisons},
+        project=ProjectFacts(own.title, own.sha256, own.files, frozenset(own.comparisons)),
+    )
+
+
+def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
+    """Yield what is wrong with ids that Assay has, too: its peaks and problems stay its own."""
+    for noun, mine, theirs in (
+        ("target", own.targets, base.targets.keys()),
+        ("measurement", own.comparisons, base.comparisons.keys() | base.workloads.keys()),
+    ):
+        for name in mine.keys() & theirs:
+            says = f"{noun} '{name}': Assay has one of that id: name it otherwise"
+            yield YamlProblem(own.lines.get(name, 1), says)
+
+
+def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> Iterator[YamlProblem]:
+    """Yield what is wrong with a project's names, but for those of entries that are wrong."""
+    for each in problems:
+        wrong_already = any(f"'{name}'" in each.says for name in own.named - {each.of})
+        if not (own.problems and wrong_already):
+            yield YamlProblem(own.lines.get(each.of, 1), each.says)
+
+
+def raise_first(catalog: Catalog, problems: Iterable[ReferenceProblem]) -> None:
+    """Raise BadInput for what is wrong with references of Assay's own files, if anything is."""
+    found = list(problems)
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise BadInput(f"{found[0].says}{more}")
+
+
+def _own_sources(root: Path) -> dict[str, ClaimsFile]:
     sources: dict[str, ClaimsFile] = {}
-    claims: dict[str, Claim] = {}
-    audits: dict[str, Audit] = {}
-    source_of: dict[str, str] = {}
     for path in _yaml_files(root / "config" / "claims"):
-        claims_file = load_yaml(ClaimsFile, path)
+        claims_file = load_claims_file(path)
         if path.stem != claims_file.source.id:
             raise BadInput(f"{path}: its source id is '{claims_file.source.id}', not the file name")
         sources[claims_file.source.id] = claims_file
+    return sources
+
+
+def _by_source(sources: dict[str, ClaimsFile]) -> dict[str, Any]:
+    """Return the parts of a catalog that follow from its sources. Raises BadInput."""
+    claims: dict[str, Claim] = {}
+    audits: dict[str, Audit] = {}
+    source_of: dict[str, str] = {}
+    for source, claims_file in sources.items():
         entries: tuple[Claim | Audit, ...] = (*claims_file.claims, *claims_file.audits)
         for entry in entries:
             if entry.id in source_of:
                 other = source_of[entry.id]
-                raise BadInput(f"{path}: claim id '{entry.id}' is given twice (see {other}.yaml)")
-            source_of[entry.id] = claims_file.source.id
+                raise BadInput(
+                    f"{source}.yaml: claim id '{entry.id}' is given twice (see {other}.yaml)"
+                )
+            source_of[entry.id] = source
         claims.update((claim.id, claim) for claim in claims_file.claims)
         audits.update((audit.id, audit) for audit in claims_file.audits)
+    return {"sources": sources, "claims": claims, "audits": audits, "source_of": source_of}
 
+
+def _catalog(root: Path, sources: dict[str, ClaimsFile]) -> Catalog:
     kernels = [
         (path, load_yaml(KernelManifest, path))
         for path in sorted((root / "kernels").glob("*/kernel.yaml"))
     ]
-    catalog = Catalog(
-        sources=sources,
-        claims=claims,
-        audits=audits,
-        source_of=source_of,
+    return Catalog(
+        **_by_source(sources),
         targets=_by_id(
             root / "config" / "targets", lambda p: (load_yaml(Target, p),), lambda t: t.id
         ),
@@ -84,15 +158,30 @@ def load_catalog(root: Path) -> Catalog:
         operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),
         rivals=_rivals(root / "config" / "rivals.yaml"),
     )
-    check_references(catalog)
-    return catalog
 
 
 def catalog_files(root: Path) -> list[str]:
-    """Return what a catalog is read from and a report carries of it, relative to ``root``."""
+    """Return what a catalog is read from and a report carries of it, relative to ``root``.
+
+    Of a folder that holds a project's copy that, and no claims of Assay's.
+    """
+    return sorted([*base_files(root, claims=project_of(root) is None), *_project_files(root)])
+
+
+def base_files(root: Path, *, claims: bool) -> list[str]:
+    """Return the files of Assay's configuration; ``claims``: its own sources among them."""
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
-    return sorted(path.relative_to(root).as_posix() for path in found)
+    names = sorted(path.relative_to(root).as_posix() for path in found)
+    return [name for name in names if claims or not name.startswith(OWN_CLAIMS)]
+
+
+def _project_files(root: Path) -> Iterator[str]:
+    folder = root / EVIDENCE_FOLDER
+    if project_of(root) is not None:
+        yield from (
+            path.relative_to(root).as_posix() for path in folder.rglob("*") if path.is_file()
+        )
 
 
 def _tuning(path: Path) -> TuningFile:

@@ -24,6 +24,26 @@ NO_TUNING = TuningFile(schema="assay/tuning/1")
 """What evidence holds that was recorded before there was a config/tuning.yaml."""
 
 
+def claim_files(catalog: "Catalog", sources: Iterable[str]) -> tuple[str, ...]:
+    """Return the evidence paths of what states the claims of sources."""
+    if catalog.project is not None:
+        return ("project/assay.yaml",)
+    return tuple(f"config/claims/{source}.yaml" for source in sources)
+
+
+@dataclass(frozen=True)
+class ProjectFacts:
+    """What a catalog says of the project whose claims it holds, beside them."""
+
+    title: str
+    sha256: str
+    """Of all its files."""
+    files: tuple[str, ...]
+    """Relative to its folder."""
+    measures: frozenset[str] = frozenset()
+    """Comparisons that run its code."""
+
+
 @dataclass(frozen=True)
 class Catalog:
     """All configuration of one tree, each noun by its id, in file order."""
@@ -47,6 +67,8 @@ class Catalog:
     operators: tuple[OperatorKernel, ...] = ()
     rivals: dict[str, Rival] = field(default_factory=dict)
     """Optional packages; none in evidence from before they were listed."""
+    project: ProjectFacts | None = None
+    """Of a project of one's own; None where Assay's own sources are judged."""
 
     def check_selection(self, sources: Iterable[str], targets: Iterable[str]) -> None:
         """Raise BadInput for the first source or target that there is none of."""

@@ -1,13 +1,16 @@
 """References between the files of a catalog: what is named exists, and may stand where it does."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from assay.base.errors import BadInput
+from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
 from assay.catalog.published_files import check_published_files
 from assay.records.arithmetic import Operand
-from assay.records.claims import Claim
+from assay.records.claims import Audit, Claim
 from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
@@ -27,11 +30,20 @@ from assay.records.kernels import OperatorKernel, Variant
 from assay.records.originals import FigurePattern
 from assay.records.readings import Reading
 from assay.records.tuning import TuningChoice
-from assay.records.workloads import Arm, Workload
+from assay.records.workloads import Arm, Comparison, Operation, Workload
 from assay.shared.expressions import parse
 from assay.shared.formula_names import names_of_operation, names_of_program
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ReferenceProblem:
+    """A name that names nothing, or may not stand where it does."""
+
+    of: str
+    """Id of the claim, audit, comparison or other entry that has it."""
+    says: str
 
 
 def check_references(catalog: Catalog) -> None:
@@ -39,41 +51,77 @@ def check_references(catalog: Catalog) -> None:
 
     Raises BadInput for the first that does not.
     """
+    for problem in reference_problems(catalog):
+        raise BadInput(problem.says)
+
+
+def reference_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
+    """Yield the first problem of every entry whose names do not all fit."""
+    for of, check in _checks(catalog):
+        try:
+            check()
+        except BadInput as error:
+            yield ReferenceProblem(of, str(error))
+
+
+def _checks(catalog: Catalog) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield (id, what checks it) of every entry, claims' own files first after what they name."""
     for comparison in catalog.comparisons.values():
-        where = f"comparison '{comparison.id}'"
-        _known(where, "protocol", comparison.protocol, catalog.protocols)
-        for arm in comparison.arms:
-            _known(where, "variant", arm.variant, catalog.variants)
-            _known(where, "workload", arm.workload, catalog.workloads)
-            variant, workload = catalog.variants[arm.variant], catalog.workloads[arm.workload]
-            if variant.operation is not workload.operation:
-                raise BadInput(
-                    f"{where}: arm '{arm.id}' runs {variant.operation.value} on a "
-                    f"{workload.operation.value} workload"
-                )
-            _check_arm(where, arm, variant, workload)
+        yield comparison.id, partial(_check_comparison, catalog, comparison)
     for variant in catalog.variants.values():
         if variant.rival is not None:
-            _known(f"variant '{variant.id}'", "rival", variant.rival, catalog.rivals)
+            where = f"variant '{variant.id}'"
+            yield variant.id, partial(_known, where, "rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
-        where = f"{catalog.source_of[claim.id]}.yaml: claim '{claim.id}'"
-        for target in claim.hardware.targets:
-            _known(where, "target", target, catalog.targets)
-        _check_evaluation(catalog, where, claim.evaluation)
-        _check_flops(catalog, where, claim)
-        for reading in claim.readings:
-            _check_reading(catalog, f"{where}: reading '{reading.id}'", claim, reading)
+        yield claim.id, partial(_check_claim, catalog, claim)
     for audit in catalog.audits.values():
-        where = f"{catalog.source_of[audit.id]}.yaml: audit '{audit.id}'"
-        _check_operands(catalog, where, audit.operands)
-        if audit.claimed is not None:
-            _check_operands(catalog, where, (audit.claimed,))
-    _check_originals(catalog)
-    check_published_files(catalog)
+        yield audit.id, partial(_check_audit, catalog, audit)
+    yield "", partial(_check_originals, catalog)
+    yield "", partial(check_published_files, catalog)
     for entry in catalog.operators:
-        _check_operator(catalog, entry)
+        yield entry.variant, partial(_check_operator, catalog, entry)
     for choice in catalog.tuning.choices:
-        _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+        where = f"tuning.yaml: choice '{choice.id}'"
+        yield choice.id, partial(_check_choice, catalog, where, choice)
+
+
+def _file_of(catalog: Catalog, source: str) -> str:
+    """Return how a message calls what a claim stands in: its file, but of a project, which has one,
+    that is said already.
+    """
+    return f"{source}.yaml: " if catalog.project is None else ""
+
+
+def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
+    where = f"comparison '{comparison.id}'"
+    _known(where, "protocol", comparison.protocol, catalog.protocols)
+    for arm in comparison.arms:
+        _known(where, "variant", arm.variant, catalog.variants)
+        _known(where, "workload", arm.workload, catalog.workloads)
+        variant, workload = catalog.variants[arm.variant], catalog.workloads[arm.workload]
+        if variant.operation is not workload.operation:
+            raise BadInput(
+                f"{where}: arm '{arm.id}' runs {variant.operation.value} on a "
+                f"{workload.operation.value} workload"
+            )
+        _check_arm(where, arm, variant, workload)
+
+
+def _check_claim(catalog: Catalog, claim: Claim) -> None:
+    where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
+    for target in claim.hardware.targets:
+        _known(where, "target", target, catalog.targets)
+    _check_evaluation(catalog, where, claim.evaluation)
+    _check_flops(catalog, where, claim)
+    for reading in claim.readings:
+        _check_reading(catalog, f"{where}: reading '{reading.id}'", claim, reading)
+
+
+def _check_audit(catalog: Catalog, audit: Audit) -> None:
+    where = f"{_file_of(catalog, catalog.source_of[audit.id])}audit '{audit.id}'"
+    _check_operands(catalog, where, audit.operands)
+    if audit.claimed is not None:
+        _check_operands(catalog, where, (audit.claimed,))
 
 
 def _check_originals(catalog: Catalog) -> None:
@@ -245,12 +293,21 @@ def _formula_names(
             for term in terms:
                 for arm in catalog.comparisons[term.comparison].arms:
                     if arm.id in (term.arm, term.over):
-                        operation = catalog.workloads[arm.workload].operation.value
-                        yield operation, names_of_operation(operation)
+                        workload = catalog.workloads[arm.workload]
+                        yield workload.operation.value, names_of_problem(workload)
         case Program(program=program):
             yield program, names_of_program(catalog.programs[program].parser)
         case _:
             raise BadInput(f"{where}: a formula for FLOPs (flops) is of a measured rate")
+
+
+def names_of_problem(workload: Workload) -> frozenset[str]:
+    """Return what a formula may name of a problem: of a project's function its own parameters."""
+    if workload.operation is Operation.CALLABLE:
+        return frozenset(
+            name for name, value in workload.parameters.items() if isinstance(value, int | float)
+        )
+    return names_of_operation(workload.operation.value)
 
 
 def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> None:
@@ -299,4 +356,4 @@ def _check_operands(catalog: Catalog, where: str, operands: Iterable[Operand]) -
 
 def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> None:
     if name not in known:
-        raise BadInput(f"{where}: there is no {noun} '{name}'")
+        raise BadInput(f"{where}: there is no {noun} '{name}'{suggest(name, known)}")

@@ -68,9 +68,15 @@ def tree_lines(
 def verified_line(result: VerificationRecord) -> str:
     """Return the last line: what verified, of which run, and which part nobody checked."""
     named = f", which is the report of run '{result.run}'" if _lies_elsewhere(result.proof) else ""
+    whose = f"; its claims are its signer's own: {_project(result)}" if result.project else ""
     if not result.unchecked:
-        return f"verified: {result.report}{named}"
-    return f"verified: {result.report}{named}; nobody checked {', nor '.join(result.unchecked)}"
+        return f"verified: {result.report}{named}{whose}"
+    left = ", nor ".join(result.unchecked)
+    return f"verified: {result.report}{named}{whose}; nobody checked {left}"
+
+
+def _project(result: VerificationRecord) -> str:
+    return f"project {result.project}"
 
 
 def _lies_elsewhere(node: ProofNode) -> bool:

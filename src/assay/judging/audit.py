@@ -150,5 +150,5 @@ def _told(operand: Operand, claims: Mapping[str, Claim]) -> str:
     place = operand.place
     if place is None:
         return what
-    where = f"line {place.line}" + (f" of source {place.source}" if place.source else "")
+    where = place.spot + (f" of source {place.source}" if place.source else "")
     return f"{what}, {where}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from assay.base.errors import BadInput
+from assay.catalog.model import claim_files
 from assay.evidence.model import build_of
 from assay.evidence.stages import build_path, inspections_path
 from assay.judging.audit import AuditResult, audit
@@ -91,7 +92,7 @@ def _consistency(
         unit=unit,
         artifact="arithmetic",
         relation=relation,
-        evidence=tuple(f"config/claims/{source}.yaml" for source in sources),
+        evidence=claim_files(case.catalog, sources),
     )
 
 

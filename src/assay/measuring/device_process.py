@@ -25,6 +25,8 @@ from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_j
 
 R = TypeVar("R", bound=Record)
 
+PROJECT_VARIABLE = "ASSAY_PROJECT_CODE"
+"""Where the device side finds a project's files (``assay.device.kernels.project_code``)."""
 PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
@@ -58,8 +60,10 @@ def device_environment(place: Place) -> dict[str, str]:
     among them, come behind.
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
+    code = {} if place.project is None else {PROJECT_VARIABLE: str(place.project.resolve())}
     return {
         **cache,
+        **code,
         gpu_locks.VARIABLE: str(_locks()),
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         **python_variables([source_root(), *place.packages]),
@@ -216,7 +220,8 @@ def _start(
     tasks = dict.fromkeys(file.job.task for file in batch)
     artifacts = (artifact for file in batch for artifact in file.job.artifacts())
     folders = (Path(artifact.path).parent for artifact in artifacts)
-    readable = {source_root(), *place.packages, *folders}
+    code = () if place.project is None else (place.project.resolve(),)
+    readable = {source_root(), *place.packages, *folders, *code}
     writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
     outcome = place.run(
         Task(

@@ -17,6 +17,7 @@ from assay.records.workloads import Pattern, Protocol, Workload
 from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
+    CodeSpec,
     ComparisonSpec,
     OperatorSpec,
     PatternSpec,
@@ -47,7 +48,10 @@ def workload_spec(workload: Workload) -> WorkloadSpec:
     """Return a problem; a dimension that its operation does not have is 0."""
     patterns = (pattern_spec(workload.pattern), pattern_spec(workload.pattern_b))
     gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
-    return _spec(WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1], **gates_own)
+    code = None if workload.code is None else _spec(CodeSpec, workload.code)
+    return _spec(
+        WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1], code=code, **gates_own
+    )
 
 
 def variant_spec(variant: Variant) -> VariantSpec:

@@ -21,17 +21,21 @@ INPUTS = ("config", "containers", "kernels", "reports/templates", "requirements"
 """Folders of the repository that hold what the workflow makes something of."""
 
 
-def date_now(root: Path, run: str) -> int:
+def date_now(root: Path, run: str, home: Path | None = None) -> int:
     """Date what lies in the future of a run, and of what it is made of, now; return their number.
 
+    ``home``: the folder in which the run lies, where it is not the repository.
     Their order stays, so that nothing counts as out of date for it. Says so. Raises
     MissingEnvironment for a file that is somebody else's.
     """
     now = time.time_ns()
     dated = [
         (path, date)
-        for folder in (f"results/{run}", f"reports/{run}", *INPUTS)
-        for path, date in _dated_files(root / folder)
+        for folder in (
+            *((home or root) / below / run for below in ("results", "reports")),
+            *(root / below for below in INPUTS),
+        )
+        for path, date in _dated_files(folder)
         if date > now + TOLERANCE_S * 1e9
     ]
     newest_first = sorted({date for _, date in dated}, reverse=True)

@@ -14,6 +14,7 @@ from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
+from assay.pipeline.places import report_path, run_path
 from assay.pipeline.run_files import read_bound, same
 from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, SIGNER, TEXT, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
@@ -48,13 +49,13 @@ class Dag:
 
     @property
     def run_dir(self) -> str:
-        """results/<run>."""
-        return f"results/{self.request.run}"
+        """results/<run>, of a project with its folder."""
+        return run_path(self.request)
 
     @property
     def report_dir(self) -> str:
-        """reports/<run>."""
-        return f"reports/{self.request.run}"
+        """reports/<run>, likewise."""
+        return report_path(self.request)
 
     def path(self, relative: str) -> str:
         """Return a record of this run by its evidence path."""

@@ -14,6 +14,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.isolation import DEVICE_PATH
 from assay.building.artifacts import Builds
+from assay.catalog.project_folder import project_of
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import (
     BENCHMARKS,
@@ -63,10 +64,11 @@ class MeasuringParts:
                 raise MissingEnvironment(f"{DEVICE_PATH} {path}: no such directory on this machine")
         cache = self.run_dir / "device_cache"
         cache.mkdir(parents=True, exist_ok=True)
+        project = project_of(self.run_dir)
         if not self.dag.target_plan(target).runner:
-            return Place(HostRuntime(), None, python, packages, cache)
+            return Place(HostRuntime(), None, python, packages, cache, project)
         image = read_record(RUNNER_IMAGES.record, self.run_dir / RUNNER_IMAGES.path(target))
-        return Place(self._runtime(), image, python, packages, cache)
+        return Place(self._runtime(), image, python, packages, cache, project)
 
     def _runtime(self) -> Runtime:
         return open_runtime(

@@ -15,6 +15,8 @@ from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_p
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
 from assay.pipeline.durations import Estimate, Step, estimate
+from assay.pipeline.places import run_dir as run_dir_of
+from assay.pipeline.places import run_path
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import forced, snakemake_command, snakemake_environment
 from assay.records.plan import Plan, Request
@@ -50,7 +52,9 @@ def preview(
     when Snakemake cannot read the run.
     """
     steps = pending_steps(root, catalog, request, plan, again)
-    known = known_seconds(root, request.run) | build_seconds(root, catalog, plan, steps)
+    known = known_seconds(root, run_dir_of(root, request)) | build_seconds(
+        root, catalog, plan, steps
+    )
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
     return Preview(plan, steps, estimate(steps, known, cores))
@@ -72,7 +76,7 @@ def pending_steps(
 ) -> frozenset[Step]:
     """Return the steps that a start would run: all of them where the run was never begun."""
     every = every_step(plan)
-    run_dir = root / "results" / request.run
+    run_dir = run_dir_of(root, request)
     if not (run_dir / plan_path()).is_file():
         return every
     files = pending_files(root, catalog, request, plan, again)
@@ -109,7 +113,7 @@ def pending_files(
         last = " ".join(told.stderr.split())[-400:]
         raise CheckFailed(f"Snakemake cannot say what is left of run '{request.run}': {last}")
     rows = [line.split("\t") for line in told.stdout.splitlines() if "\t" in line]
-    run = f"results/{request.run}/"
+    run = f"{run_path(request)}/"
     return [
         (cells[2], cells[0].removeprefix(run))
         for cells in rows
@@ -117,7 +121,7 @@ def pending_files(
     ]
 
 
-def known_seconds(root: Path, run: str) -> dict[Step, float]:
+def known_seconds(root: Path, run_dir: Path) -> dict[Step, float]:
     """What steps took: in the newest published report, or, where it has been there, in this run.
 
     Compilations are left out: one that was taken from a cache says nothing of the next.
@@ -125,7 +129,7 @@ def known_seconds(root: Path, run: str) -> dict[Step, float]:
     found: list[StepTiming] = []
     for report in published_reports(root)[:1]:
         found += _recorded(report / "evidence" / timings_path())
-    for path in sorted((root / "results" / run / "timings").glob("*.json")):
+    for path in sorted((run_dir / "timings").glob("*.json")):
         try:
             found.append(read_record(StepTiming, path))
         except BadInput:

@@ -14,6 +14,7 @@ from assay.base.progress import say
 from assay.catalog.model import Catalog
 from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
+from assay.judging.needs import comparisons_of
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.pipeline.file_compile_requests import find_file_compiles
@@ -33,7 +34,7 @@ from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
 from assay.verification.time_service import TimeService
 from assay.verification.trust import published_reports
-from assay.verification.trusted_keys import trusted_keys
+from assay.verification.trusted_keys import project_keys, trusted_keys
 
 DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
@@ -88,6 +89,8 @@ class Options:
     """Who stamps the report's signature, where somebody shall."""
     takes_gpu_here: bool = False
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
+    project: Path | None = None
+    """Folder of the project whose run it is; None for this repository's own."""
 
     @property
     def python(self) -> str:
@@ -104,7 +107,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     """
     _check_names(catalog, options)
     key = options.signing_key if options.signs else None
-    require_places(root, options.run, key, writes=options.writes)
+    home = root if options.project is None else options.project
+    require_places(home, options.run, key, writes=options.writes)
     driver = find_host_driver() if options.executor == "local" else None
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
@@ -113,7 +117,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
     stamps = options.time_service
-    keys = [*options.keys, *trusted_keys(root)]
+    keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
     recorded_dirs: dict[str, str] = {}
     provisions: dict[str, Provision] = {}
     if options.recorded:
@@ -132,7 +136,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
                 provisions[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    asked = {claim.id for claim in catalog.claims_of(options.sources)} if elsewhere else set()
+    asked = _asked(catalog, options.sources) if elsewhere else set()
     reports = published_reports(root, asked)
     published = find_recorded(root, catalog, elsewhere, reports, keys)
     for target, why in missing.items():
@@ -163,6 +167,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "originals": originals,
             "compilations": compilations,
             "rebuild": options.rebuild,
+            "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),
             "timestamp_service": stamps.url if stamps else None,
             "timestamp_ca": str(stamps.authorities.resolve()) if stamps else None,
@@ -172,6 +177,14 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "clean_tree": clean,
         }
     )
+
+
+def _asked(catalog: Catalog, sources: tuple[str, ...]) -> set[str]:
+    """Return what a published report is looked for by: claims, of a project what answers them."""
+    claims = list(catalog.claims_of(sources))
+    if catalog.project is None:
+        return {claim.id for claim in claims}
+    return set(comparisons_of(catalog, claims))
 
 
 def _with_gpus_here(

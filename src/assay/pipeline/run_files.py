@@ -16,12 +16,16 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
 from assay.base.isolation import host_packages
-from assay.catalog.load import catalog_files, load_catalog
+from assay.catalog.load import base_files, catalog_files, load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project import project_files
+from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
 from assay.measuring.host_platform import package_directories
 from assay.pipeline.clock import date_now
+from assay.pipeline.places import home_of
+from assay.pipeline.places import run_dir as run_dir_of
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
@@ -42,9 +46,11 @@ def bound_run(
     ``date_now`` raises.
     """
     began, started = datetime.now(UTC), time.monotonic()
-    run_dir = root / "results" / request.run
+    run_dir = run_dir_of(root, request)
     if not scratch:
-        date_now(root, request.run)  # before anything that is newer is written
+        date_now(
+            root, request.run, home_of(root, request)
+        )  # before anything that is newer is written
     with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
         draft = Path(folder)
         _write(draft, root, request, plan)
@@ -75,8 +81,12 @@ def bound_files(folder: Path) -> list[str]:
 
 
 def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
-    for name in catalog_files(root):
+    home = None if request.home is None else Path(request.home)
+    for name in base_files(root, claims=home is None):
         write_bytes(folder / name, (root / name).read_bytes())
+    if home is not None:
+        for name in project_files(home):
+            write_bytes(folder / EVIDENCE_FOLDER / name, (home / name).read_bytes())
     write_record(request, folder / REQUEST)
     write_record(plan, folder / plan_path())
     pipeline = PipelineRecord(

@@ -15,6 +15,8 @@ from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.failures import error_of, read_failures
+from assay.pipeline.places import RESULTS, home_of, report_dir, report_path, run_path
+from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_owner import lock_path
 from assay.pipeline.workflow_process import log_path, run_process
@@ -51,7 +53,7 @@ def run_workflow(
     exit code, Interrupted when this process is.
     """
     require_sound_toolchain(root)
-    run_dir = root / "results" / request.run
+    run_dir = run_dir_of(root, request)
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
     say("each step is told when it ends, but for those that take less than a second")
@@ -71,7 +73,7 @@ def run_workflow(
             verbose=verbose,
             ends_run=lambda failure: failure.lacks_something,
             cancels=request.executor == "slurm",
-            on_tick=lambda: _keep_dates(clock, root, request.run),
+            on_tick=lambda: _keep_dates(clock, root, request),
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
@@ -113,16 +115,16 @@ def snakemake_command(
 
 def forced(root: Path, request: Request, again: Sequence[str]) -> list[str]:
     """Return options that have outputs of the run made anew, and a report that was changed."""
-    outputs = [f"results/{request.run}/{output}" for output in again]
-    if is_damaged(root / "reports" / request.run):
-        outputs.append(f"reports/{request.run}/{PAGE}")
+    outputs = [f"{run_path(request)}/{output}" for output in again]
+    if is_damaged(report_dir(root, request)):
+        outputs.append(f"{report_path(request)}/{PAGE}")
     return ["--forcerun", *outputs] if outputs else []
 
 
-def _keep_dates(clock: StepsBack, root: Path, run: str) -> None:
+def _keep_dates(clock: StepsBack, root: Path, request: Request) -> None:
     """Date what lies in the future now, where the clock went backwards."""
     if clock.look():
-        date_now(root, run)
+        date_now(root, request.run, home_of(root, request))
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
@@ -149,7 +151,8 @@ def _kept(root: Path, run_dir: Path) -> str:
     if not told:
         return "nothing was finished yet"
     verb = agreeing(sum(number for number, _ in found), "is", "are")
-    return f"{' and '.join(told)} {verb} kept in {run_dir.relative_to(root)}"
+    place = run_dir.relative_to(root) if run_dir.is_relative_to(root) else run_dir
+    return f"{' and '.join(told)} {verb} kept in {place}"
 
 
 def _limits(request: Request) -> list[str]:
@@ -175,21 +178,22 @@ def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
 
 def _settings(request: Request, draft: Path | None) -> list[str]:
     """Return where the workflow finds what the run is bound to."""
-    settings = [f"run=results/{request.run}"]
+    settings = [f"run={run_path(request)}"]
     return settings if draft is None else [*settings, f"draft={draft}"]
 
 
 @contextmanager
-def only_run(root: Path, name: str) -> Iterator[None]:
-    """Hold the run ``name`` of this checkout; waits, saying so, while another process has it.
+def only_run(home: Path, name: str) -> Iterator[None]:
+    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
+    process has it.
 
     Snakemake's own locks outlive a killed process; this one does not. What a killed command left
     running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
-    lock = lock_path(root, name)
+    lock = lock_path(home, name)
     lock.parent.mkdir(exist_ok=True)
-    waiting = f"another process is at run '{name}' of this checkout; waiting for it"
+    waiting = f"another process is at run '{name}' of {home}; waiting for it"
     with exclusive(lock, waiting):
         lock.write_text(str(owners.myself()))
-        leftovers.end_leftovers(root / "results" / name)
+        leftovers.end_leftovers(home / RESULTS / name)
         yield

@@ -32,6 +32,7 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
+from assay.pipeline.places import home_of_run
 from assay.pipeline.run_owner import leave_with_owner, lock_path
 from assay.records.images import ImageRecord, Role
 from assay.records.manifest import VERDICTS
@@ -44,7 +45,7 @@ from assay.verification import sign
 from assay.verification.policy import Policy
 from assay.verification.rendered_again import Renderer
 from assay.verification.time_service import time_service
-from assay.verification.trusted_keys import trusted_keys
+from assay.verification.trusted_keys import project_keys, trusted_keys
 from assay.verification.verify import verify as verify_report
 
 
@@ -140,8 +141,10 @@ class Steps(MeasuringSteps):
         readers must accept them. Where there is no history, nothing is proven of them.
         """
         own = sign.public_key_path(Path(self.dag.request.signing_key))
-        keys = [own, *trusted_keys(self.root), *map(Path, self.dag.request.extra_keys)]
         request = self.dag.request
+        home = None if request.home is None else Path(request.home)
+        theirs = [*project_keys(home), *trusted_keys(self.root)]
+        keys = [own, *theirs, *map(Path, request.extra_keys)]
         renderer = Renderer(partial(render_contents, self.root), request.commit, request.clean_tree)
         result = verify_report(
             self.report_dir,
@@ -197,7 +200,9 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
     traceback. Says how long the step took.
     """
     leave_on_signals()
-    if not leave_with_owner(os.environ, lock_path(Path.cwd(), Path(run_dir).name)):
+    if not leave_with_owner(
+        os.environ, lock_path(home_of_run(Path.cwd() / run_dir), Path(run_dir).name)
+    ):
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()

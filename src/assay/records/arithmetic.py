@@ -14,8 +14,22 @@ class SourcePlace(Record):
 
     section: str
     """Heading under which it stands."""
-    line: Annotated[int, Field(ge=1)]
-    """Line number in the source file, from 1."""
+    line: Annotated[int, Field(ge=1)] | None = None
+    """Line number in the source file, from 1; of its page, where that is named."""
+    page: Annotated[int, Field(ge=1)] | None = None
+    """Of a document that has pages."""
+
+    @model_validator(mode="after")
+    def _is_found(self) -> Self:
+        if self.line is None and self.page is None:
+            raise ValueError("a place has a line or a page, so that a reader finds it")
+        return self
+
+    @property
+    def spot(self) -> str:
+        """Return where in its section it stands: ``line 12``, ``page 9``, ``page 9, line 3``."""
+        parts = (("page", self.page), ("line", self.line))
+        return ", ".join(f"{name} {number}" for name, number in parts if number is not None)
 
 
 class OperandPlace(SourcePlace):

@@ -52,6 +52,9 @@ class Predicate(Record):
     provenance: Sha256 | None = None
     """Of the payload of ``provenance.json``; None where nothing was built, and in statements from
     before."""
+    project: Sha256 | None = None
+    """Of all files of the project whose claims are judged, which are the signer's own; None where
+    they are those of this repository's sources."""
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
 

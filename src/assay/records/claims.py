@@ -77,7 +77,7 @@ class Hardware(Record):
         return () if self.target is None else (self.target, *self.also)
 
 
-RATE_UNITS = frozenset({Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
+RATE_UNITS = frozenset({Unit.PFLOP_PER_S, Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
 METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.RATE: RATE_UNITS,
     Metric.TIME: frozenset({Unit.MS, Unit.US}),
@@ -275,6 +275,8 @@ class Source(Record):
     file: str | None
     """File name of the document; None for this project's own statements."""
     sha256: Sha256 | None
+    address: str | None = None
+    """Where the document was had; None where that is not recorded."""
 
 
 class ClaimsFile(Record):

@@ -30,8 +30,9 @@ class Variant(Record):
     id: Identifier
     operation: Operation
     title: str
-    kind: Literal["kernel", "library"]
-    """``kernel``: compiled from this repository; ``library``: called through the device side."""
+    kind: Literal["kernel", "library", "callable"]
+    """``kernel``: compiled from this repository; ``library``: called through the device side;
+    ``callable``: made by a function of a project."""
     source: FileName | None = None
     """File beside kernel.yaml, for kernels."""
     symbol: Symbol | None = None
@@ -44,7 +45,7 @@ class Variant(Record):
     flags: tuple[CompilerWord, ...] = ()
     """Further nvcc flags, for example the source's --use_fast_math."""
     entry: Symbol | None = None
-    """Name in assay.device.kernels.baselines, for libraries."""
+    """Name in assay.device.kernels.baselines, for libraries; the arm's, for callables."""
     rival: Identifier | None = None
     """What has to be installed for it, of config/rivals.yaml; None where PyTorch will do."""
     artifact: Artifact

@@ -78,6 +78,8 @@ class Request(Record):
     """Files of such checkouts that are compiled as published."""
     rebuild: bool = False
     """Whether everything is compiled here, also what runs nowhere in this run."""
+    home: str | None = None
+    """Folder of the project that the run is of, in which it lies; None: this repository."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
     timestamp_service: str | None = None

@@ -1,5 +1,6 @@
 """Units a figure may carry: one table of how each is written and what it is turned into."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +21,8 @@ class UnitFacts:
     """Base units in one of it."""
     exact: bool = False
     """Counted, not read off: such a figure has no last digit to be rounded."""
+    written: tuple[str, ...] = ()
+    """Further spellings of people, in lower case and without blanks."""
 
 
 class Unit(StrEnum):
@@ -34,21 +37,46 @@ class Unit(StrEnum):
         member.facts = facts
         return member
 
+    PFLOP_PER_S = (
+        "pflop_per_s",
+        UnitFacts(
+            symbol="PFLOP/s", words="PFLOP/s", base="tflop_per_s", factor=1e3,
+            written=("pflops", "pflops/s"),
+        ),
+    )  # fmt: skip
     TFLOP_PER_S = (
         "tflop_per_s",
-        UnitFacts(symbol="TFLOP/s", words="TFLOP/s", base="tflop_per_s"),
+        UnitFacts(
+            symbol="TFLOP/s", words="TFLOP/s", base="tflop_per_s", written=("tflops", "tflops/s")
+        ),
     )
     GFLOP_PER_S = (
         "gflop_per_s",
-        UnitFacts(symbol="GFLOP/s", words="GFLOP/s", base="tflop_per_s", factor=1e-3),
+        UnitFacts(
+            symbol="GFLOP/s", words="GFLOP/s", base="tflop_per_s", factor=1e-3,
+            written=("gflops", "gflops/s"),
+        ),
+    )  # fmt: skip
+    GB_PER_S = (
+        "gb_per_s",
+        UnitFacts(symbol="GB/s", words="GB/s", base="gb_per_s", written=("gb/sec",)),
     )
-    GB_PER_S = "gb_per_s", UnitFacts(symbol="GB/s", words="GB/s", base="gb_per_s")
-    TB_PER_S = "tb_per_s", UnitFacts(symbol="TB/s", words="TB/s", base="gb_per_s", factor=1e3)
-    MS = "ms", UnitFacts(symbol="ms", words="ms", base="ms")
-    US = "us", UnitFacts(symbol="µs", words="us", base="ms", factor=1e-3)
+    TB_PER_S = (
+        "tb_per_s",
+        UnitFacts(symbol="TB/s", words="TB/s", base="gb_per_s", factor=1e3, written=("tb/sec",)),
+    )
+    MS = "ms", UnitFacts(symbol="ms", words="ms", base="ms", written=("msec",))
+    US = (
+        "us",
+        UnitFacts(
+            symbol="µs", words="us", base="ms", factor=1e-3, written=("\N{GREEK SMALL LETTER MU}s",)
+        ),
+    )
     RATIO = (
         "ratio",
-        UnitFacts(symbol="\N{MULTIPLICATION SIGN}", words="x", joint="", base="ratio"),
+        UnitFacts(
+            symbol="\N{MULTIPLICATION SIGN}", words="x", joint="", base="ratio", written=("times",)
+        ),
     )
     PERCENT = "percent", UnitFacts(symbol="%", words="%")
     """Of a gain: 50 % more is a ratio of 1.5, so it has no factor (see judging.case.to_base)."""
@@ -60,6 +88,33 @@ class Unit(StrEnum):
     def base(self) -> "Unit":
         """Return the unit that its figures are judged in; itself where none is."""
         return next((unit for unit in Unit if unit.value == self.facts.base), self)
+
+
+def _spellings() -> dict[str, Unit]:
+    return {
+        spelling.lower(): unit
+        for unit in Unit
+        for spelling in (
+            unit.value, unit.facts.symbol, unit.facts.words or "", *unit.facts.written,
+        )
+        if spelling
+    }  # fmt: skip
+
+
+BITS = re.compile(r"[KMGTkmgt]?b(/|p|it)")
+SPELLINGS = _spellings()
+"""Units by every spelling of theirs, in lower case."""
+
+
+def unit_as_written(text: str) -> Unit | None:
+    """Return the unit that people write so ("TFLOP/s", "tflops", "x"); None where none is.
+
+    Bits are no bytes: "Gb/s" is none, whatever is meant by it.
+    """
+    compact = "".join(text.split())
+    if BITS.match(compact):
+        return None
+    return SPELLINGS.get(compact.lower())
 
 
 SYMBOLS = {unit.value: unit.facts.symbol for unit in Unit}

@@ -79,6 +79,9 @@ class VerificationRecord(Record):
     """As signed; like what follows None unless a trusted key vouches for all files."""
     commit: str | None
     created: str | None
+    project: str | None = None
+    """SHA-256 of the project whose claims are judged, which are the signers' own; None where they
+    are those of Assay's sources."""
     signers: tuple[SignerEntry, ...]
     proof: ProofNode
     """The key, and all that rests on it."""

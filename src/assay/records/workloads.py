@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import Identifier, Record
+from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol
+from assay.shared.expressions import parse
 
 MOST = 1 << 24
 """Of a dimension: what a workload says is computed again by whoever verifies, in bounded time."""
@@ -24,6 +25,22 @@ class Operation(StrEnum):
     DENSE_ATTENTION = "dense_attention"
     BLOCK_SPARSE_ATTENTION = "block_sparse_attention"
     TMA_LOAD = "tma_load"
+    CALLABLE = "callable"
+    """Whatever a function of a project makes, with its own oracle."""
+
+
+CodeParameter = int | float | bool | str
+"""Of a problem that a project's function makes."""
+
+
+class ProjectCode(Record):
+    """A function of a project, with all files that may have a part in what it does."""
+
+    file: PathBelow
+    """Below the project's folder."""
+    function: Symbol
+    files: dict[PathBelow, Sha256]
+    """All code of the project: what one file does may hang on any other."""
 
 
 class Pattern(Record):
@@ -49,12 +66,12 @@ class Workload(Record):
 
     id: Identifier
     operation: Operation
-    dtype: Literal["float16", "bfloat16", "float8_e4m3"]
+    dtype: Literal["float16", "bfloat16", "float8_e4m3", "float32"]
     """Of the inputs, and of the output too; but an FP8 product has a bfloat16 output, and the sums
-    of ``tma_load`` are float32."""
+    of ``tma_load`` are float32. Inputs in float32 are a project's alone."""
     output_dtype: Literal["float32"] | None = None
     """Of the output, where it is another; its variants say the same."""
-    distribution: Literal["normal", "zeros", "unwritten"]
+    distribution: Literal["normal", "zeros", "unwritten", "own"]
     """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
     In FP8 both operands are scaled by 32 instead (see assay.device.kernels.inputs).
     ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
@@ -85,6 +102,16 @@ class Workload(Record):
     j - i is at least minus this (queries end where keys end). None: no such bound."""
     window_right: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """And only where j - i is at most this; 0 is causal."""
+    code: ProjectCode | None = None
+    """Of ``callable``: what draws the inputs (their distribution is its ``own``) and knows the
+    right answer."""
+    parameters: dict[Symbol, CodeParameter] = {}
+    """What that function is called with."""
+    flops: str | None = None
+    """FLOPs of one launch of it, by the grammar of ``assay.shared.expressions`` over its
+    parameters."""
+    bytes: str | None = None
+    """Least bytes that one launch of it moves, likewise."""
     relative_tolerance: Annotated[float, Field(gt=0)]
     """Largest accepted ||out - oracle||_F / ||oracle||_F."""
     max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None
@@ -102,6 +129,7 @@ class Workload(Record):
             Operation.DENSE_ATTENTION: attention,
             Operation.BLOCK_SPARSE_ATTENTION: attention | {"pattern"},
             Operation.TMA_LOAD: gemm - {"n"},
+            Operation.CALLABLE: set[str](),
         }[self.operation]
         optional = gemm | attention | {"groups", "pattern", "pattern_b"}
         given = {name for name in optional if getattr(self, name) is not None}
@@ -112,6 +140,24 @@ class Workload(Record):
                 + (f"; missing {missing}" if missing else "")
                 + (f"; does not take {extra}" if extra else "")
             )
+        return self
+
+    @model_validator(mode="after")
+    def _code_is_a_callables(self) -> "Workload":
+        own = (self.code, self.flops, self.bytes)
+        needed = self.operation is Operation.CALLABLE
+        if any((each is not None) != needed for each in own) or (self.parameters and not needed):
+            raise ValueError("code, parameters, flops and bytes are those of a callable")
+        if needed != (self.distribution == "own") or (self.dtype == "float32" and not needed):
+            raise ValueError("a callable draws its own values, and it alone; so with float32")
+        if not needed:
+            return self
+        numbers = {
+            name for name, value in self.parameters.items() if isinstance(value, int | float)
+        }
+        for what, formula in (("flops", self.flops), ("bytes", self.bytes)):
+            for name in sorted(parse(formula or "0").names - numbers):
+                raise ValueError(f"{what} names '{name}', which is no parameter that is a number")
         return self
 
     @model_validator(mode="after")

@@ -162,7 +162,7 @@ def _row(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictRow:
     return VerdictRow(
         claim=verdict.claim,
         statement=entry.statement,
-        place=f"{entry.place.section}, line {entry.place.line}",
+        place=f"{entry.place.section}, {entry.place.spot}",
         target=verdict.target or "",
         claimed=_claimed(catalog, verdict),
         measured=fmt.quantity(verdict.measured, verdict.unit),

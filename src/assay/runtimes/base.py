@@ -107,6 +107,8 @@ class Place:
     """Directories of the host's in which that Python looks for packages first."""
     cache: Path | None = None
     """Directory in which GPU jobs keep what they compile at run time, for the jobs after them."""
+    project: Path | None = None
+    """Copy of a project's files, whose functions GPU jobs call; None where there is none."""
 
     def run(self, task: Task, on_line: Callable[[str], None]) -> CommandOutcome:
         """Run a command here."""

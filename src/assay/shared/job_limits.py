@@ -4,10 +4,10 @@ from typing import Any
 
 OPERATIONS = (
     "bsr_gemm", "bsr_bsr_gemm", "dense_gemm", "grouped_gemm", "dense_attention",
-    "block_sparse_attention", "tma_load",
+    "block_sparse_attention", "tma_load", "callable",
 )  # fmt: skip
-DTYPES = ("float16", "bfloat16", "float8_e4m3")
-DISTRIBUTIONS = ("normal", "zeros", "unwritten")
+DTYPES = ("float16", "bfloat16", "float8_e4m3", "float32")
+DISTRIBUTIONS = ("normal", "zeros", "unwritten", "own")
 
 
 def require_one_of(known: tuple[str, ...], **given: str) -> None:

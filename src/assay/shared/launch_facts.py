@@ -154,6 +154,8 @@ def problem_counts(workload: WorkloadSpec, a: Blocks | None, b: Blocks | None) -
         return _attention_counts(workload, a)
     if workload.operation == "tma_load":
         return {"m": workload.m, "k": workload.k}
+    if workload.operation == "callable":
+        return workload.numbers
     return _gemm_counts(workload, a, b)
 
 
@@ -163,6 +165,8 @@ def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks
         flop, bytes_ = _attention(workload, blocks)
     elif workload.operation == "tma_load":
         flop, bytes_ = _load(workload)
+    elif workload.operation == "callable":
+        flop, bytes_ = workload.counted(workload.flops), workload.counted(workload.bytes)
     else:
         flop, bytes_ = _gemm(workload, blocks, blocks_b)
     counts = problem_counts(workload, blocks, blocks_b)

@@ -1,9 +1,10 @@
 """Dataclasses that jobs are made of: targets, problems, kernels, and how they are timed."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assay.shared.expressions import parse
 from assay.shared.job_limits import (
     DISTRIBUTIONS,
     DTYPES,
@@ -49,6 +50,16 @@ class PatternSpec:
 
 
 @dataclass(frozen=True)
+class CodeSpec:
+    """A function of a project, and every file that may have a part in what it does."""
+
+    file: str
+    function: str
+    files: dict[str, str]
+    """By name below the project's folder: its SHA-256."""
+
+
+@dataclass(frozen=True)
 class WorkloadSpec:
     """One problem; a dimension that its operation does not have is 0."""
 
@@ -77,6 +88,13 @@ class WorkloadSpec:
     layout: Literal["bhsd", "bshd"] = "bhsd"
     window_left: int | None = None
     window_right: int | None = None
+    code: CodeSpec | None = None
+    """Of operation ``callable``: what makes inputs, arms and the right answer."""
+    parameters: Json = field(default_factory=dict)
+    """What it is called with."""
+    flops: str | None = None
+    """FLOPs of one launch of it, a formula over its parameters."""
+    bytes: str | None = None
     logit_scale: float = 1.0
     """Factor on Q: large logits make a running maximum grow. Only the gate's own shapes set it."""
     poison_unselected: bool = False
@@ -98,6 +116,21 @@ class WorkloadSpec:
         """Return whether values are written before they are read."""
         return self.distribution != "unwritten"
 
+    def counted(self, formula: str | None) -> int:
+        """Return what a formula comes to over the parameters. Raises ValueError where it has no
+        value.
+        """
+        if formula is None:
+            raise ValueError(f"workload '{self.id}' says not what it counts")
+        return round(parse(formula).value(self.numbers))
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters that a formula may name."""
+        return {
+            name: value for name, value in self.parameters.items() if isinstance(value, int | float)
+        }
+
     def __post_init__(self) -> None:
         """Raise ValueError for what no problem has."""
         require_one_of(OPERATIONS, operation=self.operation)
@@ -108,6 +141,8 @@ class WorkloadSpec:
             "head_dim", "kv_heads", "window_left", "window_right",
         )  # fmt: skip
         require_positive(self, "relative_tolerance", "max_abs_tolerance", "logit_scale")
+        if (self.operation == "callable") != (self.code is not None):
+            raise ValueError("a callable, and it alone, has code")
         if self.kv_heads and self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of K and V")
 
@@ -118,7 +153,7 @@ class VariantSpec:
 
     id: str
     operation: str
-    kind: Literal["kernel", "library"]
+    kind: Literal["kernel", "library", "callable"]
     symbol: str | None = None
     abi: str | None = None
     entry: str | None = None

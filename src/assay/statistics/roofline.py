@@ -12,12 +12,17 @@ from typing import Literal
 from assay.records.measurements import ArmFacts
 from assay.records.targets import Peaks, Target
 
-Dtype = Literal["float16", "bfloat16", "float8_e4m3", "float8"]
+Dtype = Literal["float16", "bfloat16", "float8_e4m3", "float8", "float32"]
 """Types of the inputs; ``float8`` where a program's own output does not say which."""
+TF32_SHARE = 0.5
+"""Of the fp16 tensor cores' dense rate that they have with float32 operands, as TF32: the most that
+a launch in float32 can reach, whatever it makes of its operands."""
 
 
 def peak_tflop_per_s(peaks: Peaks, dtype: Dtype) -> float:
     """Return the dense tensor-core peak; bfloat16 has that of fp16, as FP8 has without cores."""
+    if dtype == "float32":
+        return max(TF32_SHARE * peaks.fp16_tensor_tflop_per_s, peaks.fp32_tflop_per_s)
     fp8 = peaks.fp8_tensor_tflop_per_s if dtype.startswith("float8") else None
     return fp8 or peaks.fp16_tensor_tflop_per_s
 

@@ -15,7 +15,8 @@ from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
 from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
-from assay.catalog.load import catalog_files
+from assay.catalog.load import OWN_CLAIMS, base_files
+from assay.catalog.project_folder import project_of
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
 from assay.verification.commit_tree import (
@@ -66,6 +67,8 @@ def check_policy(
 ) -> None:
     """Compare the configuration of a report's evidence with the verifier's own.
 
+    What a project claims is its signer's, and compared with nothing.
+
     Differences are listed by name and value. They fail the check, unless they are accepted. Where
     no history is here that could vouch for any configuration, nothing is proven. ``todays``:
     whether the rules that made the report are today's; one of others is judged by its own commit's
@@ -78,9 +81,20 @@ def check_policy(
             says("")
             says.leave([f"that margins, protocols and claims are this verifier's: {lack}"])
             return
-        given = _files(report_dir / "evidence")
-        found = list(differences(given, own.files))
-        told = f"margins, tolerances, peaks, protocols and claims are those of {own.whose}"
+        evidence = report_dir / "evidence"
+        of_project = project_of(evidence) is not None
+        given = _files(evidence, claims=not of_project)
+        theirs = {
+            path: content
+            for path, content in own.files.items()
+            if not (of_project and path.startswith(OWN_CLAIMS))
+        }
+        found = list(differences(given, theirs))
+        what = (
+            "margins, peaks, protocols" if of_project else "margins, tolerances, peaks, protocols"
+        )
+        whose = "" if of_project else " and claims"
+        told = f"{what}{whose} are those of {own.whose}"
         named = listed(found, MOST_DIFFERENCES)
         others = f"judged by other rules than those of {own.whose}: {named}"
         if not found:
@@ -99,7 +113,7 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
     it, what is checked out decides.
     """
     if policy.folder is not None:
-        return _Own(_files(policy.folder), str(policy.folder))
+        return _Own(_files(policy.folder, claims=True), str(policy.folder))
     if policy.checkout is None:
         raise MissingEnvironment("there is no checkout whose history would tell")
     try:
@@ -122,8 +136,8 @@ def _is_policy(path: str) -> bool:
     return path.endswith(".yaml")
 
 
-def _files(root: Path) -> dict[str, bytes]:
-    return {name: read_bytes(root / name, MOST_YAML) for name in catalog_files(root)}
+def _files(root: Path, *, claims: bool) -> dict[str, bytes]:
+    return {name: read_bytes(root / name, MOST_YAML) for name in base_files(root, claims=claims)}
 
 
 def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterator[str]:

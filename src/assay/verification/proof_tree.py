@@ -90,6 +90,7 @@ def verification_record(
         run=None if predicate is None else predicate.run,
         commit=None if predicate is None else predicate.commit,
         created=None if predicate is None else predicate.created,
+        project=None if predicate is None else predicate.project,
         signers=tuple(
             SignerEntry(keyid=each.keyid, name=shown_line(each.name))
             for each in (() if signed is None else signed.signers)

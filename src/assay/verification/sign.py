@@ -142,7 +142,8 @@ def _statement(
 ) -> Statement:
     evidence = report_dir / "evidence"
     counts = Counter(verdict.status for verdict in verdicts.verdicts)
-    by_measurement = count_verdicts(load_catalog(evidence), verdicts.verdicts)
+    catalog = load_catalog(evidence)
+    by_measurement = count_verdicts(catalog, verdicts.verdicts)
     predicate = Predicate(
         run=verdicts.run,
         commit=read_record(PipelineRecord, evidence / pipeline_path()).commit,
@@ -150,6 +151,7 @@ def _statement(
         verdicts=dict(sorted(counts.items())),
         counts=by_measurement.by_kind(),
         provenance=None if provenance is None else sha256_bytes(provenance),
+        project=None if catalog.project is None else catalog.project.sha256,
         created=_created(),
     )
     subject = SignedFile(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))

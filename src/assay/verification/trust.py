@@ -18,6 +18,9 @@ def published_reports(root: Path, claims: Collection[str] | None = None) -> list
     """Return reports that belong to the repository: the one that measured most of ``claims`` first
     (None: of all that there are), and of such as measured as many, the one signed last.
 
+    ``claims``: ids of claims or, for a project, of which no report of ours knows any, of the
+    comparisons that answer its own.
+
     Directories or archives of such: to be read through ``opened_report``.
     """
     folder = root / "reports" / "published"
@@ -48,9 +51,13 @@ def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
 
 def _measured(plan: bytes, claims: Collection[str] | None) -> int:
     try:
-        answers = parse_bounded(plan)["answers"]
+        document = parse_bounded(plan)
+        answers, targets = document["answers"], document["targets"]
         measured = {each["claim"] for each in answers if each["way"] in ("measure", "recorded")}
-        return len(measured if claims is None else measured.intersection(claims))
+        if claims is None:
+            return len(measured)
+        there = {name for target in targets for name in target["comparisons"]}
+        return len((measured | there).intersection(claims))
     except (ValueError, KeyError, TypeError, AttributeError):
         return 0
 

@@ -54,7 +54,10 @@ def trusted_keys(root: Path) -> list[Path]:
     Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it, and
     where anything else is that somebody may have meant to be read.
     """
-    folder = root / "config" / FOLDER
+    return _keys_in(root / "config" / FOLDER)
+
+
+def _keys_in(folder: Path) -> list[Path]:
     paths = sorted(folder.glob("*.pub"))
     _require_known_names(folder)
     if (folder / NOTES).exists():
@@ -65,9 +68,24 @@ def trusted_keys(root: Path) -> list[Path]:
     return paths
 
 
+def project_keys(folder: Path | None) -> list[Path]:
+    """Return the public keys that a project trusts: those in its own ``trusted_keys``, by the same
+    rules; none where there is no project.
+    """
+    return [] if folder is None else _keys_in(folder / FOLDER)
+
+
 def threshold(root: Path) -> int:
     """Return how many distinct keys must have signed where the repository's are asked for."""
-    folder = root / "config" / FOLDER
+    return _threshold_in(root / "config" / FOLDER)
+
+
+def project_threshold(folder: Path) -> int:
+    """Return the same of a project's keys."""
+    return _threshold_in(folder / FOLDER)
+
+
+def _threshold_in(folder: Path) -> int:
     return _notes(folder).threshold if (folder / NOTES).exists() else 1
 
 

@@ -9,6 +9,7 @@ from assay.base.check_log import CheckLog, NamedCheck
 from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import project_of
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.report_contents import (
@@ -134,7 +135,8 @@ def verify(
         code = OwnCode(repository, (*trusted_keys, *origin_keys))
         _check_made(log, report_dir, manifest, contents, renderer, code)
     log.raise_if_failed(report_dir)
-    log.notes += _notes(report_dir, repository) if repository else ()
+    if repository is not None and project_of(report_dir / "evidence") is None:
+        log.notes += _notes(report_dir, repository)
     return VerificationResult(
         manifest.run, log.signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
     )
@@ -212,6 +214,9 @@ def _check_declared(catalog: Catalog, given: GivenVerdicts, predicate: Predicate
     if predicate.commit != given.pipeline.commit:
         problem = "statement and evidence name different commits"
         raise CheckFailed(problem, code="declared-commit")
+    if predicate.project != (catalog.project.sha256 if catalog.project else None):
+        problem = "the statement is about other claims of a project than the evidence holds"
+        raise CheckFailed(problem, code="declared-project")
     if predicate.judging != catalog.judging:
         problem = "the statement declares other margins than the evidence holds"
         raise CheckFailed(problem, code="declared-margins")

@@ -61,7 +61,7 @@ REFUSED: dict[str, Case] = {
     "a claim of another claim's id": (_CLAIMS, "id: demo_ratio", "id: demo_rate"),
     "an unknown key": (_CLAIMS, "value: 200", "value: 200\n    weight: 1"),
     "a truth where a number stands": (_CLAIMS, "value: 200", "value: true"),
-    "text where a number stands": (_CLAIMS, "value: 200", "value: '200'"),
+    "text where a number stands": (_CLAIMS, "value: 200", "value: two hundred"),
     "a list where a number stands": (_CLAIMS, "value: 200", "value: [200]"),
     "another document's schema": (_CLAIMS, "schema: assay/claims/1", "schema: assay/target/1"),
 }  # fmt: skip

@@ -22,6 +22,8 @@ from assay.cli.options import (
     TimestampServiceOption,
 )
 from assay.cli.preview_words import preview_lines
+from assay.cli.project_folder import ProjectOption, default_project_run, home, project_folder
+from assay.cli.project_trust import TrustOption, require_trust
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
@@ -29,6 +31,7 @@ from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import count_verdicts, failing_strict
 from assay.pipeline.original_requests import OriginalWishes
+from assay.pipeline.places import report_dir, report_path, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
 from assay.pipeline.request import Options, default_signing_key, make_request
@@ -156,10 +159,13 @@ def reproduce(
         bool, typer.Option("--timings", help="Say at the end how long each stage took.")
     ] = False,
     cores: CoresOption = None,
+    project: ProjectOption = None,
+    trust_project: TrustOption = False,
 ) -> None:
     """Build, check, measure, judge, report, sign and verify."""
-    catalog = load_catalog(checkout.ROOT)
-    defaults = checkout.default_run()
+    folder = project_folder(project)
+    catalog = load_catalog(checkout.ROOT, folder)
+    defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
         run=run,
         sources=tuple(source or defaults.sources),
@@ -183,11 +189,12 @@ def reproduce(
         rebuild=rebuild,
         writes=not dry_run,
         takes_gpu_here=not target,
+        project=folder,
     )
     request = make_request(checkout.ROOT, catalog, options)
     plan = make_plan(catalog, request)
     width = cores or os.cpu_count() or 1
-    again = outputs_to_retry(checkout.ROOT / "results" / request.run, plan)
+    again = outputs_to_retry(run_dir(checkout.ROOT, request), plan)
     console.show_absences(request.targets)
     console.show_unanswered(plan)
     if dry_run:
@@ -198,13 +205,14 @@ def reproduce(
             say(f"failed before and would be tried again: {', '.join(again)}")
         return
     console.show_plan(plan)
+    require_trust(catalog, plan, trusted=trust_project)
     with (
-        only_run(checkout.ROOT, request.run),
+        only_run(home(folder), request.run),
         bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
     ):
         run_workflow(checkout.ROOT, request, cores=width, again=again, verbose=verbose)
     if timings:
-        _tell_timings(checkout.ROOT / "results" / request.run)
+        _tell_timings(run_dir(checkout.ROOT, request))
     tell_outcome(request, strict)
 
 
@@ -218,13 +226,13 @@ def _tell_timings(run_dir: Path) -> None:
 
 def tell_outcome(request: Request, strict: bool) -> None:
     """Say where the report is and what it says."""
-    report = checkout.ROOT / "reports" / request.run
+    report = report_dir(checkout.ROOT, request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = load_catalog(report / "evidence")
     console.show_counts(count_verdicts(catalog, verdicts), len(verdicts))
     for provision in request.targets:
         say(f"{provision.target}: {console.provided(provision)}")
-    plan = read_record(Plan, checkout.ROOT / "results" / request.run / plan_path())
+    plan = read_record(Plan, run_dir(checkout.ROOT, request) / plan_path())
     if left := told_not_compiled(plan):
         say(left)
     say(f"report: {report / PAGE}")
@@ -245,4 +253,4 @@ def _verify_command(request: Request) -> list[str]:
     keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
     stamped = ["--timestamp-ca", request.timestamp_ca] if request.timestamp_ca else []
-    return ["./assay", "verify", f"reports/{request.run}", *keys, *accepts, *stamped]
+    return ["./assay", "verify", report_path(request), *keys, *accepts, *stamped]

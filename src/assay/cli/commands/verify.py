@@ -14,9 +14,11 @@ import typer
 from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.unwritable import unwritable_sentence
+from assay.catalog.project_folder import project_of
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.options import AcceptPolicyOption, PolicyOption
+from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
 from assay.cli.verification_output import show_check, show_proof, verified_line
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
@@ -26,7 +28,7 @@ from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.trusted_keys import threshold, trusted_keys
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
@@ -85,6 +87,7 @@ def verify(
         bool,
         typer.Option("--json", help="Print what was proven as JSON; checks go to standard error."),
     ] = False,
+    project: ProjectOption = None,
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
     log = VerificationLog()
@@ -97,7 +100,7 @@ def verify(
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
-            trust = Trust(key, at_least, timestamp_ca)
+            trust = Trust(key, at_least, timestamp_ca, project_folder(project))
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
             if compare is not None:
                 compare(log)
@@ -155,20 +158,24 @@ class Trust:
     """Whom the caller trusts, as far as it was said."""
 
     keys: Sequence[Path] | None = None
-    """None: those of config/trusted_keys, and the threshold there."""
+    """None: those of config/trusted_keys, or of a project's own, and the threshold there."""
     threshold: int | None = None
     time_authorities: Path | None = None
+    project: Path | None = None
+    """Whose own keys stand in the place of the repository's, which then vouch for origins alone."""
 
 
 def check_report(
     folder: Path, trust: Trust, policy: Policy, texts: bool, log: VerificationLog
 ) -> None:
     """Verify a report with everything that this checkout can check it by. Raises AssayError."""
-    ours = trusted_keys(checkout.ROOT)
-    asked = 1 if trust.keys else threshold(checkout.ROOT)
+    # A project's keys say nothing of reports of Assay's own sources.
+    project = trust.project if project_of(folder / "evidence") else None
+    ours = [*keys_of(project), *(trusted_keys(checkout.ROOT) if project else ())]
+    asked = 1 if trust.keys else threshold_of(project)
     verify_report(
         folder,
-        trust.keys or ours,
+        trust.keys or keys_of(project),
         repository=checkout.ROOT,
         renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
         origin_keys=ours,

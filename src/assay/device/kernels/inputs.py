@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from assay.device.kernels.project_code import ProjectCase, open_case
 from assay.shared import flops
 from assay.shared.attention_lists import block_lists
 from assay.shared.specs import Json, WorkloadSpec
@@ -18,6 +19,7 @@ DTYPES = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
     "float8_e4m3": torch.float8_e4m3fn,
+    "float32": torch.float32,
 }
 OUTPUT_DTYPES = {**DTYPES, "float8_e4m3": torch.bfloat16}
 """Sums of FP8 products do not fit FP8: their result is bfloat16, as torch._scaled_mm gives it."""
@@ -46,6 +48,15 @@ class Inputs:
     blocks: Blocks | None
     """Stored blocks of A, or selected score blocks."""
     blocks_b: Blocks | None
+    case: ProjectCase | None = None
+    """Of a project's operation: what draws its values, and knows the right answer."""
+
+    @property
+    def project_case(self) -> ProjectCase:
+        """Return what a project's function made. Raises ValueError for an operation of our own."""
+        if self.case is None:
+            raise ValueError(f"{self.workload.operation} is no project's")
+        return self.case
 
     @property
     def dtype(self) -> Any:
@@ -64,6 +75,8 @@ class Inputs:
     def output_shape(self) -> tuple[int, ...]:
         """Return the shape of the operation's result."""
         w = self.workload
+        if self.case is not None:
+            return self.case.shape or tuple(self.case.right(self.tensors).shape)
         if w.operation.endswith("attention"):
             return w.batch, w.heads, w.seq_q, w.head_dim
         if w.operation == "tma_load":
@@ -71,7 +84,11 @@ class Inputs:
         return (w.groups, w.m, w.n) if w.operation == "grouped_gemm" else (w.m, w.n)
 
     def new_output(self) -> Tensor:
-        """Return an uninitialised output buffer, in the workload's layout."""
+        """Return an uninitialised output buffer, in the workload's layout; for what a project's arm
+        returns one that holds any float without loss.
+        """
+        if self.case is not None:
+            return torch.empty(self.output_shape(), dtype=torch.float32, device=self.device)
         return _laid_out(self.output_shape(), self.output_dtype, self.workload, self.device)
 
     def snapshot(self) -> dict[str, Tensor]:
@@ -89,8 +106,9 @@ class Inputs:
 
 def _bits(tensor: Tensor) -> Tensor:
     """A tensor's memory as integers, so that NaNs and signed zeros compare too."""
-    whole = {1: torch.uint8, 2: torch.int16}.get(tensor.element_size())
-    return tensor if whole is None else tensor.view(whole)
+    sizes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    whole = sizes.get(tensor.element_size()) if not tensor.is_complex() else None
+    return tensor if whole is None or tensor.dtype is torch.bool else tensor.view(whole)
 
 
 def _value_shapes(
@@ -144,6 +162,9 @@ def make_inputs(
     blocks: tuple[Blocks | None, Blocks | None] | None = None,
 ) -> Inputs:
     """Allocate and fill the inputs of a workload; ``blocks`` overrides the generated pattern."""
+    if workload.operation == "callable":
+        case = open_case(workload, device)
+        return Inputs(workload, device, case.inputs(seed), {}, None, None, case)
     first, second = workload_blocks(workload, seed) if blocks is None else blocks
     tensors: dict[str, Tensor] = {}
     scales: dict[str, float] = {}
@@ -195,6 +216,9 @@ def fill(inputs: Inputs, seed: int) -> None:
     values are never written.
     """
     if not inputs.workload.written:
+        return
+    if inputs.case is not None:
+        inputs.case.refill(inputs.tensors, seed)
         return
     generator = torch.Generator(device=inputs.device)
     generator.manual_seed(seed)

@@ -62,6 +62,8 @@ def oracle(inputs: Inputs) -> Tensor:
     program computes that looks for blocks by binary search (``true_product`` has the right answer).
     """
     t, w = inputs.tensors, inputs.workload
+    if inputs.case is not None:
+        return inputs.case.right(t)
     if w.operation.endswith("attention"):
         return attend(inputs).output
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)

@@ -11,4 +11,7 @@ def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:
     """Bind an arm's variant to inputs. Raises Unsupported, or RuntimeError when it can't run."""
     if arm.variant.kind == "kernel":
         return prepare_kernel(arm.variant, arm.artifact, inputs)
+    if arm.variant.kind == "callable":
+        launch, out = inputs.project_case.launcher(arm.variant.entry or "", inputs.tensors)
+        return Prepared(launch, out)
     return prepare_library(arm.variant.entry, inputs)

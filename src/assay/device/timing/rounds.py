@@ -6,6 +6,7 @@ from typing import Protocol
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import Errors, measure_errors, oracle
 from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
 from assay.device.timing.sign_flips import Signs
 from assay.device.timing.stopwatch import Keep
@@ -51,25 +52,32 @@ class Single:
 
     def __init__(self, inputs: Inputs, seed: str) -> None:
         self.inputs = inputs
+        own = inputs.case is None
         # Before any sign is turned. What nobody wrote has no right answer.
-        self.oracle = oracle(inputs) if inputs.workload.written else None
-        self.signs = Signs(inputs, seed)
+        self.oracle = oracle(inputs) if own and inputs.workload.written else None
+        self.changes = Signs(inputs, seed) if own else Contents(inputs, seed)
         self.kept: Tensor = inputs.new_output()
 
     def bind(self, arm: ArmSpec, prepare: Prepare) -> "SingleRound":
         """See Subject."""
         return SingleRound(self, prepare(arm, self.inputs))
 
+    def errors(self, output: Tensor, at: Tensor) -> Errors:
+        """Return how far an output is from the oracle, whose contents were those of ``at``."""
+        if isinstance(self.changes, Contents):
+            return self.changes.errors(output, at)
+        return measure_errors(self.changes.turned_back(output, at), self.oracle)
+
 
 class SingleRound:
-    """See Round. A kept output is compared after the signs of its launch were turned back."""
+    """See Round. A kept output is compared by the contents that its launch had."""
 
     def __init__(self, subject: Single, prepared: Prepared) -> None:
         self._subject, self._prepared = subject, prepared
         self.launch, self.launches, self.inputs = prepared.launch, 1, subject.inputs
         self._number: int | None = None
         self._poisoned = False
-        self._signs: Tensor = subject.signs.snapshot()
+        self._at: Tensor = subject.changes.snapshot()
 
     def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
         """See Round."""
@@ -78,16 +86,15 @@ class SingleRound:
 
     def before(self, number: int) -> None:
         """See Round."""
-        self._subject.signs.step()
+        self._subject.changes.step()
         if number == self._number:
-            self._signs.copy_(self._subject.signs.current)
+            self._at.copy_(self._subject.changes.current)
             if self._poisoned:
                 self._prepared.poison()
 
     def errors(self, keep: Keep) -> Errors:
         """See Round."""
-        subject = self._subject
-        return measure_errors(subject.signs.turned_back(keep.into, self._signs), subject.oracle)
+        return self._subject.errors(keep.into, self._at)
 
 
 class Rotating:
@@ -96,7 +103,8 @@ class Rotating:
     def __init__(self, inputs: Inputs, seed: str, l2_bytes: int, cold: bool) -> None:
         self.inputs = inputs
         self.sets = make_sets(inputs, l2_bytes, cold)
-        self.signs = [Signs(one, f"{seed}:{number}") for number, one in enumerate(self.sets)]
+        kind = Signs if inputs.case is None else Contents
+        self.changes = [kind(one, f"{seed}:{number}") for number, one in enumerate(self.sets)]
         self.random = random.Random(f"{seed}:sets")  # noqa: S311 - reproducible, not secret
         self.kept: Tensor = inputs.new_output()
 
@@ -127,10 +135,10 @@ class RotatingRound:
 
     def before(self, number: int) -> None:
         """See Round. The chosen set changes each time, so that its last output is no old one."""
-        self._subject.signs[self._chosen].step()
+        self._subject.changes[self._chosen].step()
         if self._poisoned and number == self._last:
             self._replay.outputs[self._chosen].fill_(float("nan"))
 
     def errors(self, keep: Keep) -> Errors:
-        """See Round. No sign was turned since the kept launch, so the oracle is asked as it is."""
+        """See Round. Nothing was changed since the kept launch, so the oracle is asked as it is."""
         return measure_errors(keep.into, oracle(self._subject.sets[self._chosen]))

@@ -1,0 +1,194 @@
+"""Everything that is wrong with a YAML file, at once: each with its line, and what may be meant."""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from assay.base.errors import BadInput
+from assay.base.io import read_text
+from assay.base.printable import shortened
+from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
+from assay.records.base import Record
+from assay.shared.counting import counted
+from assay.shared.read_limits import Unreadable
+
+R = TypeVar("R", bound=Record)
+
+MOST_TOLD = 50
+"""Problems of one file that are told; who has more begins with these."""
+LONGEST_PROBLEM = 400
+
+
+@dataclass(frozen=True, order=True)
+class YamlProblem:
+    """One thing that is wrong."""
+
+    line: int
+    says: str
+
+
+class YamlProblems(BadInput):
+    """A file that is wrong, in one place or several; its text has a line for each."""
+
+    def __init__(self, path: Path, problems: Iterable[YamlProblem]) -> None:
+        self.problems = tuple(sorted(dict.fromkeys(problems)))
+        told = [f"line {each.line}: {each.says}" for each in self.problems[:MOST_TOLD]]
+        more = len(self.problems) - len(told)
+        head = f"{path}: {told[0]}" if len(told) == 1 else None
+        lines = [f"{path}: {counted(len(self.problems), 'problem')}", *told]
+        if more:
+            lines.append(f"and {more} more")
+        super().__init__(head or "\n  ".join(lines), code="record")
+
+
+@dataclass(frozen=True)
+class PlacedYaml:
+    """A document with the places of its values."""
+
+    path: Path
+    value: Any
+    places: YamlPlaces
+
+    def part(self, at: YamlPath) -> Any:
+        """Return the value at a path."""
+        value = self.value
+        for name in at:
+            value = value[name]
+        return value
+
+    def problem(self, at: YamlPath, says: str) -> YamlProblem:
+        """Return what is wrong at a path."""
+        return YamlProblem(self.places.line(at), says)
+
+
+def read_placed_yaml(path: Path) -> PlacedYaml:
+    """Read a YAML file with the places of its values. Raises BadInput for what is no YAML."""
+    text = read_text(path)
+    try:
+        value, places = parse_yaml_with_places(text)
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
+    return PlacedYaml(path, value, places)
+
+
+def read_part(
+    model: type[R], value: Any, document: PlacedYaml, at: YamlPath, called: str = ""
+) -> tuple[R | None, list[YamlProblem]]:
+    """Return a part of a document as a record, or all that is wrong with it.
+
+    ``value`` stands for what the document has at ``at``, where that was changed before. ``called``:
+    what a person calls the part, ahead of each problem.
+    """
+    try:
+        return model.model_validate_json(json.dumps(value)), []
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=True, include_input=False)
+        return None, list(_told(model, value, document, at, called, errors))
+
+
+def beside(told: Iterable[YamlProblem], more: Iterable[YamlProblem]) -> Iterator[YamlProblem]:
+    """Yield ``more`` without what stands where something is told of already."""
+    lines = {each.line for each in told}
+    return (each for each in more if each.line not in lines)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return what may be meant by a name that is none, as an addition to a sentence."""
+    names = list(known)
+    found = difflib.get_close_matches(name, names, 1, 0.6)
+    if not found:
+        # A prefix or an ending is a likely slip, too ("tol" for "relative_tolerance" is none).
+        found = [each for each in names if each.startswith(name) or name.startswith(each)][:1]
+    return f": did you mean '{found[0]}'?" if found else ""
+
+
+def _told(
+    model: type[Record],
+    value: Any,
+    document: PlacedYaml,
+    at: YamlPath,
+    called: str,
+    errors: Iterable[ErrorDetails],
+) -> Iterator[YamlProblem]:
+    errors = list(errors)
+    for error in errors:
+        if _is_said_below(error, errors):
+            continue
+        path, missing = _place(value, error["loc"])
+        where = ".".join(map(str, path if called else (*at, *path)))
+        message = error["msg"].removeprefix("Value error, ")
+        if error["type"] == "extra_forbidden":
+            known = known_keys(model, path[:-1])
+            message = f"there is no such key{suggest(str(path[-1]), known)}"
+        elif error["type"] == "missing":
+            message = f"'{missing}' is missing"
+        said = ": ".join(
+            part for part in (called, where, message[:1].lower() + message[1:]) if part
+        )
+        yield document.problem((*at, *path), shortened(said, LONGEST_PROBLEM))
+
+
+def _is_said_below(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
+    """Return whether an error is about a list alone whose entry is wrong: it is then left empty."""
+    loc = error["loc"]
+    return error["type"] == "too_short" and any(
+        each["loc"][: len(loc)] == loc and len(each["loc"]) > len(loc) for each in errors
+    )
+
+
+def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
+    """Return the part of an error's place that is in the document, and the last name that is not.
+
+    Between its keys stand names of alternatives that were tried.
+    """
+    path: list[int | str] = []
+    missing = ""
+    for name in loc:
+        inside = (isinstance(value, dict) and name in value) or (
+            isinstance(value, list) and isinstance(name, int) and name < len(value)
+        )
+        if inside:
+            value = value[name]
+            path.append(name)
+            missing = ""
+        else:
+            missing = str(name)
+    return tuple(path), missing
+
+
+def known_keys(model: type[Record], path: YamlPath) -> tuple[str, ...]:
+    """Return the keys that may stand at a path of a record's document."""
+    schema = model.model_json_schema(by_alias=True)
+    here = list(_alternatives(schema, schema))
+    for name in path:
+        below = [each for one in here for each in _members(schema, one, name)]
+        here = below or here
+    return tuple(dict.fromkeys(key for one in here for key in one.get("properties", {})))
+
+
+def _members(root: Mapping[str, Any], schema: Mapping[str, Any], name: int | str) -> Iterator[Any]:
+    if isinstance(name, int):
+        found = schema.get("items")
+    else:
+        found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    if isinstance(found, dict):
+        yield from _alternatives(root, found)
+
+
+def _alternatives(root: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what a schema may stand for: references followed, each of several apart."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield from _alternatives(root, root["$defs"][name])
+        return
+    several = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if not several:
+        yield schema
+    for each in several:
+        yield from _alternatives(root, each)

@@ -1,0 +1,66 @@
+"""Figures as people write them: a number with its unit, and the digits that say how exact it is."""
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from assay.base.strict_yaml import YamlPath
+from assay.base.yaml_problems import PlacedYaml, YamlProblem, suggest
+from assay.records.units import SPELLINGS, unit_as_written
+
+FIGURE = re.compile(
+    r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
+    r"\s*(?P<unit>[^0-9\s].{0,30}?)?\s*"
+)
+"""Thousands may be parted by commas, and by nothing else."""
+BOUNDS = ("at_least", "at_most")
+
+
+def last_digit(typed: str) -> float:
+    """Return one unit of the last digit of a number as it is typed: 0.01 for 3.64, 1 for 610.
+
+    Raises ValueError for what is no number.
+    """
+    try:
+        exponent = Decimal(typed.strip()).as_tuple().exponent
+    except InvalidOperation as error:
+        raise ValueError(f"'{typed}' is no number") from error
+    if not isinstance(exponent, int):
+        raise ValueError(f"'{typed}' is no finite number")
+    return float(Decimal(1).scaleb(exponent))
+
+
+def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
+    """Return a claim with its value as a number, its unit as records have it, and its resolution.
+
+    ``at``: where the claim stands. What is given stays; what follows from the digits as they are
+    typed is added. The second part of the result is what is wrong.
+    """
+    claim = dict(document.part(at))
+    problems: list[YamlProblem] = []
+    typed = document.places.typed.get((*at, "value"), "")
+    if isinstance(claim.get("value"), str):
+        found = FIGURE.fullmatch(claim["value"])
+        if found is None:
+            says = f"value: '{claim['value']}' is no figure such as '610 TFLOP/s'"
+            return claim, [document.problem((*at, "value"), says)]
+        typed = found["number"].replace(",", "")
+        claim["value"] = float(typed)
+        if found["unit"]:
+            if "unit" in claim:
+                says = f"unit: value has one already: '{found['unit']}'"
+                problems.append(document.problem((*at, "unit"), says))
+            claim["unit"] = found["unit"]
+    if isinstance(claim.get("unit"), str):
+        unit = unit_as_written(claim["unit"])
+        if unit is None:
+            where = (*at, "unit") if "unit" in document.part(at) else (*at, "value")
+            meant = suggest(claim["unit"].lower(), SPELLINGS)
+            problems.append(document.problem(where, f"unit: '{claim['unit']}' is none{meant}"))
+            return claim, problems
+        claim["unit"] = unit.value
+        numeric = isinstance(claim.get("value"), int | float) and "resolution" not in claim
+        if numeric and not isinstance(claim["value"], bool):
+            exact = unit.facts.exact or claim.get("relation") in BOUNDS
+            claim["resolution"] = 0.0 if exact else last_digit(typed)
+    return claim, problems

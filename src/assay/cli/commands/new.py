@@ -1,0 +1,42 @@
+"""``./assay new``: a folder with an example of a project, which runs as it stands."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.catalog.project_folder import PROJECT_FILE
+from assay.cli import checkout
+from assay.cli.console import say
+from assay.shared.files import write_bytes
+
+EXAMPLE = {
+    PROJECT_FILE: PROJECT_FILE,
+    "softmax.py": "softmax.py.txt",
+    ".gitignore": "gitignore.txt",
+}
+"""File of the project to the file that it is a copy of, in assay/cli/example."""
+SCHEMA = "workflow/schemas/project.schema.json"
+
+
+def new(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder to make; one that is there must be empty.")
+    ],
+) -> None:
+    """Write an example of a project of your own."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadInput(f"{folder}: is there, and is no empty folder")
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read: {error.strerror}") from error
+    example = files("assay.cli").joinpath("example")
+    for name, source in EXAMPLE.items():
+        text = example.joinpath(source).read_text(encoding="utf-8")
+        schema = (checkout.ROOT / SCHEMA).as_uri()
+        write_bytes(folder / name, text.replace("$schema=SCHEMA", f"$schema={schema}").encode())
+    say(f"{folder}: {', '.join(EXAMPLE)}")
+    say(f"next: ./assay check --project {folder}")
+    say(f"then: ./assay reproduce --project {folder}")

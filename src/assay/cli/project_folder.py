@@ -1,0 +1,63 @@
+"""The project that a command works in: the folder that is named, or the one it is typed in."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.catalog.model import Catalog
+from assay.catalog.project_folder import PROJECT_FILE
+from assay.cli import checkout
+from assay.records.plan import RunConfig
+from assay.verification.trusted_keys import project_keys, project_threshold, threshold, trusted_keys
+
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--project",
+        metavar="DIR",
+        help=f"Folder with {PROJECT_FILE}, whose claims are judged, and where results, reports and "
+        "trusted keys are; else the folder that this is typed in, where it has one.",
+    ),
+]
+
+
+def project_folder(named: Path | None) -> Path | None:
+    """Return the project's folder, absolute; None where this repository's own sources are meant.
+
+    Folders above are not looked at. Raises BadInput for one that is named and is no project.
+    """
+    folder = Path.cwd() if named is None else named
+    if (folder / PROJECT_FILE).is_file():
+        return folder.resolve()
+    if named is not None:
+        raise BadInput(f"{named}: holds no {PROJECT_FILE}: ./assay new {named} writes one")
+    return None
+
+
+def default_project_run(catalog: Catalog) -> RunConfig:
+    """Return what a project's run is where nothing is named: all its sources, on the targets that
+    its claims are for.
+    """
+    named = dict.fromkeys(
+        target for claim in catalog.claims.values() for target in claim.hardware.targets
+    )
+    ours = checkout.default_run()
+    sources = tuple(catalog.sources)
+    return ours.model_copy(update={"sources": sources, "targets": tuple(named) or ours.targets})
+
+
+def home(folder: Path | None) -> Path:
+    """Return where results and reports are."""
+    return checkout.ROOT if folder is None else folder
+
+
+def keys_of(folder: Path | None) -> list[Path]:
+    """Return the keys that reports are verified with where none is named: a project has its own."""
+    return trusted_keys(checkout.ROOT) if folder is None else project_keys(folder)
+
+
+def threshold_of(folder: Path | None) -> int:
+    """Return how many of them must have signed."""
+    return threshold(checkout.ROOT) if folder is None else project_threshold(folder)

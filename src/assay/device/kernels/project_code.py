@@ -1,0 +1,154 @@
+"""Functions of a project: found by the digests of its files, and held to what they must return.
+
+A function is called with its problem's parameters and ``device``, and returns a mapping:
+
+    inputs   a function of a seed: tensors by name, the same names and shapes for every seed
+    oracle   a function of those tensors, by name: the right answer, in float32 or float64
+    output   a function without arguments, where arms write into a tensor that they are given as
+             ``out``: an empty one; absent where arms allocate
+    ARM      for each arm that assay.yaml names: a function of the same tensors, which enqueues one
+             launch on the current stream and returns its result
+"""
+
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from assay.shared.specs import CodeSpec, WorkloadSpec
+
+FOLDER_VARIABLE = "ASSAY_PROJECT_CODE"
+"""Where the host says that the project's files lie."""
+RESERVED = ("inputs", "oracle", "output")
+Tensors = dict[str, Any]
+"""By the names that the arms and the oracle call them."""
+
+
+class BadCode(RuntimeError):
+    """What a project's function returned, or its files, are not what they must be."""
+
+
+@dataclass
+class ProjectCase:
+    """What a project's function made of one problem."""
+
+    name: str
+    draw: Callable[[int], Tensors]
+    answer: Callable[..., Any]
+    arms: dict[str, Callable[..., Any]]
+    output: Callable[[], Any] | None
+    shape: tuple[int, ...] | None = field(default=None, compare=False)
+    """Of the answer, once it was asked for."""
+
+    def inputs(self, seed: int) -> Tensors:
+        """Return fresh tensors. Raises BadCode for anything else."""
+        found = self.draw(seed)
+        if not isinstance(found, Mapping) or not found:
+            raise BadCode(f"{self.name}: inputs({seed}) returned no tensors by name")
+        for name, tensor in found.items():
+            if not isinstance(tensor, torch.Tensor):
+                raise BadCode(f"{self.name}: inputs({seed})['{name}'] is no tensor")
+        return dict(found)
+
+    def refill(self, tensors: Tensors, seed: int) -> None:
+        """Put other contents into the same memory. Raises BadCode where they do not fit it."""
+        put(tensors, self.inputs(seed), f"{self.name}: inputs({seed})")
+
+    def right(self, tensors: Tensors) -> Any:
+        """Return the right answer in float32. Raises BadCode for what is no tensor."""
+        found = self.answer(**tensors)
+        if not isinstance(found, torch.Tensor):
+            raise BadCode(f"{self.name}: oracle returned no tensor")
+        self.shape = tuple(found.shape)
+        return found.to(torch.float32)
+
+    def launcher(self, arm: str, tensors: Tensors) -> tuple[Callable[[], Any], Any]:
+        """Return what enqueues a launch of an arm, and the tensor that it writes, if it is given
+        one.
+        """
+        if arm not in self.arms:
+            raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
+        function = self.arms[arm]
+        if self.output is None:
+            return lambda: function(**tensors), None
+        out = self.output()
+
+        def launch() -> Any:
+            function(**tensors, out=out)
+            return out
+
+        return launch, out
+
+
+def put(into: Tensors, contents: Tensors, what: str) -> None:
+    """Copy contents into tensors of the same names. Raises BadCode where they are others."""
+    if into.keys() != contents.keys():
+        raise BadCode(f"{what}: has {', '.join(contents)}, and had {', '.join(into)} before")
+    for name, tensor in into.items():
+        other = contents[name]
+        if (tensor.shape, tensor.dtype) != (other.shape, other.dtype):
+            raise BadCode(f"{what}: '{name}' has another shape or type than before")
+        tensor.copy_(other)
+
+
+def open_case(workload: WorkloadSpec, device: str) -> ProjectCase:
+    """Return what the project's function makes of a problem, made once a process.
+
+    Raises BadCode for files that are not those of the job, or a function that is not there, or that
+    returns something else; whatever the function itself raises passes.
+    """
+    if workload.code is None:
+        raise BadCode(f"workload '{workload.id}' is no project's")
+    parameters = tuple(sorted(workload.parameters.items()))
+    key = (workload.code.file, workload.code.function, tuple(sorted(workload.code.files.items())))
+    return _case(key, parameters, device)
+
+
+@cache
+def _case(
+    key: tuple[str, str, tuple[tuple[str, str], ...]],
+    parameters: tuple[tuple[str, Any], ...],
+    device: str,
+) -> ProjectCase:
+    code = CodeSpec(key[0], key[1], dict(key[2]))
+    name = f"{code.file}:{code.function}"
+    function = getattr(_module(code), code.function, None)
+    if not callable(function):
+        raise BadCode(f"{code.file}: defines no function '{code.function}'")
+    made = function(**dict(parameters), device=device)
+    if not isinstance(made, Mapping):
+        raise BadCode(f"{name}: returned no mapping of inputs, oracle and arms")
+    for part in ("inputs", "oracle"):
+        if not callable(made.get(part)):
+            raise BadCode(f"{name}: returned no function '{part}'")
+    arms = {part: made[part] for part in made if part not in RESERVED and callable(made[part])}
+    return ProjectCase(name, made["inputs"], made["oracle"], arms, made.get("output"))
+
+
+def _module(code: CodeSpec) -> ModuleType:
+    """Import the project's file, whose folder comes first where its imports are looked for."""
+    folder = Path(os.environ.get(FOLDER_VARIABLE, "/nonexistent"))
+    for name, sha256 in code.files.items():
+        path = folder / name
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
+        if found != sha256:
+            raise BadCode(f"{name}: is not the file that this job is about")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    path = folder / code.file
+    name = f"assay_project_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadCode(f"{code.file}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,46 @@
+"""Where a run lies: results/NAME and reports/NAME of this repository, or of a project.
+
+A project's run is made by the workflow of this repository, which is started here; what it writes
+goes by paths that are relative to the repository for its own runs and absolute for a project's.
+"""
+
+from pathlib import Path
+
+from assay.records.plan import Request
+
+RESULTS, REPORTS = "results", "reports"
+
+
+def home_of(root: Path, request: Request) -> Path:
+    """Return the folder in which a run lies."""
+    return root if request.home is None else Path(request.home)
+
+
+def run_dir(root: Path, request: Request) -> Path:
+    """Return where a run keeps its records."""
+    return root / run_path(request)
+
+
+def report_dir(root: Path, request: Request) -> Path:
+    """Return where its report will be."""
+    return root / report_path(request)
+
+
+def run_path(request: Request) -> str:
+    """Return results/NAME as the workflow names it, from the repository's root."""
+    return _below(request, RESULTS)
+
+
+def report_path(request: Request) -> str:
+    """Return reports/NAME as the workflow names it."""
+    return _below(request, REPORTS)
+
+
+def home_of_run(run_dir: Path) -> Path:
+    """Return the folder in which the run lies whose records are in ``run_dir``."""
+    return run_dir.parent.parent
+
+
+def _below(request: Request, folder: str) -> str:
+    place = f"{folder}/{request.run}"
+    return place if request.home is None else f"{request.home}/{place}"

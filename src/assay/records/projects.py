@@ -1,0 +1,210 @@
+"""A project: sources, claims, and what they are answered by, as its people write ``assay.yaml``.
+
+What is written here is lowered to the records of Assay's own configuration (``catalog.project``),
+which judging, planning and verifying know. No field here is known to any of them.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from assay.records.arithmetic import Formula, Operand, SourcePlace
+from assay.records.base import Identifier, PathBelow, Record, Scalar, Sha256, Symbol
+from assay.records.claims import ClaimKind, Hardware, Relation
+from assay.records.evaluations import (
+    Accuracy,
+    Arithmetic,
+    Benchmark,
+    Derived,
+    DeviceCode,
+    Execution,
+    Inspection,
+    Metric,
+    Support,
+    Unanswerable,
+)
+from assay.records.readings import FlopFormula, Formulated
+from assay.records.targets import Target
+from assay.records.workloads import CodeParameter
+
+ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
+
+
+class ProjectSource(Record):
+    """A document that publishes figures, or what the project publishes of itself."""
+
+    id: Identifier
+    title: str
+    date: str | None = None
+    file: str | None = None
+    """File name of the document; None for the project's own statements."""
+    sha256: Sha256 | None = None
+    """Of that file."""
+    address: str | None = None
+    """Where the document was had."""
+
+    @model_validator(mode="after")
+    def _document_has_a_digest(self) -> Self:
+        if (self.file is None) != (self.sha256 is None):
+            raise ValueError("file and sha256 are given together: a document is named by its bytes")
+        return self
+
+
+class ProjectTarget(Target):
+    """A GPU product that Assay has no file of; its peaks are then the signer's word."""
+
+    schema_: Literal["assay/target/1"] = Field(default="assay/target/1", alias="schema")
+
+
+CallableName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*\.py:[A-Za-z_]\w*$",
+        max_length=300,
+    ),
+]
+"""A function of a file of the project: ``softmax.py:case``."""
+
+
+class Measurement(Record):
+    """Arms that a Python function of the project makes, measured by the built-in arms' protocol.
+
+    The function is called with the parameters and ``device``; docs/your-own-claims.md says what it
+    returns.
+    """
+
+    id: Identifier
+    title: str
+    callable: CallableName
+    parameters: dict[Symbol, CodeParameter] = {}
+    """Of the problem, as the function takes them; formulas name those that are numbers."""
+    arms: Annotated[dict[Identifier, str], Field(min_length=1)]
+    """What each arm is, in words: its key in what the function returns."""
+    control: Identifier | None = None
+    """The arm that is measured twice under two names; by default the last."""
+    dtype: ProjectDtype
+    """Of the inputs: by it the roofline's rate is taken."""
+    flops: Formulated
+    """Floating-point operations of one launch, over the parameters."""
+    bytes: Formulated
+    """Least bytes that one launch moves, over the parameters."""
+    relative_tolerance: Annotated[float, Field(gt=0)]
+    """Largest accepted ||out - oracle||_F / ||oracle||_F."""
+    max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    protocol: Identifier = "steady"
+    """Of config/protocols.yaml: projects have none of their own."""
+    artifact: Literal["original", "reimplemented"] = "reimplemented"
+    """Whether the arms are the source's own code, or were rebuilt from what it says."""
+    built_from: str | None = None
+    """The statements it was rebuilt from, or what it calls."""
+
+
+class ShortAnswer(Record):
+    """What answers a claim, in short; its metric follows from the claim's unit."""
+
+    measurement: Identifier | None = None
+    """Of this project."""
+    comparison: Identifier | None = None
+    """One of Assay's own, in config/comparisons."""
+    arm: Identifier | None = None
+    """By default the first arm of the measurement."""
+    over: Identifier | None = None
+    """Of a ratio: the arm that is held against."""
+    metric: Metric | None = None
+    """Where the unit leaves a choice: a ratio is one of times, unless it is said to be of rates."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if [self.measurement, self.comparison].count(None) != 1:
+            raise ValueError("an answer names a measurement or a comparison, one of the two")
+        if self.comparison is not None and self.arm is None:
+            raise ValueError("of a comparison an arm is named (arm)")
+        return self
+
+
+ProjectEvaluation = Annotated[
+    Arithmetic
+    | Benchmark
+    | Derived
+    | Support
+    | Execution
+    | Accuracy
+    | DeviceCode
+    | Inspection
+    | Unanswerable,
+    Field(discriminator="kind"),
+]
+
+
+class ProjectClaim(Record):
+    """One published figure. Units stand as people write them; what follows from the rest may be
+    left out.
+    """
+
+    id: Identifier
+    source: Identifier | None = None
+    """Not needed where the project has one source."""
+    kind: ClaimKind | None = None
+    """By default: a ratio for a ratio, support without a value, else a measurement."""
+    statement: str
+    """What is claimed, in your own words, one line."""
+    place: SourcePlace
+    value: float | str | None = None
+    """The printed figure, with its unit (``610 TFLOP/s``) or without."""
+    unit: str | None = None
+    """TFLOP/s, GFLOP/s, PFLOP/s, GB/s, TB/s, ms, us, x, %, count, lines, max_abs_error."""
+    resolution: Annotated[float, Field(ge=0)] | None = None
+    """One unit of the last printed digit; by default that of ``value`` as it is typed."""
+    relation: Relation = Relation.EQUALS
+    target: Identifier | tuple[Identifier, ...] | None = None
+    """The target that it is claimed for, or several; in place of ``hardware``."""
+    hardware: Hardware | None = None
+    configuration: dict[str, Scalar] = {}
+    software: dict[str, str] = {}
+    command: str | None = None
+    flop_formula: FlopFormula | None = None
+    flops: Formulated | None = None
+    unstated: tuple[str, ...] = ()
+    """What one would have to know to repeat it and the source leaves unsaid."""
+    answer: ShortAnswer | None = None
+    evaluation: ProjectEvaluation | None = None
+    """In place of ``answer``: any of the ways in which Assay's own claims are answered."""
+    note: str | None = None
+    sentence: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        if (self.answer is None) == (self.evaluation is None):
+            raise ValueError("a claim says what answers it: answer or evaluation, one of the two")
+        if self.target is not None and self.hardware is not None:
+            raise ValueError("target stands in the place of hardware: give one of the two")
+        return self
+
+
+class ProjectAudit(Record):
+    """A relation that a source states or relies on between figures."""
+
+    id: Identifier
+    source: Identifier | None = None
+    statement: str
+    place: SourcePlace
+    claimed: Operand | None = None
+    formula: Formula
+    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+    note: str | None = None
+    sentence: Identifier | None = None
+
+
+class ProjectDocument(Record):
+    """``assay.yaml``: a project of one's own."""
+
+    schema_: Literal["assay/project/1"] = Field(alias="schema")
+    title: str | None = None
+    sources: Annotated[tuple[ProjectSource, ...], Field(min_length=1)]
+    targets: tuple[ProjectTarget, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    claims: Annotated[tuple[ProjectClaim, ...], Field(min_length=1)]
+    audits: tuple[ProjectAudit, ...] = ()
+    files: tuple[PathBelow, ...] = ()
+    """Files of the project that its code reads, beside what is Python or CUDA there."""

@@ -1,0 +1,230 @@
+"""A project's assay.yaml: what it may leave out, and what is said of one that is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.base.errors import BadInput
+from assay.base.yaml_problems import YamlProblems
+from assay.catalog.as_written import last_digit
+from assay.catalog.load import catalog_files, load_catalog
+from assay.catalog.model import Catalog
+from assay.records.claims import ClaimKind
+from assay.records.evaluations import Benchmark, Metric
+from assay.records.units import Unit, unit_as_written
+from assay.records.workloads import Operation
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = "def case(rows, device):\n    return {'inputs': 1, 'oracle': 2, 'ours': 3, 'theirs': 4}\n"
+
+
+def document() -> dict[str, Any]:
+    return {
+        "schema": "assay/project/1",
+        "sources": [{"id": "post", "title": "A post"}],
+        "measurements": [
+            {
+                "id": "rows",
+                "title": "Rows",
+                "callable": "rows.py:case",
+                "parameters": {"rows": 64},
+                "arms": {"ours": "our own", "theirs": "the other"},
+                "dtype": "float16",
+                "flops": "4 * rows",
+                "bytes": "2 * rows",
+                "relative_tolerance": 0.01,
+            }
+        ],
+        "claims": [claim("fast", "1.5x")],
+    }
+
+
+def claim(name: str, value: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "statement": "It is fast",
+        "place": {"section": "Results", "page": 3},
+        "value": value,
+        "target": "h100",
+        "answer": {"measurement": "rows"},
+        **more,
+    }
+
+
+def write(folder: Path, content: dict[str, Any], code: str = CODE) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "assay.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    (folder / "rows.py").write_text(code)
+    return folder
+
+
+def load(folder: Path, content: dict[str, Any]) -> Catalog:
+    return load_catalog(ROOT, write(folder, content))
+
+
+def refused(folder: Path, content: dict[str, Any]) -> list[str]:
+    with pytest.raises(YamlProblems) as raised:
+        load(folder, content)
+    assert raised.value.exit_code == 2
+    return [f"line {each.line}: {each.says}" for each in raised.value.problems]
+
+
+class TestWhatFollows:
+    """Of a claim only what does not follow from the rest is typed."""
+
+    @pytest.mark.parametrize(
+        ("value", "number", "unit", "resolution"),
+        [
+            ("1.50x", 1.5, Unit.RATIO, 0.01),
+            ("610 TFLOP/s", 610, Unit.TFLOP_PER_S, 1),
+            ("1.2 PFLOPs/s", 1.2, Unit.PFLOP_PER_S, 0.1),
+            ("3,350 GB/s", 3350, Unit.GB_PER_S, 1),
+            ("0.450 ms", 0.45, Unit.MS, 0.001),
+            ("20 %", 20, Unit.PERCENT, 1),
+        ],
+    )
+    def test_units_and_digits_are_those_that_are_written(
+        self, tmp_path: Path, value: str, number: float, unit: Unit, resolution: float
+    ) -> None:
+        (found,) = load(
+            tmp_path / "p", {**document(), "claims": [claim("fast", value)]}
+        ).claims.values()
+        assert (found.value, found.unit) == (number, unit)
+        assert found.resolution == pytest.approx(resolution)
+
+    def test_digits_as_typed_tell_the_resolution_of_a_bare_number(self, tmp_path: Path) -> None:
+        folder = write(tmp_path / "p", document())
+        text = (folder / "assay.yaml").read_text()
+        (folder / "assay.yaml").write_text(text.replace("value: 1.5x", "value: 1.500\n  unit: x"))
+        (found,) = load_catalog(ROOT, folder).claims.values()
+        assert found.resolution == pytest.approx(0.001)
+
+    def test_a_ratio_is_of_the_two_arms_and_of_times(self, tmp_path: Path) -> None:
+        (found,) = load(tmp_path / "p", document()).claims.values()
+        assert found.kind is ClaimKind.RATIO
+        assert isinstance(found.evaluation, Benchmark)
+        assert found.evaluation.metric is Metric.TIME_RATIO
+        (term,) = found.evaluation.terms
+        assert (term.comparison, term.arm, term.over) == ("rows", "ours", "theirs")
+
+    def test_a_measurement_is_a_comparison_of_callables(self, tmp_path: Path) -> None:
+        catalog = load(tmp_path / "p", document())
+        assert catalog.workloads["rows"].operation is Operation.CALLABLE
+        assert [arm.variant for arm in catalog.comparisons["rows"].arms] == [
+            "rows_ours",
+            "rows_theirs",
+        ]
+        assert catalog.project is not None
+        assert catalog.project.files == ("assay.yaml", "rows.py")
+
+    def test_claims_of_assays_own_sources_stay_out(self, tmp_path: Path) -> None:
+        catalog = load(tmp_path / "p", document())
+        assert list(catalog.sources) == ["post"]
+        assert catalog.targets.keys() == load_catalog(ROOT).targets.keys()
+
+    def test_an_edit_of_the_code_is_another_problem(self, tmp_path: Path) -> None:
+        one = load(tmp_path / "p", document())
+        other = load_catalog(ROOT, write(tmp_path / "p", document(), CODE + "# edited\n"))
+        assert one.workloads["rows"] != other.workloads["rows"]
+        assert one.project != other.project
+
+    def test_a_claim_edited_leaves_what_is_measured_alone(self, tmp_path: Path) -> None:
+        one = load(tmp_path / "p", document())
+        other = load(tmp_path / "p", {**document(), "claims": [claim("fast", "1.6x")]})
+        assert one.workloads["rows"] == other.workloads["rows"]
+
+
+class TestProblems:
+    """All that is wrong is said at once."""
+
+    def test_each_has_its_line_and_what_may_be_meant(self, tmp_path: Path) -> None:
+        content = document()
+        content["claims"] = [
+            claim("fast", "1.5x", statment="typo"),
+            claim("slow", "12 GBs/s"),
+            claim("gone", "2x", answer={"measurement": "row"}),
+            claim("where", "2x", target="h10"),
+        ]
+        content["measurements"][0]["flops"] = "4 * row"
+        content["measurements"][0]["callable"] = "row.py:case"
+        told = refused(tmp_path / "p", content)
+        text = "\n".join(told)
+        for words in (
+            "claim 'fast': statment: there is no such key: did you mean 'statement'?",
+            "claim 'slow': unit: 'GBs/s' is none: did you mean 'gb/s'?",
+            "claim 'gone': there is no measurement 'row': did you mean 'rows'?",
+            "measurement 'rows': there is no file row.py: did you mean 'rows.py'?",
+            "measurement 'rows': flops names 'row', which is no parameter that is a number",
+        ):
+            assert words in text, text
+        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
+        for each in told:
+            number = int(each.split(":")[0].removeprefix("line "))
+            assert 1 <= number <= len(lines)
+        key = next(n for n, line in enumerate(lines, 1) if "statment" in line)
+        assert any(each.startswith(f"line {key}: claim 'fast'") for each in told)
+
+    def test_a_name_outside_is_looked_for_in_assays_own(self, tmp_path: Path) -> None:
+        content = {**document(), "claims": [claim("fast", "1.5x", target="h1000")]}
+        (told,) = refused(tmp_path / "p", content)
+        assert "there is no target 'h1000': did you mean 'h100'?" in told
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"sources": []}, "sources: is empty"),
+            ({"claims": [claim("fast", "1.5x"), claim("fast", "1.5x")]}, "is given twice"),
+            ({"claims": [claim("fast", 3)]}, "what is measured has a unit: none"),
+            ({"claims": [claim("fast", "12 lines")]}, "is no rate, time or ratio"),
+            ({"claims": [claim("fast", "fast")]}, "is no figure such as"),
+            ({"claims": [claim("fast", "2x", source="past")]}, "there is no source 'past'"),
+            ({"files": ["gone.bin"]}, "gone.bin: is no plain file of the project"),
+        ],
+    )
+    def test_what_else_is_refused(self, tmp_path: Path, change: dict[str, Any], words: str) -> None:
+        assert any(words in each for each in refused(tmp_path / "p", {**document(), **change}))
+
+    def test_an_id_of_assays_own_is_not_taken(self, tmp_path: Path) -> None:
+        content = document()
+        content["measurements"][0]["id"] = "bsr_gemm_128"
+        content["claims"] = [claim("fast", "1.5x", answer={"measurement": "bsr_gemm_128"})]
+        assert any("Assay has one of that id" in each for each in refused(tmp_path / "p", content))
+
+    def test_a_link_is_no_code_of_the_project(self, tmp_path: Path) -> None:
+        folder = write(tmp_path / "p", document())
+        (folder / "more.py").symlink_to("/etc/hostname")
+        with pytest.raises(BadInput, match=r"more\.py: is no plain file"):
+            load_catalog(ROOT, folder)
+
+
+class TestDigits:
+    """One unit of the last digit."""
+
+    @pytest.mark.parametrize(
+        ("typed", "unit"), [("610", 1), ("3.64", 0.01), ("1.5e3", 100), ("0.450", 0.001)]
+    )
+    def test_it_is_read_off_the_digits(self, typed: str, unit: float) -> None:
+        assert last_digit(typed) == pytest.approx(unit)
+
+    @pytest.mark.parametrize("text", ["Gb/s", "Gbit/s", "Gbps", "parsec"])
+    def test_what_is_no_unit_here_is_none(self, text: str) -> None:
+        assert unit_as_written(text) is None
+
+
+def test_a_runs_folder_holds_the_project_and_no_claims_of_ours(tmp_path: Path) -> None:
+    folder = write(tmp_path / "p", document())
+    run = tmp_path / "held"
+    (run / "project").mkdir(parents=True)
+    for name in ("assay.yaml", "rows.py"):
+        (run / "project" / name).write_bytes((folder / name).read_bytes())
+    for name in catalog_files(ROOT):
+        place = run / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes((ROOT / name).read_bytes())
+    found = catalog_files(run)
+    assert "project/assay.yaml" in found
+    assert "project/rows.py" in found
+    assert not any(name.startswith("config/claims/") for name in found)
+    assert load_catalog(run) == load_catalog(ROOT, folder)

@@ -1,0 +1,192 @@
+"""Functions of a project: gated and timed as our own arms are, on a CPU."""
+
+import hashlib
+
+import pytest
+import torch
+
+from assay.device.kernels import project_code
+from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.project_code import BadCode
+from assay.device.tasks.correctness import check_arm
+from assay.device.timing import bench_process
+from assay.device.timing.bench_process import Bench, run_process
+from assay.device.timing.phases import Phases
+from assay.shared.launch_facts import launch_facts
+from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
+from tests.device.helpers import HostStopwatch, protocol
+
+CODE = """
+import torch
+from helper import twice
+
+KEPT = {}
+
+def case(rows, device):
+    def inputs(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        return {"x": torch.randn(rows, generator=generator, device=device)}
+
+    def cached(x):
+        return KEPT.setdefault("y", twice(x))
+
+    def stale(x):
+        last = KEPT.get("last", x)
+        KEPT["last"] = twice(x)
+        return last
+
+    def spoils(x):
+        y = twice(x)
+        x.zero_()
+        return y
+
+    return {
+        "inputs": inputs,
+        "oracle": lambda x: x.double() * 2,
+        "right": twice,
+        "wrong": lambda x: x * 2.1,
+        "cached": cached,
+        "stale": stale,
+        "spoils": spoils,
+    }
+
+def into(rows, device):
+    made = case(rows, device)
+
+    def partly(x, out):
+        out[:-1] = twice(x)[:-1]
+
+    def wholly(x, out):
+        out.copy_(twice(x))
+
+    return {**made, "output": lambda: torch.empty(rows, device=device), "partly": partly,
+            "wholly": wholly}
+
+def nothing(rows, device):
+    return {"inputs": 3}
+"""
+HELPER = "def twice(x):\n    return x + x\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    (tmp_path / "ours.py").write_text(CODE)
+    (tmp_path / "helper.py").write_text(HELPER)
+    monkeypatch.setenv(project_code.FOLDER_VARIABLE, str(tmp_path))
+    project_code._case.cache_clear()
+    return tmp_path
+
+
+def workload(function="case", **changes):
+    files = {
+        name: hashlib.sha256(text.encode()).hexdigest()
+        for name, text in (("ours.py", CODE), ("helper.py", HELPER))
+    }
+    values = {
+        "id": "doubling",
+        "operation": "callable",
+        "dtype": "float32",
+        "distribution": "own",
+        "seed": 3,
+        "relative_tolerance": 1e-6,
+        "code": CodeSpec("ours.py", function, files),
+        "parameters": {"rows": 256},
+        "flops": "rows",
+        "bytes": "8 * rows",
+    }
+    return WorkloadSpec(**{**values, **changes})
+
+
+def arm(name, function="case"):
+    variant = VariantSpec(f"doubling_{name}", "callable", "callable", entry=name)
+    return ArmSpec(name, variant, workload(function), None)
+
+
+def gate(name, function="case"):
+    return check_arm(arm(name, function), (1, 2), "cpu", prepare_arm, lambda note: None)
+
+
+def timed(*names):
+    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
+    return run_process([arm(name) for name in names], names[0], "seed", bench)
+
+
+class TestGate:
+    def test_a_right_arm_passes_with_the_checks_of_a_library(self):
+        found = gate("right")
+        assert found["status"] == "correct", found
+        names = [check["name"] for check in found["checks"]]
+        assert names == ["timed_shape", "inputs_unchanged", "repeat"] * 2
+
+    @pytest.mark.parametrize(
+        ("name", "failed"),
+        [("wrong", "timed_shape"), ("cached", "repeat"), ("spoils", "inputs_unchanged")],
+    )
+    def test_a_wrong_one_does_not(self, name, failed):
+        found = gate(name)
+        assert found["status"] == "incorrect"
+        assert failed in found["detail"]
+
+    def test_an_output_that_is_given_is_poisoned_first(self):
+        assert gate("wholly", "into")["status"] == "correct"
+        found = gate("partly", "into")
+        assert found["status"] == "incorrect"
+        assert "poisoned" in found["detail"]
+
+
+class TestTiming:
+    def test_right_arms_are_timed_and_told_by_their_formulas(self):
+        found = timed("right")
+        assert found["wrong"] == {}
+        (facts,) = found["arms"]
+        assert (facts["flop"], facts["bytes"]) == (256, 2048)
+        assert facts["counts"] == {"rows": 256}
+        assert facts["binary_sha256"] is None
+
+    @pytest.mark.parametrize("name", ["cached", "stale"])
+    def test_a_result_of_an_earlier_launch_is_found_out(self, name, monkeypatch):
+        monkeypatch.setattr(bench_process, "TIME_DIGITS", 9)
+        wrong = {}
+        for _ in range(5):  # which turns are checked is drawn
+            wrong |= timed(name)["wrong"]
+        assert name in wrong
+
+    def test_its_oracle_is_asked_of_the_contents_of_the_launch(self):
+        inputs = make_inputs(workload(), "cpu", 3)
+        before = inputs.tensors["x"].clone()
+        from assay.device.timing.contents import Contents
+
+        contents = Contents(inputs, "seed")
+        assert torch.equal(inputs.tensors["x"], before)
+        seen = set()
+        for _ in range(20):
+            contents.step()
+            at = contents.snapshot()
+            seen.add(int(at))
+            assert contents.errors(inputs.tensors["x"] * 2, at).relative == 0
+            assert contents.errors(before * 2.5, at).relative > 0.1
+        assert len(seen) == 3
+
+
+class TestCode:
+    def test_a_file_that_was_edited_is_not_imported(self, project):
+        (project / "helper.py").write_text(HELPER + "# edited\n")
+        with pytest.raises(BadCode, match=r"helper\.py: is not the file"):
+            make_inputs(workload(), "cpu", 1)
+
+    @pytest.mark.parametrize(
+        ("function", "words"),
+        [("gone", "defines no function 'gone'"), ("nothing", "returned no function 'inputs'")],
+    )
+    def test_what_does_not_return_a_case_is_named(self, function, words):
+        with pytest.raises(BadCode, match=words):
+            make_inputs(workload(function), "cpu", 1)
+
+    def test_an_arm_that_is_not_there_is_named(self):
+        with pytest.raises(BadCode, match="returned no arm 'fast'"):
+            prepare_arm(arm("fast"), make_inputs(workload(), "cpu", 1))
+
+    def test_facts_follow_from_the_formulas_alone(self):
+        facts = launch_facts(workload(flops="3 * rows ** 2", bytes="rows / 2"), None, None)
+        assert (facts.flop, facts.bytes, facts.density) == (3 * 256**2, 128, None)
