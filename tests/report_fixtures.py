@@ -4,6 +4,7 @@ The samples are made up by a seeded generator and never leave a test's temporary
 """
 
 import json
+import math
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ from assay.evidence.stages import (
     stopwatch_path,
 )
 from assay.judging.judge import judge
-from assay.measuring.told import workload_spec
+from assay.measuring.told import protocol_spec, workload_spec
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
@@ -42,11 +43,13 @@ from assay.records.measurements import (
     Block,
     Check,
     CorrectnessRecord,
+    Exclusivity,
     Process,
     ProgramRecord,
     ProgramRun,
     Telemetry,
     Turn,
+    Wall,
 )
 from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
@@ -60,6 +63,7 @@ from assay.shared.cheats import CAUGHT_BY
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.launch_facts import launch_facts
+from assay.shared.limits import settling_launches, turn_samples
 from assay.shared.schedule import plan_blocks
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign
@@ -534,14 +538,18 @@ def _benchmark(
     facts: dict[str, ArmFacts],
     seed: int,
 ) -> BenchmarkRecord:
-    """Arms get slower and faster by position; a few per mille of noise between turns."""
+    """Arms get slower and faster by position; a few per mille of noise between turns.
+
+    Launches that settle are as long as those that are timed; what lies between takes 0.05 ms.
+    """
     generator = random.Random(seed)
     protocol = catalog.protocols[comparison.protocol]
-    base = {arm.id: 0.1718 / (1 + 0.4 * n) for n, arm in enumerate(comparison.arms)}
+    spec = protocol_spec(protocol)
+    base = launch_ms(comparison)
     base["control"] = base[comparison.control]
     processes = []
     for index in range(protocol.processes):
-        clock = 0.05
+        clock, settled_ms = 0.05, 0.0
         blocks = []
         shift = generator.gauss(1, 0.003)
         plan = plan_blocks(
@@ -552,18 +560,23 @@ def _benchmark(
             for slot in slots:
                 times = tuple(
                     round(base[slot.name] * shift * generator.gauss(1, 0.002), 6)
-                    for _ in range(protocol.samples)
+                    for _ in range(turn_samples(spec, base[slot.name]))
                 )
+                settling = settling_launches(spec, base[slot.name])
+                settled_ms += settling * base[slot.name]
+                clock = round(clock + settling * (base[slot.name] + 0.05) / 1e3, 4)
+                lasts = max(0.01, round(len(times) * (base[slot.name] + 0.05) / 1e3, 4))
                 turns.append(
-                    Turn(arm=slot.name, times_ms=times, started_s=clock, ended_s=clock + 0.01,
+                    Turn(arm=slot.name, times_ms=times, started_s=clock, ended_s=clock + lasts,
                          checked=slot.checked, relative_error=2e-4 if slot.checked else None,
                          clock_mhz=1700.0 + len(turns))
                 )  # fmt: skip
-                clock += 0.012
+                clock += lasts + 0.002
             void = "software thermal slowdown" if (index, number) == (1, 0) else None
             regimes = ("software power cap",) if number else ()
             blocks.append(Block(turns=tuple(turns), void=void, regimes=regimes))
         at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 2))
+        hot_at = round(0.025 * round(blocks[0].turns[0].started_s / 0.025 + 1), 3)
         timed_ms = sum(sum(turn.times_ms) for block in blocks for turn in block.turns)
         warm_ms = sum(each.warmup_ms for each in facts.values())
         processes.append(
@@ -571,9 +584,15 @@ def _benchmark(
                 index=index,
                 arms=tuple(facts.values()),
                 blocks=tuple(blocks),
-                telemetry=_telemetry(at, generator, hot_at=0.075 if index == 1 else None),
+                telemetry=_telemetry(
+                    at,
+                    generator,
+                    hot_at=hot_at if index == 1 else None,
+                    capped_from=blocks[0].turns[-1].ended_s + 0.026,
+                ),
                 seconds=clock + 0.5,
-                gpu_seconds=(timed_ms + warm_ms) / 1e3,
+                gpu_seconds=(timed_ms + warm_ms + settled_ms) / 1e3,
+                wall=_wall(clock + 0.5, clock, warm_ms / 1e3),
             )
         )
     return BenchmarkRecord(
@@ -585,21 +604,43 @@ def _benchmark(
         protocol=comparison.protocol,
         not_timed={},
         processes=tuple(processes),
-        seconds=12.5,
+        exclusivity=Exclusivity(
+            lock="/tmp/assay-gpu.lock",
+            waited_s=0.0,
+            other_processes=0,
+            memory_in_use_bytes=0,
+            remark="",
+        ),
+        seconds=max(12.5, math.ceil(math.fsum(each.seconds for each in processes))),
     )
 
 
+def _wall(seconds: float, turns: float, warm_up: float) -> Wall:
+    """Phases of a process that sum up to ``seconds``."""
+    given = {"start": 0.05, "inputs": 0.02, "oracle": 0.02, "prepare": 0.02, "first_launch": 0.02}
+    given |= {"warm_up": warm_up + 0.01, "turns": turns, "checks": 0.01}
+    return Wall(**given, rest=seconds - sum(given.values()))
+
+
+def launch_ms(comparison: Comparison) -> dict[str, float]:
+    """Return how long a launch of each arm takes."""
+    return {arm.id: 0.1718 / (1 + 0.4 * n) for n, arm in enumerate(comparison.arms)}
+
+
 def _telemetry(
-    at: tuple[float, ...], generator: random.Random, hot_at: float | None = None
+    at: tuple[float, ...],
+    generator: random.Random,
+    hot_at: float | None = None,
+    capped_from: float = 0.0,
 ) -> Telemetry:
-    """Under the power cap; too hot, by a software thermal slowdown, in one sample."""
+    """Under the power cap from a time on; too hot, by a software thermal slowdown, in a sample."""
     return Telemetry(
         at_s=at,
         clock_sm_mhz=tuple(1755 + generator.randrange(-2, 3) * 15 for _ in at),
         clock_memory_mhz=tuple(2619 for _ in at),
         power_w=tuple(round(generator.gauss(620, 15), 1) for _ in at),
         temperature_c=tuple(55 for _ in at),
-        event_reasons=tuple(0x24 if each == hot_at else 0x04 for each in at),
+        event_reasons=tuple(0x20 * (each == hot_at) | 0x04 * (each >= capped_from) for each in at),
     )
 
 
@@ -650,6 +691,7 @@ def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> Prof
 def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
     """NVBench on the profiled arms of a comparison: the first agrees, the second is 5 % off."""
     arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
+    base = launch_ms(catalog.comparisons[name])
     return StopwatchRecord(
         schema="assay/stopwatch/1",
         comparison=name,
@@ -660,8 +702,10 @@ def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
         arms=tuple(
             StopwatchArm(
                 arm=arm, variant=arms[arm].variant, workload=arms[arm].workload,
-                binary_sha256=None, status="collected", detail="", events_median_ms=0.17,
-                nvbench_cold_ms=0.1717 if number == 0 else 0.1785, nvbench_statistic="median",
+                binary_sha256=None, status="collected", detail="",
+                events_median_ms=0.17 * base[arm] / 0.1718,
+                nvbench_cold_ms=(0.1785 if number else 0.1717) * base[arm] / 0.1718,
+                nvbench_statistic="median",
                 nvbench_samples=100, events_clock_mhz=1698.0, nvbench_clock_mhz=1905.0,
             )
             for number, arm in enumerate(catalog.comparisons[name].profile)

@@ -112,9 +112,20 @@ def history(base: Path) -> None:
     signed_report(root, RUN)
 
 
+def settled(base: Path) -> None:
+    """A report whose protocol has each turn begin with launches that are not counted."""
+    root = write_repository(base / "repo")
+    path = root / "config" / "protocols.yaml"
+    path.write_text(
+        path.read_text().replace("samples: 3,", "samples: 10, turn_min_ms: 40.0, settle_ms: 60.0,")
+    )
+    write_run(root, RUN)
+    signed_report(root, RUN)
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "report": report, "archive": report, "taken_over": taken_over, "pair": pair,
-    "history": history,
+    "history": history, "settled": settled,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay.verification.attestation import load_signer
@@ -94,8 +94,11 @@ def drop_from_gate(site: Site) -> None:
     site.edit(CORRECTNESS, lambda record: record["arms"].pop(0))
 
 
-def arm_said_to_be_wrong(site: Site, arm: str) -> None:
-    """Say that an unwelcome arm's output is wrong, so that its time counts for nothing."""
+def arm_said_to_be_wrong(site: Site, arm: str, sums: bool = False) -> None:
+    """Say that an unwelcome arm's output is wrong, so that its time counts for nothing.
+
+    ``sums``: with the sums of launches along, as if it had never been launched.
+    """
 
     def fail(record: Any) -> None:
         for each in record["arms"]:
@@ -106,12 +109,23 @@ def arm_said_to_be_wrong(site: Site, arm: str) -> None:
     def leave_out(record: Any) -> None:
         record["not_timed"] = {arm: "incorrect"}
         for process in record["processes"]:
+            if sums:
+                process["gpu_seconds"] -= sum(_launches_ms(process, arm)) / 1e3
             process["arms"] = [each for each in process["arms"] if each["arm"] != arm]
             for block in process["blocks"]:
                 block["turns"] = [turn for turn in block["turns"] if turn["arm"] != arm]
 
     site.edit(CORRECTNESS, fail)
     site.edit(BENCHMARK, leave_out)
+
+
+def _launches_ms(process: Any, arm: str) -> Iterator[float]:
+    """Yield what an arm's launches took, timed and warming up."""
+    for block in process["blocks"]:
+        for turn in block["turns"]:
+            yield from turn["times_ms"] if turn["arm"] == arm else ()
+    for each in process["arms"]:
+        yield each["warmup_ms"] if each["arm"] == arm else 0.0
 
 
 def arm_of_the_gate(site: Site, name: str, value: Argument) -> None:

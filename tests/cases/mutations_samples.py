@@ -176,7 +176,8 @@ def heat_made_up(site: Site) -> None:
         telemetry, first = process["telemetry"], process["blocks"][0]
         ended = max(turn["ended_s"] for turn in first["turns"])
         telemetry["event_reasons"] = [
-            0x24 if at > ended + 0.026 else 0x04 for at in telemetry["at_s"]
+            reasons & 0x04 | 0x20 * (at > ended + 0.026)
+            for at, reasons in zip(telemetry["at_s"], telemetry["event_reasons"], strict=True)
         ]
         for block in process["blocks"]:
             began = min(turn["started_s"] for turn in block["turns"])

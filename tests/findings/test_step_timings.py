@@ -216,8 +216,8 @@ class TestAddingUp:
         assert work["h100"].wall_s == 100.0
         launches = sum(process.gpu_seconds for process in record.processes)
         assert work["h100"].timed_s == pytest.approx(launches)
-        # Records of an earlier version know no phases: what events measured is all there is.
-        assert work["h100"].work_s == pytest.approx(launches)
+        phases = sum(process.wall.gpu_work for process in record.processes if process.wall)
+        assert work["h100"].work_s == pytest.approx(phases)
         total = total_work([GpuWork(30.0, 20.0, 40.0), GpuWork(10.0, 5.0, 60.0)])
         assert total is not None
         assert (total.share, total.timed_share) == (0.4, 0.25)
@@ -231,6 +231,15 @@ class TestAddingUp:
         )
         work = own_work(record.model_copy(update={"processes": (process, process)}))
         assert work == GpuWork(work_s=10.0, timed_s=4.0, wall_s=20.0)
+
+    def test_gpu_work_is_what_events_measured_where_a_record_has_no_phases(
+        self, run_dir: Path
+    ) -> None:
+        record = load_evidence(run_dir).benchmarks["h100", "demo_sweep"]
+        before = [process.model_copy(update={"wall": None}) for process in record.processes]
+        work = own_work(record.model_copy(update={"processes": tuple(before)}))
+        assert work is not None
+        assert work.work_s == pytest.approx(sum(each.gpu_seconds for each in before))
 
     def test_what_a_step_took_up_from_an_earlier_start_is_not_its_work(self, run_dir: Path) -> None:
         evidence = load_evidence(run_dir)

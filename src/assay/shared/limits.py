@@ -9,6 +9,8 @@ MAX_SAMPLES = 64
 the evidence with samples."""
 MAX_SETTLING = 512
 """Launches before them that are not counted."""
+MAX_LEAD_MS = 20.0
+"""Idle work that a turn begins with, so that the host runs ahead of the GPU."""
 
 
 def turn_samples(rules: ProtocolSpec, median_ms: float) -> int:
@@ -24,3 +26,12 @@ def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
     if rules.settle_ms <= 0 or median_ms <= 0:
         return 0
     return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))
+
+
+def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
+    """Lead a turn needs: two launches' worth, or the whole turn where the host is the slower side.
+
+    ``host_ms`` to enqueue and ``gpu_ms`` to run one launch. At most MAX_LEAD_MS.
+    """
+    launches = 2 if host_ms < gpu_ms else samples
+    return min(MAX_LEAD_MS, 1.2 * host_ms * launches)

@@ -42,6 +42,9 @@ def _check_target(evidence: Evidence, timings: TimingsRecord, of: str, findings:
             continue
         began = _began(record)
         spans = list(_spans(timings, target, name))
+        if spans and (record.import_seconds or 0) > max(e - s for s, e in spans) + SECOND_S:
+            says = f"{BENCHMARKS.path(target, name)}: its imports took longer than its step"
+            findings.refuse("windows", says)
         if not spans:
             findings.leave(f"when the step ran that timed {target}")
         elif began + record.seconds <= min(s for s, _ in spans) + SECOND_S:

@@ -8,17 +8,15 @@ import torch
 from assay.device.timing import stopwatch as module
 from assay.device.timing.clocks import Clocks
 from assay.device.timing.stopwatch import (
-    MAX_LEAD_MS,
     CudaStopwatch,
     Keep,
     Timing,
-    lead_ms,
     settle,
     settling_launches,
     turn_samples,
     warm_up,
 )
-from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
+from assay.shared.limits import MAX_LEAD_MS, MAX_SAMPLES, MAX_SETTLING, lead_ms
 from tests.device.helpers import HostStopwatch, protocol
 
 

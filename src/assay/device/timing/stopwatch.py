@@ -11,14 +11,13 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.timing.clocks import Clocks, CycleCounter
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
-from assay.shared.limits import settling_launches, turn_samples
+from assay.shared.limits import lead_ms, settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
 
 FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
-MAX_LEAD_MS = 20.0
 
 
 def nothing_before(_number: int) -> None:
@@ -118,15 +117,6 @@ class CudaStopwatch:
                 self._counter.stamp(which)
             except Clocks:
                 self._counter = None
-
-
-def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
-    """Lead a turn needs: two launches' worth, or the whole turn where the host is the slower side.
-
-    ``host_ms`` to enqueue and ``gpu_ms`` to run one launch. At most MAX_LEAD_MS.
-    """
-    launches = 2 if host_ms < gpu_ms else samples
-    return min(MAX_LEAD_MS, 1.2 * host_ms * launches)
 
 
 def settle(

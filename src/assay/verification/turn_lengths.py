@@ -1,0 +1,114 @@
+"""Whether an arm's samples fit the lengths of its turns, and of what settles before them. Pure.
+
+Before each turn the same arm is launched for the protocol's time of settling. How many launches
+that are follows from the time of one, which warming up told; how long they took follows from the
+ends of two turns. So a turn's length by its number of launches, against that of its settling, says
+how long a launch took when the arm warmed up, without any sample.
+"""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from assay.measuring.told import protocol_spec
+from assay.records.measurements import ArmFacts, BenchmarkRecord, Turn
+from assay.records.workloads import Protocol
+from assay.shared.limits import MAX_SETTLING, lead_ms, settling_launches
+from assay.verification.contradictions import Findings
+from assay.verification.process_turns import names_of, turns_of
+
+LEAST, MOST = 0.88, 1.6
+"""A launch that is timed, by one while warming up. On record 0.945 to 1.194; a card of low power
+may lose more of its clock once it is warm."""
+LEAST_SHORT, MOST_SHORT = 0.9, 1.1
+"""How many launches settle, by the most that do, where launches are so short that all of those do.
+On record 0.938 to 1."""
+SLOWEST_HOST_MS = 0.5
+"""A launch of less may wait for the host, and turns begin with idle work so that it need not. On
+record a host took up to 0.14 ms for a launch."""
+IDLE = 0.92
+"""The length of a turn that waits for the host, by its idle work and its samples: 0.97 on record,
+at the least."""
+
+
+def check_lengths(
+    record: BenchmarkRecord,
+    protocol: Protocol,
+    control: str,
+    path: str,
+    findings: Findings,
+    *,
+    exact: bool,
+) -> None:
+    """Add the arms whose samples are shorter, or longer, than their turns tell.
+
+    ``exact``: no arm was dropped whose turns lay between the others.
+    """
+    spec = protocol_spec(protocol)
+    for facts in record.processes[0].arms if record.processes else ():
+        told = _told(record, facts, control)
+        if spec.settle_ms <= 0 or told is None:
+            continue
+        asked = spec.settle_ms / told.launch_ms
+        least = min(LEAST_SHORT * MAX_SETTLING, LEAST * asked)
+        most = min(MOST_SHORT * MAX_SETTLING, MOST * asked + 1)
+        fewer = told.settling < least and not told.waits(settling_launches(spec, told.launch_ms))
+        if fewer or (exact and told.settling > most):
+            says = (
+                f"{path}: by the lengths of its turns {told.settling:.0f} launches of {facts.arm} "
+                f"settled, and its times ask for {least:.0f} to {most:.0f}"
+            )
+            findings.refuse("turn-lengths", says)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What lengths and samples tell of an arm, as medians over all processes, in ms."""
+
+    launch_ms: float
+    samples: int
+    """Of a turn."""
+    turn_ms: float
+    settling_ms: float
+
+    @property
+    def settling(self) -> float:
+        """Return how many launches settle, each as long as those of a turn with what lies
+        between.
+        """
+        return self.settling_ms * self.samples / self.turn_ms
+
+    def waits(self, settling: int) -> bool:
+        """Return whether the arm may have waited for the host: its turns are then longer than their
+        launches, by idle work that follows from what the host took while ``settling`` launches
+        settled.
+        """
+        lead = lead_ms(max(self.launch_ms, self.settling_ms / settling), 0.0, self.samples)
+        least = IDLE * (lead + self.samples * self.launch_ms)
+        return self.launch_ms <= SLOWEST_HOST_MS and self.turn_ms >= least
+
+
+def _told(record: BenchmarkRecord, facts: ArmFacts, control: str) -> _Told | None:
+    """Return what is told of an arm; None where no turn tells how long it settled."""
+    names = names_of(facts.arm, control)
+    turns, settling = list[Turn](), list[float]()
+    for process in record.processes:
+        turns += [turn for turn in turns_of(process) if turn.arm in names]
+        settling += _settling_ms(list(turns_of(process)), names)
+    if not settling:
+        return None
+    times = [ms for turn in turns for ms in turn.times_ms]
+    return _Told(
+        launch_ms=statistics.median(times) * facts.launches_per_sample,
+        samples=max(len(turn.times_ms) for turn in turns),
+        turn_ms=statistics.median(turn.ended_s - turn.started_s for turn in turns) * 1e3,
+        settling_ms=statistics.median(settling),
+    )
+
+
+def _settling_ms(turns: list[Turn], names: frozenset[str]) -> Iterator[float]:
+    """Yield what lies between two turns; where the first is checked, that takes its time, too."""
+    for before, turn in pairwise(turns):
+        if turn.arm in names and not before.checked:
+            yield (turn.started_s - before.ended_s) * 1e3
