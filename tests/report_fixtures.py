@@ -7,7 +7,7 @@ import json
 import math
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -321,10 +321,18 @@ def make_request(run: str, provisions: Sequence[Provision], sources: Sequence[st
     )
 
 
-def write_run(root: Path, run: str = "demo_run", provisions: Sequence[Provision] = ()) -> Path:
-    """A finished run directory below ``root``: records of every job of the plan, and verdicts."""
+def write_run(
+    root: Path,
+    run: str = "demo_run",
+    provisions: Sequence[Provision] = (),
+    asking: Callable[[Request], Request] = lambda request: request,
+) -> Path:
+    """A finished run directory below ``root``: records of every job of the plan, and verdicts.
+
+    ``asking`` returns what is asked for beside that; its records are the caller's to write.
+    """
     catalog = load_catalog(root)
-    request = make_request(run, provisions or (provision(),), tuple(catalog.sources))
+    request = asking(make_request(run, provisions or (provision(),), tuple(catalog.sources)))
     plan = make_plan(catalog, request)
     run_dir = root / "results" / run
     write_record(request, run_dir / "request.json")
@@ -664,7 +672,7 @@ def _program(catalog: Catalog, job: ProgramJob, target: str, arch: str) -> Progr
             )
             for number in range(catalog.judging.program_runs)
         ),
-        telemetry=_telemetry((0.0, 0.025), random.Random(5)),
+        telemetry=_telemetry((0.0, 2.5, 5.0), random.Random(5)),
     )
 
 

@@ -13,7 +13,7 @@ from assay.records.base import Identifier, Record
 
 FOLDER = Path(__file__).parent / "verify"
 
-Base = Literal["report", "archive", "taken_over", "pair", "history", "settled"]
+Base = Literal["report", "archive", "taken_over", "pair", "history", "settled", "checkout"]
 """What a case starts from; ``tests/cases/bases.py`` makes each."""
 Resign = Literal["none", "listed", "manifest", "payload", "trusted", "judged", "enemy"]
 """What happens after the change; ``tests/cases/signers.py`` does it."""

@@ -4,7 +4,7 @@ A base is a folder with a repository ``repo``, the trusted key ``key`` and a str
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from assay.base.io import read_record, write_record
@@ -18,9 +18,16 @@ from assay.evidence.stages import (
 from assay.evidence.timings import write_timing
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
+from assay.records.timings import Stage
 from assay.report.render import render
 from assay.shared.files import write_bytes
 from assay.verification.sign import load_or_create_signer, sign, write_public_key
+from tests.checkout_fixtures import (
+    JOBS,
+    describe_checkout_claims,
+    with_checkout,
+    write_checkout_records,
+)
 from tests.git_history import git
 from tests.report_fixtures import (
     TARGET,
@@ -33,6 +40,8 @@ from tests.report_fixtures import (
 )
 
 RUN = "demo_run"
+BEFORE_S = 8.0
+"""How long a step had run before it recorded something: programs run before they are recorded."""
 OTHER_RUN = "other_run"
 """Of a second report that the same key signed."""
 SECOND_CLAIMS = """
@@ -64,8 +73,8 @@ def report(base: Path) -> None:
 def _time_steps(run_dir: Path) -> None:
     """Keep timings of all that was recorded of the target."""
     for stage in TARGET_STAGES:
-        began = datetime.fromisoformat(WHEN)
-        write_timing(run_dir, stage.stage, {"target": "h100"}, began, 20.0)
+        began = datetime.fromisoformat(WHEN) - timedelta(seconds=BEFORE_S)
+        write_timing(run_dir, stage.stage, {"target": "h100"}, began, BEFORE_S + 20.0)
 
 
 def taken_over(base: Path) -> None:
@@ -123,9 +132,23 @@ def settled(base: Path) -> None:
     signed_report(root, RUN)
 
 
+def checkout(base: Path) -> None:
+    """A report of a user who has the source's checkout: its program ran, a file was compiled."""
+    root = write_repository(base / "repo")
+    describe_checkout_claims(root)
+    run_dir = write_run(root, RUN, asking=with_checkout)
+    _time_steps(run_dir)
+    for job in JOBS:
+        given = {"artifact": job.compilation, "arch": job.arch}
+        write_timing(run_dir, Stage.FILE_COMPILE, given, datetime.fromisoformat(WHEN), 5.0)
+    write_checkout_records(run_dir, WHEN)
+    write_verdicts(root, run_dir)
+    signed_report(root, RUN)
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "report": report, "archive": report, "taken_over": taken_over, "pair": pair,
-    "history": history, "settled": settled,
+    "history": history, "settled": settled, "checkout": checkout,
 }  # fmt: skip
 
 

@@ -53,20 +53,29 @@ def split_raw_page(page: str) -> list[str]:
     return [_as_csv(part) for part in parts]
 
 
-def longest_kernel(page: str) -> ProfiledKernel:
-    """Return the kernel that took longest. Raises ValueError when the page has none."""
+def profiled_kernels(page: str) -> list[ProfiledKernel]:
+    """Return every kernel of a page, in order. Raises ValueError when the page has none."""
     rows = _rows(page)
     if len(rows) < 3:
         raise ValueError("the raw page holds no profiled kernel")
-    header, units, kernels = rows[0], rows[1], rows[2:]
-    duration = header.index(DURATION)
-    longest = max(kernels, key=lambda row: _number(row[duration]) or 0.0)
-    numbers = [(name, _number(text)) for name, text in zip(header, longest, strict=True)]
-    return ProfiledKernel(
-        name=longest[header.index("Kernel Name")],
-        values={name: value for name, value in numbers if value is not None},
-        units=dict(zip(header, units, strict=True)),
-    )
+    header, units = rows[0], dict(zip(rows[0], rows[1], strict=True))
+    name = header.index("Kernel Name")
+    return [ProfiledKernel(row[name], _numbers(header, row), units) for row in rows[2:]]
+
+
+def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
+    numbers = ((name, _number(text)) for name, text in zip(header, row, strict=True))
+    return {name: value for name, value in numbers if value is not None}
+
+
+def longest_kernel(page: str) -> ProfiledKernel:
+    """Return the kernel that took longest. Raises ValueError when the page has none, or tells of
+    no time.
+    """
+    kernels = profiled_kernels(page)
+    if DURATION not in kernels[0].units:
+        raise ValueError("the raw page tells of no time")
+    return max(kernels, key=lambda kernel: kernel.values.get(DURATION, 0.0))
 
 
 def duration_ns(page: str) -> float | None:

@@ -1,8 +1,16 @@
 """The base of every record: strict types, no unknown fields, no NaN, immutable."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    StringConstraints,
+)
 from pydantic_core import CoreSchema
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
@@ -44,6 +52,16 @@ Measurable = Annotated[float, Field(ge=0)]
 """A finite, non-negative number (NaN and infinities are refused by the model config)."""
 
 Scalar = str | int | float | bool
+
+
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).utcoffset() is None:
+        raise ValueError(f"'{text}' is a time of no time zone")
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
+"""A time in ISO 8601 that says how far it is from UTC, so that it is one moment for any reader."""
 
 
 def _fail_fast(schema: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import GpuRecord, Identifier, Record
+from assay.records.base import GpuRecord, Identifier, Moment, Record
 
 
 class CheatOutcome(Record):
@@ -35,7 +35,7 @@ class CheatsRecord(GpuRecord):
 
     schema_: Literal["assay/cheats/1"] = Field(alias="schema")
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     cheats: tuple[CheatOutcome, ...]
     status: Literal["collected", "failed"] = "collected"
     """``failed``: none was tried to its end, and ``detail`` says why."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from assay.records.arithmetic import SourcePlace
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, Moment, Record, Sha256
 from assay.records.builds import ToolchainRecord
 from assay.records.originals import CheckoutCopy, PathInside
 
@@ -61,7 +61,7 @@ class FileCompileRecord(Record):
     source: Identifier
     compilation: Identifier
     arch: CompiledArch
-    recorded_at: str
+    recorded_at: Moment
     file: str
     file_sha256: Sha256
     checkout: CheckoutCopy

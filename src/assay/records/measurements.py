@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import GpuRecord, Identifier, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
 
 
 class Check(Record):
@@ -209,7 +209,7 @@ class BenchmarkRecord(GpuRecord):
     schema_: Literal["assay/benchmark/1"] = Field(alias="schema")
     comparison: Identifier
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     protocol: Identifier
     not_timed: dict[str, str]
     """Arms without samples and why (incorrect, unsupported, failed)."""
@@ -247,7 +247,7 @@ class ProgramRecord(GpuRecord):
     program: Identifier
     arguments: tuple[str, ...]
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     binary_sha256: Sha256
     runs: tuple[ProgramRun, ...]
     """The timed ones."""

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
-from assay.records.base import GpuRecord, Identifier, Measurable, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Measurable, Moment, Record, Sha256
 from assay.records.kernels import OperatorKernel
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Operation
@@ -84,7 +84,7 @@ class OperatorsRecord(GpuRecord):
 
     schema_: Literal["assay/operators/1"] = Field(alias="schema")
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     torch: str | None
     """Version of PyTorch; None where the record is ``failed``."""
     operators: tuple[OperatorOutcome, ...]

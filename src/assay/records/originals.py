@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from assay.records.arithmetic import SourcePlace
-from assay.records.base import GpuRecord, Identifier, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
 from assay.records.units import Unit
 from assay.shared.output_patterns import Take, parse_pattern
 
@@ -157,7 +157,7 @@ class OriginalRunRecord(GpuRecord):
     source: Identifier
     original: Identifier
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     file: str | None
     file_sha256: Sha256 | None
     """None where the source names no file; the checkout's own digest covers all of them."""

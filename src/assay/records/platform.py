@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.records.base import Record
+from assay.records.base import Moment, Record
 
 
 class Gpu(Record):
@@ -75,7 +75,7 @@ class PlatformRecord(Record):
 
     schema_: Literal["assay/platform/1"] = Field(alias="schema")
     target: str
-    recorded_at: str
+    recorded_at: Moment
     """UTC, ISO 8601."""
     hostname_sha256: str
     """Digest of the host name: tells machines apart without publishing their names."""

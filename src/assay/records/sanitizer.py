@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import GpuRecord, Identifier, Measurable, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Measurable, Moment, Record, Sha256
 
 Tool = Literal["memcheck", "racecheck", "synccheck"]
 
@@ -49,7 +49,7 @@ class SanitizerRecord(GpuRecord):
 
     schema_: Literal["assay/sanitizer/1"] = Field(alias="schema")
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     status: Literal["collected", "not_installed", "failed"]
     detail: str
     version: str | None

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import GpuRecord, Identifier, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
 
 
 class StopwatchArm(Record):
@@ -40,7 +40,7 @@ class StopwatchRecord(GpuRecord):
     schema_: Literal["assay/stopwatch/1"] = Field(alias="schema")
     comparison: Identifier
     target: Identifier
-    recorded_at: str
+    recorded_at: Moment
     nvbench: str | None
     """Version of cuda-bench; None where it is not installed."""
     arms: tuple[StopwatchArm, ...]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, Moment, Record, Sha256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +209,7 @@ class MeasuredOn(Record):
     uuid: str
     driver: str
     power_limit_w: float | None
-    recorded_at: str
+    recorded_at: Moment
     in_this_run: bool
     """False when the figure comes from a published report's evidence."""
     vbios: str | None = None

@@ -10,11 +10,21 @@ from assay.verification.contradictions import Findings
 from assay.verification.gate import check_gates
 from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
+from assay.verification.original_runs import check_originals
 from assay.verification.problems import check_binaries, check_problems
 from assay.verification.profiles import check_profiles
 from assay.verification.program_runs import check_runs
 from assay.verification.sample_times import check_times
 from assay.verification.turn_order import check_turns
+
+
+def _check_samples(catalog: Catalog, evidence: Evidence) -> Findings:
+    """Return what contradicts the times and runs of whatever was timed."""
+    findings = check_times(catalog, evidence)
+    check_runs(catalog, evidence, findings)
+    check_originals(catalog, evidence, findings)
+    return check_profiles(evidence, findings)
+
 
 _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
     "machine": (
@@ -38,9 +48,7 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
         "{processes}: blocks, order of turns and samples are the protocols'",
     ),
     "samples": (
-        lambda catalog, evidence, _: check_profiles(
-            evidence, check_runs(catalog, evidence, check_times(catalog, evidence))
-        ),
+        lambda catalog, evidence, _: _check_samples(catalog, evidence),
         "sums, telemetry, void blocks, other stopwatches and the roofline contradict no sample, "
         "no process is there twice, and each program ran as often as it was to",
     ),

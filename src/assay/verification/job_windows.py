@@ -6,11 +6,13 @@ from datetime import datetime
 from itertools import pairwise
 
 from assay.evidence.model import Evidence
-from assay.evidence.stages import BENCHMARKS, TARGET_STAGES
-from assay.records.measurements import BenchmarkRecord
+from assay.evidence.stages import BENCHMARKS, TARGET_STAGES, file_compile_path
+from assay.records.measurements import BenchmarkRecord, ProgramRecord
+from assay.records.originals import OriginalRunRecord
 from assay.records.plan import TargetPlan
 from assay.records.timings import Stage, TimingsRecord
 from assay.verification.contradictions import Findings, names
+from assay.verification.original_runs import lines_of
 
 SECOND_S = 1.0
 """Records and steps name whole seconds of two clocks."""
@@ -20,6 +22,7 @@ def check_windows(evidence: Evidence) -> Findings:
     """Return benchmarks outside their steps, and those of one GPU at one time."""
     findings = Findings()
     _check_apart(evidence, findings)
+    _check_compiles(evidence, findings)
     for plan in evidence.plan.targets:
         if plan.provision.kind == "none":
             continue
@@ -72,16 +75,48 @@ def _check_others(
             if step.stage == stage.stage and step.arguments.get("target") == plan.target
         ]
         for key, path in stage.paths(plan).items():
-            told = getattr(held.get(key), "recorded_at", None)
+            record = held.get(key)
+            told = getattr(record, "recorded_at", None)
             if told is None:
                 continue
-            at = datetime.fromisoformat(told).timestamp()
+            at, before = datetime.fromisoformat(told).timestamp(), _took(record)
             if not spans or at < min(start for start, _ in spans) - SECOND_S:
                 without.add(stage.stage.value)
-            elif not any(start - SECOND_S <= at <= end + SECOND_S for start, end in spans):
+            elif not any(
+                start - SECOND_S <= at - before and at <= end + SECOND_S for start, end in spans
+            ):
                 findings.refuse("windows", f"{path} was not recorded while its step ran")
     if without:
         findings.leave(f"when steps first ran that made records of {plan.target}: {names(without)}")
+
+
+def _check_compiles(evidence: Evidence, findings: Findings) -> None:
+    """A file that this run compiled was compiled while its step ran."""
+    for job in evidence.plan.compilations if evidence.timings else ():
+        record = evidence.file_compiles.get(job.key)
+        spans = [
+            (math.floor(step.began), step.began + step.seconds)
+            for step in (evidence.timings.steps if evidence.timings else ())
+            if step.stage is Stage.FILE_COMPILE
+            and (step.arguments.get("artifact"), step.arguments.get("arch")) == job.key
+        ]
+        if record is None:
+            continue  # which is found as missing
+        at = datetime.fromisoformat(record.recorded_at).timestamp()
+        if not spans or at < min(start for start, _ in spans) - SECOND_S:
+            findings.leave(f"when {job.compilation} was first compiled for {job.arch}")
+        elif not any(s - SECOND_S <= at <= e + SECOND_S for s, e in spans):
+            says = f"{file_compile_path(*job.key)} was not recorded while its step ran"
+            findings.refuse("windows", says)
+
+
+def _took(record: object) -> float:
+    """Return the seconds that programs ran before their record was made."""
+    if isinstance(record, OriginalRunRecord):
+        return math.fsum(line.seconds for line in lines_of(record))
+    if isinstance(record, ProgramRecord):
+        return math.fsum(run.seconds for run in record.runs)
+    return 0.0
 
 
 def _began(record: BenchmarkRecord) -> float:

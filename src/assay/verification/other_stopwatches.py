@@ -9,10 +9,9 @@ import statistics
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, NS_IN_MS, duration_ns
+from assay.evidence.nsight_launch import launch_clock_mhz, launch_ms
 from assay.evidence.stages import PROFILES, STOPWATCHES
 from assay.records.measurements import ArmFacts, BenchmarkRecord
-from assay.records.profile import ProfileRecord
 from assay.records.workloads import Protocol
 from assay.verification.contradictions import Findings
 from assay.verification.process_turns import samples_of, turns_of
@@ -108,22 +107,9 @@ def _nsight(
     profile = evidence.profiles.get((target, name, facts.arm))
     if profile is None or profile.status != "collected":
         return []
-    ms = _nsight_ms(profile)
+    ms = launch_ms(profile)
     if not ms:
         findings.leave("how long Nsight Compute saw arms run, whose times it did not record")
         return []
-    told = profile.metrics.get(CLOCK)
-    clock = told / 1e6 if told and profile.units.get(CLOCK) in HZ else None
-    return [_Seen(PROFILES.path(target, name, facts.arm), ms, clock)]
-
-
-def _nsight_ms(profile: ProfileRecord) -> float | None:
-    """Return how long Nsight Compute saw a launch run: all its kernels, where the page is held, and
-    else the one that was longest. None where it recorded no time.
-    """
-    whole = duration_ns(profile.raw_page) if profile.raw_page else None
-    if whole is not None:
-        return whole / NS_IN_MS
-    factor = MS.get(profile.units.get(DURATION, ""))
-    told = profile.metrics.get(DURATION)
-    return told * factor if factor and told is not None else None
+    path = PROFILES.path(target, name, facts.arm)
+    return [_Seen(path, ms, launch_clock_mhz(profile))]

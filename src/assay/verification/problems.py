@@ -11,7 +11,6 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     BENCHMARKS,
     CORRECTNESS,
-    PROFILES,
     PROGRAMS,
     SANITIZERS,
     STOPWATCHES,
@@ -25,9 +24,9 @@ from assay.records.stopwatch import StopwatchArm
 from assay.records.workloads import Comparison
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
-from assay.verification.contradictions import Findings, names
+from assay.verification.contradictions import Findings
+from assay.verification.profiles import check_kernels
 
-NSIGHT_REGISTERS = "launch__registers_per_thread"
 ALWAYS_RECORDED = ("flop", "bytes", "pattern_sha256", "stored_blocks", "density")
 
 
@@ -107,7 +106,7 @@ def check_binaries(catalog: Catalog, evidence: Evidence) -> Findings:
             findings.leave(f"what compiled the binaries of {plan.target}")
             continue
         _check_binaries_of(catalog, evidence, plan, findings)
-        _check_registers(catalog, evidence, plan, findings)
+        check_kernels(catalog, evidence, plan, _builds_of(evidence, plan), findings)
     return findings
 
 
@@ -156,22 +155,6 @@ def _check_binaries_of(
         for watched in evidence.sanitizers[plan.target].runs:
             path = SANITIZERS.path(plan.target)
             check(path, watched.variant, watched.binary_sha256, compiled=False)
-
-
-def _check_registers(
-    catalog: Catalog, evidence: Evidence, plan: TargetPlan, findings: Findings
-) -> None:
-    """What Nsight Compute saw has as many registers as its build, which is what ptxas said."""
-    arch, builds = catalog.targets[plan.target].arch, _builds_of(evidence, plan)
-    for (target, name, arm_id), profile in evidence.profiles.items():
-        arms = {arm.id: arm.variant for arm in catalog.comparisons[name].arms}
-        build = builds.get((arms.get(arm_id, ""), arch)) if target == plan.target else None
-        seen = profile.metrics.get(NSIGHT_REGISTERS)
-        built = {entry.registers for entry in build.resources} if build else set[int]()
-        if built and seen is not None and seen not in built:
-            path, has = PROFILES.path(target, name, arm_id), names(map(str, built))
-            says = f"{path} saw a kernel of {seen:.0f} registers, and its build has {has}"
-            findings.refuse("binary", says)
 
 
 def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[tuple[str, str], BuildRecord]:
