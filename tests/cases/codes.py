@@ -16,7 +16,6 @@ GENERIC = frozenset(
 )
 """Of the classes of errors, where a refusal has no code of its own; and of what was not done."""
 ELSEWHERE = {
-    "file-compile": "judging/test_file_compiles.py",
     "archive-signed": "cli/commands/test_sign.py",
     "certificates": "verification/test_time_stamp.py",
     "changed-meanwhile": "cli/commands/test_sign.py",
