@@ -176,7 +176,7 @@ def test_a_report_section_is_on_the_page(house: Path, tmp_path: Path):
         "print(signed_report(write_repository(Path(sys.argv[1]))))"
     )
     report = Path(run_in(house, "-c", script, str(tmp_path / "demo")).strip().splitlines()[-1])
-    page = (report / "report.html").read_text()
+    page = (report / "appendix.html").read_text()
     assert '<section id="hosts">' in page
     assert ", Linux " in page
 

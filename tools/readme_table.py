@@ -17,10 +17,10 @@ from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import elsewhere_lines, told
 from assay.report.formatting import markdown
+from assay.report.leading_findings import leading_findings
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
-from tools.readme_findings import findings
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
@@ -31,7 +31,7 @@ ROWS = 10
 def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     """Return Markdown: where it was measured, the findings, and the counts of every source."""
     entries = verdicts.verdicts
-    found = [f"- {sentence}" for sentence in findings(catalog, entries)]
+    found = [f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries)]
     parts = (_measured_on(catalog, entries, report), found, _table(catalog, entries))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 

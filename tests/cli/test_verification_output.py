@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay.cli.verification_output import STATE_WIDTH, tree_lines
+from assay.records.manifest import TEXTS
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from tests.report_fixtures import signed_report, write_repository
 
@@ -64,8 +65,8 @@ class TestText:
     def test_the_last_line_says_what_nobody_checked(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def other(*_: object) -> tuple[str, str]:
-            return "another page", "another text"
+        def other(*_: object) -> dict[str, str]:
+            return dict.fromkeys(TEXTS, "another text")
 
         monkeypatch.setattr("assay.report.render.render_contents", other)
         answer = assay(
@@ -73,8 +74,8 @@ class TestText:
         )
         assert answer.code == 0
         assert answer.out.splitlines()[-1] == (
-            f"verified: {report}; nobody checked that report.html and report.md say what the "
-            "evidence does"
+            f"verified: {report}; nobody checked that report.html, appendix.html and report.md say "
+            "what the evidence does"
         )
 
     def test_lines_fit_a_terminal(self) -> None:

@@ -7,7 +7,7 @@ from assay.findings.run_summary import RunSummary, summarise
 from assay.judging.judge import judge
 from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.verdicts import Status
-from assay.report.view import remarks
+from assay.report.remarks import remarks
 from tests import builders as b
 
 RATE = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(Term(comparison="duel", arm="ours"),))
@@ -55,11 +55,11 @@ class TestCounts:
         """At its bound such a claim cannot be decided: nothing can be expected of it."""
         chance = summary().chance
         assert (chance.with_margin, chance.judged) == (2, 2)
-        (two_sided,) = [line for line in remarks(summary()) if "inconclusive by chance" in line]
-        assert two_sided.startswith("Of the 2 with a margin")
+        (two_sided,) = [line for line in remarks(summary()) if "inconclusive" in line]
+        assert two_sided.startswith("2 verdicts have a margin.")
         mixed = replace(summary(), chance=replace(chance, judged=5))
         assert any(
-            line.startswith("The other 3 are one-sided (at least or at most)")
+            line.startswith("3 verdicts are one-sided (at least or at most)")
             for line in remarks(mixed)
         )
         assert not any("one-sided" in line for line in remarks(summary()))

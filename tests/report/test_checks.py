@@ -59,9 +59,13 @@ def evidence(run: tuple[Path, Path]) -> Evidence:
     return load_evidence(run[1])
 
 
-def rendered(root: Path, run_dir: Path, out: Path) -> tuple[str, str]:
+def rendered(root: Path, run_dir: Path, out: Path) -> tuple[str, str, str]:
+    """The first page, the appendix and the short text."""
     render(root, run_dir, out)
-    return (out / "report.html").read_text(), (out / "report.md").read_text()
+    first, second, short = (
+        (out / name).read_text() for name in ("report.html", "appendix.html", "report.md")
+    )
+    return first, second, short
 
 
 class TestPlan:
@@ -339,18 +343,27 @@ class TestAlarms:
 class TestPages:
     """Both accounts show it, and only where there is evidence."""
 
-    def test_sections_stand_in_both(self, run: tuple[Path, Path], tmp_path: Path) -> None:
-        html, markdown = rendered(*run, tmp_path / "report")
+    def test_sections_stand_in_the_appendix(self, run: tuple[Path, Path], tmp_path: Path) -> None:
+        html, appendix, markdown = rendered(*run, tmp_path / "report")
         for section in ("stopwatches", "cheats", "sanitizer"):
-            assert f'<section id="{section}">' in html
-            assert f'href="#{section}"' in html
-        for title in ("Three stopwatches", "Kernels that cheat", "compute-sanitizer"):
-            assert f"## {title}\n" in markdown
+            assert f'<section id="{section}">' in appendix
+            assert f'href="#{section}"' in appendix
         assert "Attention:" not in html + markdown
-        for text in (html, markdown):
-            assert "1 of 15 (1 for software thermal slowdown)" in text
-            assert "software power cap in 10 of 15 blocks" in text
-            assert "1704 MHz (1700 to 1707)" in text
+        assert "1 of 15 (1 for software thermal slowdown)" in appendix
+        assert "software power cap in 10 of 15 blocks" in appendix
+        assert "1704 MHz (1700 to 1707)" in appendix
+
+    def test_what_guards_the_figures_is_one_line_of_both(
+        self, run: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        html, _, markdown = rendered(*run, tmp_path / "report")
+        for words in (
+            "10 of 10 kernels that cheat were caught",
+            "compute-sanitizer runs were clean",
+            "timed kernels agree with a second stopwatch",
+        ):
+            assert words in html
+            assert words in markdown
 
     def test_an_alarm_stands_on_top_of_both(self, run: tuple[Path, Path], tmp_path: Path) -> None:
         root, run_dir = run
@@ -358,11 +371,12 @@ class TestPages:
         good = path.read_bytes()
         try:
             write_record(cheats("h100", caught=False), path)
-            html, markdown = rendered(root, run_dir, tmp_path / "report")
+            html, _, markdown = rendered(root, run_dir, tmp_path / "report")
         finally:
             path.write_bytes(good)
-        assert html.index("let kernels that cheat through") < html.index("This report holds")
-        assert markdown.index("let kernels that cheat through") < markdown.index("## Summary")
+        assert html.index("let kernels that cheat through") < html.index('id="result"')
+        assert '<span class="warn">9 of 10 kernels that cheat were caught' in html
+        assert markdown.index("let kernels that cheat through") < markdown.index("published speed")
 
     def test_nothing_of_it_without_evidence(self, run: tuple[Path, Path], tmp_path: Path) -> None:
         root, run_dir = run
@@ -378,14 +392,15 @@ class TestPages:
         try:
             for path in paths:
                 path.unlink()
-            html, markdown = rendered(root, run_dir, tmp_path / "report")
+            _, appendix, markdown = rendered(root, run_dir, tmp_path / "report")
         finally:
             for path, data in zip(paths, kept, strict=True):
                 path.write_bytes(data)
-        assert 'id="cheats"' not in html
-        assert 'id="sanitizer"' not in html
-        assert 'id="stopwatches"' not in html
-        assert "Three stopwatches" not in markdown
+        assert 'id="cheats"' not in appendix
+        assert 'id="sanitizer"' not in appendix
+        assert 'id="stopwatches"' not in appendix
+        assert "no kernel that cheats was tried" in markdown
+        assert "compute-sanitizer was not run" in markdown
 
 
 def test_the_fixture_is_what_the_device_side_writes(run: tuple[Path, Path]) -> None:
@@ -409,11 +424,13 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
     said = " ".join(alarms(load_catalog(run[0]), evidence))
     assert "On h100 kernels that cheat could not be tried: it hung." in said
     assert "On h100 compute-sanitizer came to no result: it hung." in said
-    html, markdown = rendered(run[0], copy, tmp_path / "out")
+    html, appendix, markdown = rendered(run[0], copy, tmp_path / "out")
+    assert "None was tried to its end: it hung." in appendix
+    assert "are caught on this GPU" not in appendix
+    assert "are clean under every tool" not in appendix
     for text in (html, markdown):
-        assert "None was tried to its end: it hung." in text
-        assert "are caught on this GPU" not in text
-        assert "are clean under every tool" not in text
+        assert "were caught" not in text
+        assert "runs were clean" not in text
     operators = failed_operators(job, "GPU-1", WHEN, "it hung")
     (section,) = operator_sections(
         load_catalog(run[0]), replace(evidence, operators={"h100": operators})

@@ -24,11 +24,14 @@ def test_the_report_tells_it_and_verifies(tmp_path: Path) -> None:
     found = read_record(VerdictsFile, report / "verdicts.json").verdicts
     (verdict,) = (entry for entry in found if entry.claim == "demo_elsewhere")
     assert (verdict.status, verdict.artifact) == (Status.REPRODUCED, "original")
-    for name, line in (("report.html", "./a | tail -1"), ("report.md", "./a \\| tail -1")):
-        page = (report / name).read_text()
-        assert line in page
-        for words in ("run line as the user gave it", "V13.0", f"a.cu: SHA-256 {'b' * 64}"):
-            assert words in page
-        assert f"checkout: 2 files, SHA-256 {'a' * 64}" in page
+    page = (report / "report.html").read_text()
+    for words in (
+        "./a | tail -1",
+        "run line as the user gave it",
+        "V13.0",
+        f"a.cu: SHA-256 {'b' * 64}",
+        f"checkout: 2 files, SHA-256 {'a' * 64}",
+    ):
+        assert words in page
     assert (report / "evidence" / "h100" / "original" / "demo_own.json.gz").is_file()
     assert verify(report, [report / "signer.pub"]).passed

@@ -16,6 +16,7 @@ from assay.records.workloads import Judging
 from assay.report import formatting as fmt
 from assay.report import render as report_module
 from assay.report.render import render, texts_of
+from assay.report.shared_notes import sentences
 from assay.statistics import summaries
 from assay.statistics.intervals import Cells, Interval
 from assay.statistics.shared_summaries import SharedSummaries
@@ -35,6 +36,7 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.words: list[str] = []
+        self.classes: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -52,6 +54,8 @@ class Page(HTMLParser):
     def _attributes(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             assert not name.startswith("on"), f"{tag} has a handler"
+            if name == "class":
+                self.classes.append(value or "")
             if name == "id":
                 self.ids.append(value or "")
             elif name == "href" and tag == "a":
@@ -99,6 +103,11 @@ def page(html: str) -> Page:
 
 
 @pytest.fixture(scope="module")
+def appendix(made: Path) -> Page:
+    return Page((made / "reports" / "demo_run" / "appendix.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
 def markdown(made: Path) -> str:
     return (made / "reports" / "demo_run" / "report.md").read_text(encoding="utf-8")
 
@@ -106,65 +115,95 @@ def markdown(made: Path) -> str:
 class TestPage:
     """report.html stands alone."""
 
-    def test_no_script_and_nothing_loaded(self, html: str, page: Page) -> None:
-        assert not {"script", "iframe", "object", "embed", "link", "img"} & set(page.tags)
-        assert all(load.startswith("#") for load in page.loads)
-        assert "http:" not in html
-        assert "https:" not in html
-        assert "@import" not in html
-        assert not re.search(r"url\((?!#)", html)
+    def test_one_script_and_nothing_loaded(self, made: Path, page: Page, appendix: Page) -> None:
+        for name, found, scripts in (("report", page, 1), ("appendix", appendix, 0)):
+            html = (made / "reports" / "demo_run" / f"{name}.html").read_text(encoding="utf-8")
+            assert found.tags.count("script") == scripts
+            assert not {"iframe", "object", "embed", "link", "img"} & set(found.tags)
+            assert all(load.startswith("#") for load in found.loads)
+            assert "http:" not in html
+            assert "https:" not in html
+            assert "@import" not in html
+            assert not re.search(r"url\((?!#)", html)
 
     def test_no_placeholder_is_left(self, html: str, markdown: str) -> None:
         for text in (html, markdown):
             assert not re.search(r"\{\{|\}\}|\{%|\bNone\b|\bnan\b|Undefined|TODO", text)
 
-    def test_ids_are_unique_and_local_links_lead_somewhere(self, page: Page) -> None:
-        assert len(page.ids) == len(set(page.ids))
-        wanted = {link[1:] for link in (*page.links, *page.loads) if link.startswith("#")}
-        assert wanted
-        assert wanted <= set(page.ids)
+    def test_ids_are_unique_and_local_links_lead_somewhere(
+        self, page: Page, appendix: Page
+    ) -> None:
+        for found in (page, appendix):
+            assert len(found.ids) == len(set(found.ids))
+            wanted = {link[1:] for link in (*found.links, *found.loads) if link.startswith("#")}
+            assert wanted
+            assert wanted <= set(found.ids)
 
-    def test_every_record_link_leads_to_a_file(self, made: Path, page: Page) -> None:
-        """manifest.json and attestation.json come with the signature."""
-        files = {link for link in page.links if not link.startswith("#")}
+    def test_every_record_link_leads_to_a_file(
+        self, made: Path, page: Page, appendix: Page
+    ) -> None:
+        """Manifest, attestation and key come with the signature."""
+        files = {link for link in (*page.links, *appendix.links) if not link.startswith("#")}
         assert "evidence/h100/benchmark/demo_sweep.json.gz" in files
-        for link in files - {"manifest.json", "attestation.json"}:
+        for link in files - {"manifest.json", "attestation.json", "signer.pub"}:
             assert (made / "reports" / "demo_run" / link).is_file(), link
 
     def test_content_is_escaped(self, page: Page) -> None:
         assert "<b>fast</b> | at BK=32" in page.text
         assert "A demo <source> & more" in page.text
-        assert "b" not in page.tags
         assert "source" not in page.tags
 
-    def test_headline_names_gpu_time_and_commit(self, page: Page) -> None:
-        lead = page.text[: page.text.index("This report holds")]
-        for part in ("Measured in this run on NVIDIA H100", UUID, WHEN, COMMIT[:12]):
+    def test_first_screen_names_gpu_time_and_commit(self, page: Page) -> None:
+        lead = page.text[: page.text.index("published speed figures")]
+        when = fmt.moment(WHEN)
+        for part in ("NVIDIA H100", "driver ", when, "measured in this run", UUID, COMMIT[:12]):
             assert part in lead
 
-    def test_every_verdict_stands_in_both_accounts(
-        self, made: Path, page: Page, markdown: str
+    def test_every_verdict_stands_there_with_its_explanation(
+        self, made: Path, page: Page, html: str
     ) -> None:
         evidence = made / "reports" / "demo_run" / "evidence"
         verdicts = judge(load_catalog(evidence), load_evidence(evidence)).verdicts
         assert len(verdicts) == 6
         for verdict in verdicts:
-            assert verdict.claim in page.text
-            assert f"({verdict.claim})" in markdown
-            assert fmt.markdown(verdict.explanation) in markdown
-            assert " ".join(verdict.explanation.split()) in page.text
+            assert f'<tbody class="claim" id="{verdict.claim}"' in html
+            figures, _, rest = verdict.explanation.partition(" against the claimed ")
+            tail = rest.partition(": ")[2] if rest else figures
+            told = tail[:1].upper() + tail[1:] if rest else tail
+            for sentence in sentences(told):
+                assert " ".join(sentence.split()) in page.text
 
-    def test_figures_are_there(self, page: Page) -> None:
-        """Claims, roofline, BK sweep, one set of traces."""
-        assert page.tags.count("svg") == 4
+    def test_a_line_repeats_no_figure_in_its_explanation(self, html: str) -> None:
+        assert "against the claimed" not in html
+
+    def test_three_lines_to_copy_stand_below_every_claim(self, html: str) -> None:
+        for line in html.split('<tbody class="claim" id="')[1:]:
+            claim, cited = line.split('"', 1)[0], line.split('<pre class="copy">')[1]
+            reproduce, verify, cite = cited.split("</pre>")[0].splitlines()
+            assert reproduce == f"./assay reproduce --claim {claim}"
+            assert verify.startswith("./assay verify ")
+            assert cite.startswith("Assay report demo_run, ")
+            assert f"claim {claim} (source demo, line " in cite
+
+    def test_the_short_text_is_one_page(self, markdown: str) -> None:
+        assert len(markdown.split()) < 1000
+        tables = [line for line in markdown.splitlines() if line.startswith("|")]
+        assert tables[0].count("|") - 1 <= 10
+        assert "[report.html](report.html)" in markdown
+
+    def test_figures_are_there(self, page: Page, appendix: Page) -> None:
+        """The strip, wide and narrow; roofline likewise, BK sweep, one set of traces."""
+        assert {"strip wide", "strip narrow"} <= set(page.classes)
+        assert appendix.classes.count("figure wide") == appendix.classes.count("figure narrow") == 1
+        assert appendix.tags.count("svg") == 4
 
     def test_program_that_ran_another_problem_is_marked(self, page: Page) -> None:
         marked = r"--b=1 Demo program as typed: demo_attention .* causal=false no 5"
         assert re.search(marked, page.text)
 
-    def test_profile_without_permission_keeps_its_status(self, page: Page) -> None:
-        assert "permission denied" in page.text
-        assert "ERR_NVGPUCTRPERM" in page.text
+    def test_profile_without_permission_keeps_its_status(self, appendix: Page) -> None:
+        assert "permission denied" in appendix.text
+        assert "ERR_NVGPUCTRPERM" in appendix.text
 
     def test_margins_are_those_of_the_configuration(self, page: Page) -> None:
         assert "8.0\N{NO-BREAK SPACE}% for absolute figures" in " ".join(page.words)
@@ -201,23 +240,29 @@ class TestNothingMeasured:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root = write_repository(tmp_path_factory.mktemp("none") / "repo")
         run_dir = write_run(root, "no_gpu", [provision(kind="none", detail="no H100 was found")])
         render(root, run_dir, root / "reports" / "no_gpu")
-        return Page((root / "reports" / "no_gpu" / "report.html").read_text(encoding="utf-8"))
+        return root / "reports" / "no_gpu"
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def page(report: Path) -> Page:
+        return Page((report / "report.html").read_text(encoding="utf-8"))
 
     def test_says_so_on_top(self, page: Page) -> None:
-        lead = page.text[: page.text.index("This report holds")]
+        lead = page.text[: page.text.index("published speed figures")]
         assert "No figure was measured on this machine, and none was taken" in lead
+        assert "not measured: no H100 was found" in lead
 
     def test_draws_nothing(self, page: Page) -> None:
-        assert "svg" not in page.tags
-        assert "No claim of this source has a measured figure" in page.text
+        assert not [name for name in page.classes if name.startswith("strip")]
+        assert "No claim has a measured figure in this run" in page.text
 
-    def test_builds_are_still_shown(self, page: Page) -> None:
-        assert "demo_bk96" in page.text
-        assert "not measured: no H100 was found" in page.text
+    def test_builds_are_still_shown(self, report: Path) -> None:
+        appendix = Page((report / "appendix.html").read_text(encoding="utf-8"))
+        assert "demo_bk96" in appendix.text
 
 
 class TestSummaries:

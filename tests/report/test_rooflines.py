@@ -34,13 +34,13 @@ def measured(*dtypes: str) -> tuple[str, ...]:
 def test_sixteen_bit_types_share_one() -> None:
     captions = measured("float16", "bfloat16")
     assert len(captions) == 1
-    assert captions[0].startswith("h100: the fastest arm of every variant")
+    assert "the fastest measurement of every variant" in captions[0]
 
 
 def test_fp8_has_its_own_below_its_own_peak() -> None:
     captions = measured("float16", "float8_e4m3")
     assert len(captions) == 2
-    assert captions[1].startswith("h100: the fastest arm of every FP8 variant")
+    assert "the fastest measurement of every FP8 variant" in captions[1]
 
 
 def test_nothing_measured_gives_none() -> None:

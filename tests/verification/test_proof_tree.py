@@ -10,6 +10,7 @@ import pytest
 from assay.base.check_log import failed_check, passed_check
 from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import dump_record, parse_record
+from assay.records.manifest import TEXTS
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.verification.proof_tree import check_names, verification_record
 from assay.verification.rendered_again import Renderer
@@ -93,14 +94,14 @@ def test_what_a_check_leaves_makes_its_part_unproven(report: Path) -> None:
 
 
 def test_texts_that_nobody_rendered_are_called_unchecked(report: Path) -> None:
-    def other(*_: object) -> tuple[str, str]:
-        return "another page", "another text"
+    def other(*_: object) -> dict[str, str]:
+        return dict.fromkeys(TEXTS, "another text")
 
     result = result_of(report, renderer=Renderer(other, "f" * 40, True))
     assert states(result)["pages"] is UNPROVEN
     assert result.verified
     (unchecked,) = result.unchecked
-    assert "report.html and report.md" in unchecked
+    assert "report.html, appendix.html and report.md" in unchecked
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from tests.report_fixtures import (
 FILES = [
     "report.html",
     "report.md",
+    "appendix.html",
     "verdicts.json",
     "manifest.json",
     "attestation.json",
@@ -195,7 +196,7 @@ class TestTexts:
     def rewrite(report: Path, name: str) -> None:
         """Praise in the text, signed by the trusted key."""
         text = (report / name).read_text()
-        (report / name).write_text(text.replace("Demo", "Wonderful"))
+        (report / name).write_text(text.replace("demo_run", "Wonderful"))
         sign(report, report.parents[2] / "key")
 
     def verified(self, report: Path, **changes: Any) -> VerificationResult:
@@ -207,7 +208,7 @@ class TestTexts:
         assert result.checks[-1].name == "texts"
         assert result.notes == ()
 
-    @pytest.mark.parametrize("name", ["report.html", "report.md"])
+    @pytest.mark.parametrize("name", ["report.html", "appendix.html", "report.md"])
     def test_a_rewritten_text_fails_though_the_key_is_trusted(
         self, report: Path, name: str
     ) -> None:
@@ -253,7 +254,7 @@ class TestTexts:
             verify(report, keys, renderer=renderer)
 
     def test_a_renderer_that_fails_leaves_them_unproven_or_is_a_failure(self, report: Path) -> None:
-        def broken(contents: ReportContents, summaries: SharedSummaries) -> tuple[str, str]:
+        def broken(contents: ReportContents, summaries: SharedSummaries) -> dict[str, str]:
             raise KeyError("a field of tomorrow")
 
         keys = [report.parents[2] / "key.pub"]
@@ -288,8 +289,8 @@ class TestOrigins:
         assert details["origins"].startswith("measurements of h100")
         for name in ("report.md", "report.html"):
             page = (second / name).read_text()
-            assert "Records of a signed report, judged again by " in page
-            assert " (reports/demo_run). No figure was measured on this machine." in page
+            assert "records of an earlier, signed report were judged again." in page
+            assert "taken from reports/demo_run, " in page
 
 
 def _second(base: Path, report: Path, leave_out: str | None = None) -> Path:

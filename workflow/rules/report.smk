@@ -11,6 +11,7 @@ rule report:
         ),
     output:
         html=f"{ASSAY.report_dir}/report.html",
+        appendix=f"{ASSAY.report_dir}/appendix.html",
         markdown=f"{ASSAY.report_dir}/report.md",
         verdicts=f"{ASSAY.report_dir}/verdicts.json",
     log:

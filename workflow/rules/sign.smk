@@ -5,6 +5,7 @@ localrules:
 rule sign:
     input:
         f"{ASSAY.report_dir}/report.html",
+        f"{ASSAY.report_dir}/appendix.html",
         f"{ASSAY.report_dir}/report.md",
         f"{ASSAY.report_dir}/verdicts.json",
         request=ASSAY.given("request.json"),

@@ -58,12 +58,52 @@ class VerdictCounts:
         return tuple(s for s in Status if any(s in tally for tally in vars(self).values()))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """One measurement, or one sentence, as it counts: by the worst of the verdicts it gives."""
+
+    kind: str
+    """One of ``KINDS``."""
+    status: Status
+    """Of a figure measured elsewhere only, what it would be on the hardware named."""
+    worst: Verdict
+    """The verdict that it counts by."""
+    rows: tuple[Verdict, ...]
+    """All verdicts that it gives, in their order."""
+
+
 def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCounts:
     """Return the counts of a run's verdicts, or of any part of them."""
-    kinds: dict[str, list[Verdict]] = {name: [] for name in vars(VerdictCounts())}
-    for verdict in one_a_claim(verdicts):
-        kinds[_kind(catalog, verdict)].append(verdict)
-    return VerdictCounts(**{name: _tally(catalog, kinds[name], name) for name in kinds})
+    numbers = Counter((each.kind, each.status) for each in counted_once(catalog, verdicts))
+    return VerdictCounts(
+        **{
+            kind: {status: numbers[kind, status] for status in Status if numbers[kind, status]}
+            for kind in KINDS
+        }
+    )
+
+
+def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]:
+    """Return what counts, each thing once: rows of the same samples or the same sentence are one.
+
+    In the order of the first verdict of each.
+    """
+    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Verdict]] = {}
+    for row in one_a_claim(verdicts):
+        key = kind_of(catalog, row), row.target, _members(catalog, row)
+        groups.setdefault(key, []).append(row)
+    return [_counted(kind, rows) for (kind, _, _), rows in groups.items()]
+
+
+def _counted(kind: str, rows: list[Verdict]) -> Counted:
+    statuses = [outcome(row) if kind == "elsewhere" else row.status for row in rows]
+    worst = min(range(len(rows)), key=lambda place: statuses[place].facts.severity)
+    return Counted(kind, statuses[worst], rows[worst], tuple(rows))
+
+
+def outcome(verdict: Verdict) -> Status:
+    """Return the status of a verdict or, of a figure measured elsewhere, what it would be there."""
+    return verdict.as_if or verdict.status
 
 
 def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
@@ -91,7 +131,8 @@ def _that_count(rows: list[Verdict]) -> list[Verdict]:
     return there or elsewhere[:1] or rows[:1]
 
 
-def _kind(catalog: Catalog, verdict: Verdict) -> str:
+def kind_of(catalog: Catalog, verdict: Verdict) -> str:
+    """Return under which of ``KINDS`` a verdict counts."""
     claim = catalog.claims.get(verdict.claim)
     if claim is None or isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
@@ -102,21 +143,6 @@ def _kind(catalog: Catalog, verdict: Verdict) -> str:
     if isinstance(claim.evaluation, Derived):
         return "ratios"
     return "elsewhere" if verdict.status is Status.ELSEWHERE else "published"
-
-
-def _tally(catalog: Catalog, verdicts: list[Verdict], kind: str) -> Tally:
-    """Count measurements: rows that rest on the same samples are one, by the worst of them.
-
-    So are those of one sentence.
-    """
-    groups: dict[tuple[str | None, tuple[str, ...]], list[Status]] = {}
-    for row in verdicts:
-        status = row.as_if if kind == "elsewhere" and row.as_if else row.status
-        groups.setdefault((row.target, _members(catalog, row)), []).append(status)
-    worst = Counter(
-        min(statuses, key=lambda status: status.facts.severity) for statuses in groups.values()
-    )
-    return {status: worst[status] for status in Status if worst[status]}
 
 
 def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.places import report_path, run_path
 from assay.pipeline.run_files import read_bound, same
-from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, SIGNER, TEXT, VERDICTS
+from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
@@ -149,7 +149,7 @@ class Dag:
 
     def finished_files(self) -> list[str]:
         """Return what a finished run leaves for its reader, and the word that it was verified."""
-        report = (PAGE, TEXT, VERDICTS, MANIFEST, ATTESTATION, SIGNER)
+        report = (*TEXTS, VERDICTS, MANIFEST, ATTESTATION, SIGNER)
         return [self.path("verified.txt"), *(f"{self.report_dir}/{name}" for name in report)]
 
     def timed_files(self) -> list[str]:

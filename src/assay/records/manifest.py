@@ -14,7 +14,10 @@ TIME_STAMP: Final = "timestamp.tsr"
 SIGNER: Final = "signer.pub"
 VERDICTS: Final = "verdicts.json"
 PAGE: Final = "report.html"
+APPENDIX: Final = "appendix.html"
 TEXT: Final = "report.md"
+TEXTS: Final = (PAGE, APPENDIX, TEXT)
+"""What people read; reports from before have no appendix."""
 
 
 class Manifest(Record):

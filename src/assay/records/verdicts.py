@@ -50,20 +50,20 @@ class Status(StrEnum):
     REPRODUCED = (
         "reproduced",
         StatusFacts(
-            light="#1a7f4b", dark="#58c48b", badge="disc", mark="o", severity=5, basis="interval"
+            light="#00574f", dark="#7ff0cd", badge="disc", mark="o", severity=5, basis="interval"
         ),
     )
     EXCEEDED = (
         "exceeded",
         StatusFacts(
-            light="#0f6a8f", dark="#5db9dd", badge="disc", mark="^", severity=6, basis="interval"
+            light="#1c46c4", dark="#5a9bff", badge="disc", mark="^", severity=6, basis="interval"
         ),
     )
     NOT_REPRODUCED = (
         "not_reproduced",
         StatusFacts(
-            light="#b3261f",
-            dark="#f0847c",
+            light="#c0351a",
+            dark="#ff8266",
             badge="square",
             mark="v",
             severity=1,
@@ -74,8 +74,8 @@ class Status(StrEnum):
     MISSTATED = (
         "misstated",
         StatusFacts(
-            light="#a8480b",
-            dark="#f0a56b",
+            light="#6e4a00",
+            dark="#e8c23a",
             badge="square",
             mark="s",
             severity=2,
@@ -92,8 +92,8 @@ class Status(StrEnum):
     INCONCLUSIVE = (
         "inconclusive",
         StatusFacts(
-            light="#8a5b00",
-            dark="#dcae55",
+            light="#706b7a",
+            dark="#a39ca3",
             badge="diamond",
             mark="D",
             severity=4,
@@ -104,18 +104,18 @@ class Status(StrEnum):
     INCORRECT = (
         "incorrect",
         StatusFacts(
-            light="#7a1fa3", dark="#cf96ea", badge="square", mark="X", severity=0, strict=True
+            light="#86179b", dark="#ea86ee", badge="square", mark="X", severity=0, strict=True
         ),
     )
     CONSISTENT = (
         "consistent",
-        StatusFacts(light="#1a7f4b", dark="#58c48b", badge="disc", severity=5, basis="arithmetic"),
+        StatusFacts(light="#00574f", dark="#7ff0cd", badge="disc", severity=5, basis="arithmetic"),
     )
     INCONSISTENT = (
         "inconsistent",
         StatusFacts(
-            light="#b3261f",
-            dark="#f0847c",
+            light="#c0351a",
+            dark="#ff8266",
             badge="square",
             severity=1,
             basis="arithmetic",
@@ -124,7 +124,7 @@ class Status(StrEnum):
     )
     NOT_RUN = (
         "not_run",
-        StatusFacts(light="#5b6472", dark="#9aa4b1", badge="ring", severity=3, decided=False),
+        StatusFacts(light="#5f6773", dark="#9aa4b1", badge="ring", severity=3, decided=False),
     )
 
     @property
@@ -141,35 +141,70 @@ class Status(StrEnum):
 class Why(StrEnum):
     """The cause of a verdict that is not plainly that the figure holds, with its words.
 
-    This is the one table of causes: each is told everywhere in the words beside it.
+    This is the one table of causes: each is told everywhere in the words beside it, or in the
+    short ones where a column has no room.
     """
 
     words: str
+    short: str
 
-    def __new__(cls, code: str, words: str) -> "Why":
+    def __new__(cls, code: str, words: str, short: str) -> "Why":
         """Make a member whose value is ``code``."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.words = words
+        member.short = short
         return member
 
-    OTHER_PROBLEM = "other_problem", "another problem ran than the source states"
-    OTHER_WORK = "other_work", "other work was counted than was done"
-    OTHER_WORDS = "other_words", "the source's words must be taken otherwise than they stand"
-    REBUILT = "rebuilt", "rebuilt from a description; the original did not run"
-    ORIGINAL_SLOWER = "original_slower", "the original itself gives less here"
-    COMPARATOR_FASTER = "comparator_faster", "what it is compared with is faster here than stated"
-    NOT_ALIKE = "not_alike", "what is said to be alike differs here"
-    OWN_KERNEL_SLOWER = "own_kernel_slower", "this project's own kernel misses what it promised"
-    WRONG_OUTPUT = "wrong_output", "its output is wrong"
-    TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open"
-    OWN_FIGURES = "own_figures", "the source's own statements do not agree"
-    OTHER_OUTCOME = "other_outcome", "it compiles, or counts, otherwise than stated"
-    UNSTATED = "unstated", "the source leaves out what would have to run"
-    NOT_BUILT = "not_built", "it does not compile, or nobody has written it"
-    ORIGINAL_ABSENT = "original_absent", "the author's program is not at hand here"
-    NO_DEVICE = "no_device", "no GPU that could answer it was measured"
-    NOT_MEASURED = "not_measured", "it could have been measured, and no usable record is there"
+    OTHER_PROBLEM = (
+        "other_problem",
+        "another problem ran than the source states",
+        "another problem ran",
+    )
+    OTHER_WORK = "other_work", "other work was counted than was done", "other work counted"
+    OTHER_WORDS = (
+        "other_words",
+        "the source's words must be taken otherwise than they stand",
+        "words taken otherwise",
+    )
+    REBUILT = (
+        "rebuilt",
+        "rebuilt from a description; the original did not run",
+        "rebuilt from words",
+    )
+    ORIGINAL_SLOWER = "original_slower", "the original itself gives less here", "original slower"
+    COMPARATOR_FASTER = (
+        "comparator_faster",
+        "what it is compared with is faster here than stated",
+        "rival faster",
+    )
+    NOT_ALIKE = "not_alike", "what is said to be alike differs here", "not alike"
+    OWN_KERNEL_SLOWER = (
+        "own_kernel_slower",
+        "this project's own kernel misses what it promised",
+        "own kernel slower",
+    )
+    WRONG_OUTPUT = "wrong_output", "its output is wrong", "wrong output"
+    TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open", "too uncertain"
+    OWN_FIGURES = "own_figures", "the source's own statements do not agree", "contradicts itself"
+    OTHER_OUTCOME = (
+        "other_outcome",
+        "it compiles, or counts, otherwise than stated",
+        "other outcome",
+    )
+    UNSTATED = "unstated", "the source leaves out what would have to run", "left unsaid"
+    NOT_BUILT = "not_built", "it does not compile, or nobody has written it", "not built"
+    ORIGINAL_ABSENT = (
+        "original_absent",
+        "the author's program is not at hand here",
+        "program not at hand",
+    )
+    NO_DEVICE = "no_device", "no GPU that could answer it was measured", "no GPU for it"
+    NOT_MEASURED = (
+        "not_measured",
+        "it could have been measured, and no usable record is there",
+        "not measured",
+    )
 
 
 class VerdictReading(Record):

@@ -1,17 +1,24 @@
-"""The claims' part of the report: verdicts as rows and pictures, commands as published."""
+"""The claims' part of the report: one line a claim, and what is folded below it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.evidence.stages import platform_path
 from assay.findings.work_done import work_by_reading
+from assay.judging.counts import kind_of, outcome
+from assay.judging.verdicts import opening
 from assay.records.claims import Audit, Claim, Relation
-from assay.records.verdicts import Verdict
-from assay.report import figures
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
-from assay.report.links import Link, link
-from assay.report.readings import ReadingTable, reading_table
+from assay.report.counts import capital
+from assay.report.links import Link, record_link
+from assay.report.marks import Mark, verdict_mark
+from assay.report.ratios import ratio_of
+from assay.report.readings import ReadingTable, in_short, reading_table
+from assay.report.shared_notes import Told, sentences, shared_notes, told
 from assay.shared.counting import counted
 
 RELATIONS = {
@@ -20,6 +27,8 @@ RELATIONS = {
     Relation.AT_LEAST.value: "≥ ",
     Relation.AT_MOST.value: "≤ ",
 }
+BAR_OF = 8.0
+"""The factor at which a line's small bar ends, on either side of 1."""
 
 
 @dataclass(frozen=True)
@@ -31,124 +40,240 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class VerdictRow:
-    """One verdict, ready to print."""
+class VerdictText:
+    """A verdict in short: the figures and how they stand."""
 
-    claim: str
-    statement: str
-    place: str
     target: str
-    claimed: str
+    gpu: str
+    """Product that it was measured on; empty where nothing was."""
     measured: str
     interval: str | None
+    factor: str | None
+    """Measured over claimed, in words; None where there is no ratio."""
     status: str
     word: str
+    mark: Mark
     as_if: str | None
     """Of a figure measured elsewhere: what it would be there."""
     why: str | None
+    """Code of the cause."""
+    why_words: str | None
+    why_short: str | None
     reason: str | None
     """Code of the reason, where it says more than the cause."""
-    artifact: str
-    explanation: str
+
+
+@dataclass(frozen=True)
+class VerdictDetail:
+    """What is folded below a line, of one verdict."""
+
+    text: VerdictText
+    told: Told
+    """Its explanation, without the figures, which stand above it."""
     readings: ReadingTable | None
     facts: tuple[Fact, ...]
     nearest: tuple[str, ...]
-    note: str | None
-    unstated: tuple[str, ...]
     links: tuple[Link, ...]
 
 
 @dataclass(frozen=True)
-class SourceSection:
-    """All verdicts of one source."""
+class ClaimLine:
+    """One claim: the verdict that it counts by, then every verdict on it in full."""
+
+    id: str
+    source: str
+    title: str
+    place: str
+    """In short: source and line, or page."""
+    spot: str
+    """``line 12``, ``page 9, line 3``."""
+    section: str
+    claimed: str
+    lead: VerdictText
+    bar: tuple[str, str] | None
+    """Where the bar begins and how long it is, in per cent of its room."""
+    sort_keys: tuple[str, ...]
+    """Measured over claimed, better larger; the outcome's severity; the place."""
+    artifact: str
+    gpus: tuple[str, ...]
+    others: int
+    """Further GPUs that have a figure of it."""
+    tokens: tuple[str, ...]
+    """What it can be filtered by (``claim_filters``)."""
+    details: tuple[VerdictDetail, ...]
+    note: str | None
+    unstated: tuple[str, ...]
+    cite: str
+
+
+@dataclass(frozen=True)
+class ClaimGroup:
+    """Claims of one kind, in one table."""
 
     id: str
     title: str
-    about: str
-    figure: str | None
-    rows: tuple[VerdictRow, ...]
-    arithmetic: tuple[VerdictRow, ...]
+    lines: tuple[ClaimLine, ...]
+    tally: str
+    """How many came out how."""
 
 
-def source_sections(
-    catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]
-) -> tuple[SourceSection, ...]:
-    """Return one section a source, in the order of the plan, verdicts in the order of the judge."""
-    sections = []
-    for source in evidence.plan.sources:
-        described = catalog.sources[source].source
-        own = [verdict for verdict in verdicts if verdict.source == source]
-        parts = [described.date, described.file]
-        if described.sha256:
-            parts.append(f"SHA-256 {fmt.short_hash(described.sha256)}…")
-        sections.append(
-            SourceSection(
-                id=source,
-                title=described.title,
-                about=" · ".join(part for part in parts if part),
-                figure=figures.claimed_against_measured(
-                    claim_points(catalog, own), f"claims-{source}"
-                ),
-                rows=tuple(_row(catalog, evidence, v) for v in own if not _is_arithmetic(v)),
-                arithmetic=tuple(_row(catalog, evidence, v) for v in own if _is_arithmetic(v)),
-            )
-        )
-    return tuple(sections)
+def claim_lines(
+    catalog: Catalog,
+    evidence: Evidence,
+    verdicts: Sequence[Verdict],
+    run: str,
+    notes: Mapping[str, int],
+) -> dict[str, ClaimLine]:
+    """Return one line a claim, in the order of the judge.
 
-
-def _is_arithmetic(verdict: Verdict) -> bool:
-    return verdict.status.facts.basis == "arithmetic"
-
-
-def claim_points(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[figures.ClaimPoint]:
-    """Measured figures on the scale of their claims, as the axis of the picture needs them."""
-    points = []
+    ``notes``: the sentences that are told elsewhere on the page, by number.
+    """
+    rows: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        claimed, measured, ci = verdict.claimed, verdict.measured, verdict.ci90
-        if not isinstance(claimed, float) or not isinstance(measured, float) or ci is None:
-            continue
-        whole, value, low, high = (_on_axis(v, verdict.unit) for v in (claimed, measured, *ci))
-        if min(whole, value, low, high) <= 0:
-            continue
-        band = _band(verdict)
-        points.append(
-            figures.ClaimPoint(
-                label=verdict.claim,
-                ratio=value / whole,
-                low=low / whole,
-                high=high / whole,
-                band_low=band[0],
-                band_high=band[1],
-                status=verdict.status,
-                note=f"{_claimed(catalog, verdict)} → {fmt.quantity(measured, verdict.unit)}",
-            )
-        )
-    return points
+        rows.setdefault(verdict.claim, []).append(verdict)
+    lines: dict[str, ClaimLine] = {}
+    for claim, own in rows.items():
+        line = _line(catalog, evidence, own, run, notes)
+        shared = (lines[name] for name in own[0].same_measurement if name in lines)
+        lines[claim] = _without_repeats(line, next(shared, None))
+    return lines
 
 
-def _on_axis(value: float, unit: str | None) -> float:
-    """Return a gain in per cent as the ratio it means; other figures as they are."""
-    return 1 + value / 100 if unit == "percent" else value
+def notes_of(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """Return the sentences that several verdicts' explanations share, each with its number."""
+    every = list(verdicts)
+    readings = (reading.says for verdict in every for reading in verdict.readings)
+    return shared_notes([*(_explanation(catalog, verdict) for verdict in every), *readings])
 
 
-def _band(verdict: Verdict) -> tuple[float | None, float | None]:
-    """Return where the interval must lie: around 1 by the margin, or on one side of 1."""
-    if verdict.relation == Relation.AT_LEAST:
-        return 1.0, None
-    if verdict.relation == Relation.AT_MOST:
-        return None, 1.0
-    margin = verdict.margin or 0.0
-    return 1 / (1 + margin), 1 + margin
+def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
+    """Return a line whose readings are named by those of one that rests on the same samples."""
+    before = told.details[0].readings if told else None
+    if told is None or before is None:
+        return line
+    details = tuple(
+        replace(detail, readings=in_short(detail.readings, before, told.id))
+        for detail in line.details
+    )
+    return replace(line, details=details)
 
 
-def _entry(catalog: Catalog, verdict: Verdict) -> Claim | Audit:
+def claim_groups(
+    catalog: Catalog, verdicts: Sequence[Verdict], lines: Mapping[str, ClaimLine]
+) -> tuple[ClaimGroup, ...]:
+    """Return what was measured first, then what is folded below it, each claim in one of them."""
+    lead = {verdict.claim: verdict for verdict in reversed(verdicts)}
+    places: dict[str, list[ClaimLine]] = {"measured": [], "builds": [], "arithmetic": [],
+                                          "notrun": []}  # fmt: skip
+    for claim, line in lines.items():
+        places[_group(catalog, line, lead[claim])].append(line)
+    titles = {
+        "measured": "Measured figures",
+        "builds": "Compile probes, counts and other statements",
+        "arithmetic": "Arithmetic and statements of the sources",
+        "notrun": "Not run",
+    }
+    return tuple(
+        ClaimGroup(name, titles[name], tuple(found), _tally(found))
+        for name, found in places.items()
+        if found
+    )
+
+
+def _group(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
+    if line.lead.status == Status.NOT_RUN:
+        return "notrun"
+    kind = kind_of(catalog, verdict)
+    return {"probes": "builds", "arithmetic": "arithmetic"}.get(kind, "measured")
+
+
+def _tally(lines: Iterable[ClaimLine]) -> str:
+    counts: dict[str, int] = {}
+    for line in lines:
+        word = line.lead.as_if or line.lead.word
+        counts[word] = counts.get(word, 0) + 1
+    words = [status.word for status in Status]
+    return ", ".join(f"{counts[word]} {word}" for word in words if word in counts)
+
+
+def _line(
+    catalog: Catalog,
+    evidence: Evidence,
+    rows: Sequence[Verdict],
+    run: str,
+    notes: Mapping[str, int],
+) -> ClaimLine:
+    lead = lead_of(rows)
+    entry = entry_of(catalog, lead)
+    ratio = ratio_of(lead)
+    text = _text(catalog, lead)
+    claimed = claimed_text(catalog, lead)
+    claim = entry if isinstance(entry, Claim) else None
+    gpus = tuple(dict.fromkeys(row.target for row in rows if row.target and row.measured_on))
+    order = [lead, *(row for row in rows if row is not lead)]
+    return ClaimLine(
+        id=lead.claim,
+        source=lead.source,
+        title=entry.statement,
+        place=_place(lead.source, entry),
+        spot=entry.place.spot,
+        section=entry.place.section,
+        claimed=claimed,
+        lead=text,
+        bar=None if ratio is None else _bar(ratio.value),
+        sort_keys=(
+            "-" if ratio is None else f"{ratio.value:.4g}",
+            str(outcome(lead).facts.severity),
+            f"{lead.source}:{entry.place.page or 0:05}:{entry.place.line or 0:05}",
+        ),
+        artifact=lead.artifact or "",
+        gpus=gpus,
+        others=sum(gpu != lead.target for gpu in gpus),
+        tokens=tuple(_tokens(lead, gpus)),
+        details=tuple(_details(catalog, evidence, order, notes)),
+        note=None if entry.note and entry.note in lead.explanation else entry.note,
+        unstated=claim.unstated if claim else (),
+        cite=_cite(run, lead, entry, claimed, text),
+    )
+
+
+def _place(source: str, entry: Claim | Audit) -> str:
+    """Return a place in short: ``002:13``, or with a page ``post:p9:3``."""
+    page, line = entry.place.page, entry.place.line
+    return ":".join([source, *([f"p{page}"] if page else []), *([str(line)] if line else [])])
+
+
+def _tokens(lead: Verdict, gpus: Iterable[str]) -> Iterator[str]:
+    yield f"s:{lead.source}"
+    yield f"v:{lead.status.value}"
+    if lead.artifact:
+        yield f"a:{lead.artifact}"
+    yield from (f"g:{gpu}" for gpu in gpus)
+    if lead.why:
+        yield f"w:{lead.why.value}"
+
+
+def lead_of(rows: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that a claim's line shows: the worst on hardware that the source names,
+    else the first that was measured elsewhere, else the first.
+    """
+    there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
+    elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
+    if there:
+        return min(there, key=lambda row: row.status.facts.severity)
+    return (elsewhere or rows)[0]
+
+
+def entry_of(catalog: Catalog, verdict: Verdict) -> Claim | Audit:
+    """Return the claim or audit that a verdict is on."""
     return catalog.claims.get(verdict.claim) or catalog.audits[verdict.claim]
 
 
-def _claimed(catalog: Catalog, verdict: Verdict) -> str:
+def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
+    """Return the claimed figure with as many digits as its source prints."""
     if verdict.claimed is None or isinstance(verdict.claimed, str):
         return verdict.claimed or fmt.NOTHING
-    entry = _entry(catalog, verdict)
+    entry = entry_of(catalog, verdict)
     if isinstance(entry, Claim) and entry.value == verdict.claimed:
         text = fmt.printed(verdict.claimed, entry.resolution)
     else:
@@ -156,27 +281,61 @@ def _claimed(catalog: Catalog, verdict: Verdict) -> str:
     return RELATIONS.get(verdict.relation, "") + fmt.with_unit(text, verdict.unit)
 
 
-def _row(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictRow:
-    entry = _entry(catalog, verdict)
-    claim = entry if isinstance(entry, Claim) else None
-    return VerdictRow(
-        claim=verdict.claim,
-        statement=entry.statement,
-        place=f"{entry.place.section}, {entry.place.spot}",
+def _bar(ratio: float) -> tuple[str, str]:
+    """Return begin and length of a bar from 1 in the middle to the ratio, in per cent."""
+    at = 50 + 50 * fmt.log_share(ratio, BAR_OF)
+    return f"{min(at, 50.0):.1f}", f"{abs(at - 50):.1f}"
+
+
+def _text(catalog: Catalog, verdict: Verdict) -> VerdictText:
+    target = catalog.targets.get(verdict.target or "")
+    measured = verdict.measured_on is not None and verdict.measured is not None
+    ratio = ratio_of(verdict)
+    says_more = verdict.reason and verdict.reason != verdict.why
+    return VerdictText(
         target=verdict.target or "",
-        claimed=_claimed(catalog, verdict),
+        gpu=target.product if target and measured else "",
         measured=fmt.quantity(verdict.measured, verdict.unit),
         interval=fmt.interval(verdict.ci90),
+        factor=None if ratio is None else fmt.factor(ratio.value),
         status=verdict.status.value,
         word=verdict.status.word,
+        mark=verdict_mark(verdict),
         as_if=verdict.as_if.word if verdict.as_if else None,
-        why=verdict.why.words if verdict.why else None,
-        reason=fmt.words(verdict.reason)
-        if verdict.reason and verdict.reason != verdict.why
-        else None,
-        artifact=verdict.artifact or "",
-        explanation=verdict.explanation,
-        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict)),
+        why=verdict.why.value if verdict.why else None,
+        why_words=capital(verdict.why.words) if verdict.why else None,
+        why_short=verdict.why.short if verdict.why else None,
+        reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
+    )
+
+
+def _details(
+    catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict], notes: Mapping[str, int]
+) -> Iterator[VerdictDetail]:
+    """Yield every verdict in full; those after the first without what it has said."""
+    first, *others = (_detail(catalog, evidence, row, notes) for row in rows)
+    yield first
+    known = sentences(_explanation(catalog, rows[0]))
+    for row, other in zip(rows[1:], others, strict=True):
+        yield replace(
+            other,
+            told=told(_explanation(catalog, row), notes, known),
+            facts=tuple(fact for fact in other.facts if fact not in first.facts),
+            readings=in_short(other.readings, first.readings),
+            links=tuple(link for link in other.links if link not in first.links),
+        )
+
+
+def _detail(
+    catalog: Catalog, evidence: Evidence, verdict: Verdict, notes: Mapping[str, int]
+) -> VerdictDetail:
+    entry = entry_of(catalog, verdict)
+    claim = entry if isinstance(entry, Claim) else None
+    machines = [f"evidence/{platform_path(target)}" for target in evidence.platforms]
+    return VerdictDetail(
+        text=_text(catalog, verdict),
+        told=told(_explanation(catalog, verdict), notes),
+        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict), notes),
         facts=tuple(_facts(verdict, claim)),
         nearest=tuple(
             f"{near.what}{' on ' + near.target if near.target else ''}: "
@@ -184,13 +343,40 @@ def _row(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictRow:
             f"{' ' + text if (text := fmt.interval(near.ci90)) else ''}"
             for near in verdict.nearest
         ),
-        note=None if entry.note and entry.note in verdict.explanation else entry.note,
-        unstated=claim.unstated if claim else (),
-        links=tuple(link(path) for path in verdict.evidence),
+        links=tuple(
+            record_link(path, verdict.target) for path in verdict.evidence if path not in machines
+        ),
     )
 
 
-def _facts(verdict: Verdict, claim: Claim | None) -> Iterable[Fact]:
+def _explanation(catalog: Catalog, verdict: Verdict) -> str:
+    """Return a verdict's explanation without the figures that it begins with."""
+    text = verdict.explanation
+    known = isinstance(verdict.measured, float) and isinstance(verdict.claimed, float)
+    if known and verdict.ci90 is not None and verdict.unit is not None:
+        begin = opening(
+            float(verdict.measured or 0), verdict.ci90, float(verdict.claimed or 0),
+            next(unit for unit in Unit if unit.value == verdict.unit), catalog.judging,
+        )  # fmt: skip
+        text = capital(text.removeprefix(begin))
+    return text
+
+
+def _cite(run: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
+    """Return one line to quote a verdict by."""
+    stands = f"{text.word}{f', there it would be {text.as_if}' if text.as_if else ''}"
+    figures = f"claimed {claimed}"
+    if text.gpu:
+        figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"
+        figures += f" on {text.gpu}"
+    day = f", {lead.measured_on.recorded_at[:10]}" if lead.measured_on else ""
+    return (
+        f"Assay report {run}{day}, claim {lead.claim} (source {lead.source}, "
+        f"{entry.place.spot}): {figures}: {stands}."
+    )
+
+
+def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
     if claim and claim.configuration:
         yield Fact("stated", fmt.shape(claim.configuration))
     if claim and claim.hardware.as_stated:
@@ -204,19 +390,11 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterable[Fact]:
     if verdict.margin is not None:
         yield Fact("margin", fmt.percent(verdict.margin))
     if verdict.noise_floor is not None:
-        yield Fact("A/A noise floor", fmt.percent(verdict.noise_floor))
+        yield Fact("same binary against itself", f"within {fmt.percent(verdict.noise_floor)}")
     if verdict.samples is not None:
         discarded = verdict.discarded_blocks or 0
         yield Fact("samples", f"{verdict.samples}, {counted(discarded, 'block')} discarded")
     if verdict.roofline_fraction is not None:
-        yield Fact("of roofline bound", fmt.percent(verdict.roofline_fraction))
-    if verdict.measured_on:
-        on = verdict.measured_on
-        limit = "" if on.power_limit_w is None else f", {fmt.number(on.power_limit_w)} W"
-        here = "in this run" if on.in_this_run else "in an earlier, signed run"
-        yield Fact(
-            "measured on",
-            f"{on.product} {on.uuid}{limit}, driver {on.driver}, {on.recorded_at}, {here}",
-        )
+        yield Fact("of the roofline bound", fmt.percent(verdict.roofline_fraction))
     if verdict.binary_sha256:
-        yield Fact("binary", verdict.binary_sha256)
+        yield Fact("binary", fmt.short_hash(verdict.binary_sha256))

@@ -7,7 +7,7 @@ both themes.
 from assay.records.verdicts import Status
 
 INK, MUTED, GRID, BAND = "#1c2128", "#5b6472", "#d5d9e0", "#c9d8ee"
-SERIES = ("#2f5fa8", "#c2571a", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
+SERIES = ("#2f5fa8", "#a8480e", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
 _VARIABLES = {
     INK: "--fig-ink",
     MUTED: "--fig-muted",

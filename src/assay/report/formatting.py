@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from assay.records.units import SYMBOLS
+from assay.records.units import SYMBOLS, Unit
 
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
@@ -31,6 +31,12 @@ def rough(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
 
 
+def factor(ratio: float) -> str:
+    """Return a ratio with what tells it from 1, and no more: 0.53, 1.08 or 13 times."""
+    decimals = 3 if ratio < 0.1 else 2 if ratio < 2 else 1 if ratio < 10 else 0
+    return f"{ratio:.{decimals}f}{SYMBOLS['ratio']}"
+
+
 def duration(seconds: float) -> str:
     """Return a stretch of time in the units that fit it."""
     if seconds < 99.95:
@@ -39,6 +45,13 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}\N{NO-BREAK SPACE}min {rest:02d}\N{NO-BREAK SPACE}s"
     return f"{minutes // 60}\N{NO-BREAK SPACE}h {minutes % 60:02d}\N{NO-BREAK SPACE}min"
+
+
+def moment(recorded_at: str) -> str:
+    """Return a time of a record to the minute: ``2026-11-21 14:43 UTC``."""
+    day, _, rest = recorded_at.partition("T")
+    utc = rest.endswith(("Z", "+00:00"))
+    return f"{day} {rest[:5]}{' UTC' if utc else rest[8:]}" if rest else recorded_at
 
 
 def printed(value: float, resolution: float | None) -> str:
@@ -51,7 +64,8 @@ def printed(value: float, resolution: float | None) -> str:
 def with_unit(text: str, unit: str | None) -> str:
     """Return a number and its unit; a space between them is one that does not break."""
     symbol = SYMBOLS.get(unit, unit) if unit else ""
-    return f"{text}\N{NO-BREAK SPACE}{symbol}" if symbol else text
+    joint = "" if unit == Unit.RATIO.value else "\N{NO-BREAK SPACE}"
+    return f"{text}{joint}{symbol}" if symbol else text
 
 
 def quantity(value: float | str | None, unit: str | None) -> str:
@@ -81,6 +95,11 @@ def percent(fraction: float | None) -> str:
     if fraction is None:
         return NOTHING
     return f"{100 * fraction:.{2 if abs(fraction) < 0.01 else 1}f}\N{NO-BREAK SPACE}%"
+
+
+def short_percent(fraction: float) -> str:
+    """Return a declared fraction as per cent: ``8 %``."""
+    return f"{100 * fraction:g}\N{NO-BREAK SPACE}%"
 
 
 def words(code: str) -> str:
@@ -145,3 +164,8 @@ def markdown(value: object) -> object:
     text = text.replace("<", "&lt;").replace(">", "&gt;")
     # Inside a word an underscore is just an underscore.
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
+
+
+def log_share(ratio: float, most: float) -> float:
+    """Return where a ratio lies between 1 / ``most`` (-1), 1 (0) and ``most`` (1), cut there."""
+    return max(-1.0, min(1.0, math.log(ratio) / math.log(most)))

@@ -16,3 +16,13 @@ class Link:
 def link(path: str) -> Link:
     """Return a link to a file of the report by its path."""
     return Link(fmt.link_text(path), fmt.href(path))
+
+
+def record_link(path: str, target: str | None) -> Link:
+    """Return a link to a record of a verdict, where its target and what it is of are known.
+
+    ``benchmark bsr_gemm_stages``, ``build bsr_gemm_stage0``.
+    """
+    parts = fmt.link_text(path).removeprefix(f"{target}/").split("/")
+    kind = {"builds": "build"}.get(parts[0], parts[0])
+    return Link(f"{kind} {parts[-1]}" if len(parts) > 1 else kind, fmt.href(path))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.judging.needs import primary_terms
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.targets import Target
@@ -20,6 +21,8 @@ class Picture:
 
     svg: str
     caption: str
+    legend: tuple[tuple[str, bool], ...] = ()
+    """What the numbers in it are, from 1, and whether each is a kernel of ours."""
 
 
 def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
@@ -38,6 +41,7 @@ def rooflines(
 ) -> tuple[Picture, ...]:
     """Return one roofline a target and tensor peak, with the fastest arm of every variant."""
     pictures = []
+    claimed = _claimed_variants(catalog, evidence)
     for plan in evidence.plan.targets:
         target = catalog.targets[plan.target]
         best: dict[float, dict[str, figures.RooflinePoint]] = {}
@@ -51,28 +55,43 @@ def rooflines(
                 if facts is None or time is None or facts.bytes == 0:
                     continue
                 point = figures.RooflinePoint(
-                    label=f"{arm.variant} ({arm.workload})",
+                    label=catalog.variants[arm.variant].title,
                     intensity=facts.flop / facts.bytes,
                     rate=rate_of(facts, time).value(),
                     ours=catalog.variants[arm.variant].kind == "kernel",
+                    named=arm.variant in claimed,
                 )
                 dtype = catalog.workloads[arm.workload].dtype
                 same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
                 if arm.variant not in same or point.rate > same[arm.variant].rate:
                     same[arm.variant] = point
         pictures += [
-            Picture(svg, _roofline_caption(target, peak))
+            Picture(drawn.svg, _roofline_caption(target, peak), drawn.legend)
             for peak, points in sorted(best.items())
-            if (svg := _roofline(target, peak, list(points.values())))
+            if (drawn := _roofline(target, peak, list(points.values())))
         ]
     return tuple(pictures)
+
+
+def _claimed_variants(catalog: Catalog, evidence: Evidence) -> set[str]:
+    """Return the variants that a claim of the plan, and not merely a reading of one, speaks of."""
+    claims = [catalog.claims[a.claim] for a in evidence.plan.answers if a.claim in catalog.claims]
+    terms = {(t.comparison, arm) for t in primary_terms(claims) for arm in (t.arm, t.over)}
+    return {
+        arm.variant
+        for comparison in catalog.comparisons.values()
+        for arm in comparison.arms
+        if (comparison.id, arm.id) in terms
+    }
 
 
 def _of_fp8(target: Target, peak: float) -> bool:
     return peak != target.peaks.fp16_tensor_tflop_per_s
 
 
-def _roofline(target: Target, peak: float, points: Sequence[figures.RooflinePoint]) -> str | None:
+def _roofline(
+    target: Target, peak: float, points: Sequence[figures.RooflinePoint]
+) -> figures.Roofline | None:
     name = f"roofline-fp8-{target.id}" if _of_fp8(target, peak) else f"roofline-{target.id}"
     return figures.roofline(points, peak, target.peaks.memory_gb_per_s, name)
 
@@ -80,8 +99,9 @@ def _roofline(target: Target, peak: float, points: Sequence[figures.RooflinePoin
 def _roofline_caption(target: Target, peak: float) -> str:
     every = "every FP8 variant" if _of_fp8(target, peak) else "every variant"
     return (
-        f"{target.id}: the fastest arm of {every}, by stored-block FLOPs and "
-        "least traffic; circles are kernels of this repository, squares libraries. "
+        f"{target.product}: the fastest measurement of {every}, by stored-block FLOPs and least "
+        "traffic. Circles are kernels of this repository, squares are libraries; small dots are "
+        "variants that no claim speaks of. "
         f"Ceilings: {target.peaks.source}."
     )
 
@@ -106,7 +126,11 @@ def bk_sweeps(
             measured, list(_published(catalog, name, depths)), f"sweep-{target}-{name}"
         )
         if svg:
-            pictures.append(Picture(svg, f"{target}: {catalog.comparisons[name].title}."))
+            pictures.append(
+                Picture(
+                    svg, f"{catalog.targets[target].product}: {catalog.comparisons[name].title}."
+                )
+            )
     return tuple(pictures)
 
 

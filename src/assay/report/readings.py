@@ -1,6 +1,7 @@
 """Readings of a verdict, ready to print: under which meaning of the words is a figure true?"""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from assay.findings.work_done import WorkDone
 from assay.records.verdicts import Verdict, VerdictReading
@@ -14,6 +15,8 @@ class ReadingRow:
     """One reading."""
 
     says: str
+    note: int | None
+    """The note that has its words, where several claims share them."""
     primary: bool
     measured: str
     interval: str | None
@@ -37,11 +40,19 @@ class ReadingTable:
     """Whether any reading counts other work than is done."""
 
 
-def reading_table(verdict: Verdict, work: dict[str, WorkDone]) -> ReadingTable | None:
-    """Return the table of a verdict's readings; None where its words have but one."""
+def reading_table(
+    verdict: Verdict, work: dict[str, WorkDone], notes: Mapping[str, int]
+) -> ReadingTable | None:
+    """Return the table of a verdict's readings; None where its words have but one.
+
+    ``notes``: the words that are told elsewhere on the page, by number.
+    """
     if not verdict.readings:
         return None
-    rows = tuple(_row(verdict, reading, work.get(reading.id)) for reading in verdict.readings)
+    rows = tuple(
+        _row(verdict, reading, work.get(reading.id), notes.get(reading.says))
+        for reading in verdict.readings
+    )
     return ReadingTable(
         rows=rows,
         shows_products=any(row.products != fmt.NOTHING for row in rows),
@@ -50,10 +61,33 @@ def reading_table(verdict: Verdict, work: dict[str, WorkDone]) -> ReadingTable |
     )
 
 
-def _row(verdict: Verdict, reading: VerdictReading, work: WorkDone | None) -> ReadingRow:
+def in_short(
+    table: ReadingTable | None, first: ReadingTable | None, claim: str | None = None
+) -> ReadingTable | None:
+    """Return a table whose readings are named by their number in ``first``, where that has them.
+
+    ``claim`` is the one that ``first`` belongs to, where it is another.
+    """
+    if table is None or first is None:
+        return table
+    of = f" of {claim}" if claim else ""
+    places = {row.says: place for place, row in enumerate(first.rows, start=1)}
+    rows = tuple(
+        replace(row, says=f"reading {places[row.says]}{of}", note=None)
+        if row.says in places
+        else row
+        for row in table.rows
+    )
+    return replace(table, rows=rows)
+
+
+def _row(
+    verdict: Verdict, reading: VerdictReading, work: WorkDone | None, note: int | None
+) -> ReadingRow:
     ratio = reading.work_ratio
     return ReadingRow(
         says=reading.says,
+        note=note,
         primary=reading.primary,
         measured=fmt.quantity(reading.measured, verdict.unit),
         interval=fmt.interval(reading.ci90),

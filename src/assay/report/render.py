@@ -1,9 +1,12 @@
 """Render a report directory: evidence copied whole, verdicts, and two readable accounts of them."""
 
+import hashlib
 import re
 import shutil
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,13 +29,17 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.evidence.timings import collect_timings
-from assay.records.manifest import ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
+from assay.records.manifest import APPENDIX, ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
+from assay.report.marks import symbols
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
+
+SCRIPT = "claims.js"
+"""The page's script, among the templates."""
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
@@ -65,13 +72,12 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
         write_record(timings, evidence_dir / timings_path())
     verdicts = read_record(VerdictsFile, run_dir / VERDICTS)
     write_bytes(report / VERDICTS, dump_record(verdicts))
-    html, markdown = texts_of(root, report)
-    write_bytes(report / PAGE, html.encode())
-    write_bytes(report / TEXT, markdown.encode())
+    for name, text in texts_of(root, report).items():
+        write_bytes(report / name, text.encode())
 
 
-def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None) -> tuple[str, str]:
-    """Return report.html and report.md of a report directory that holds evidence and verdicts.
+def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None) -> dict[str, str]:
+    """Return the readable texts of a report directory that holds evidence and verdicts, by name.
 
     ``summaries``: those that judging the same evidence made. Raises BadInput for
     missing or malformed records.
@@ -82,16 +88,16 @@ def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None)
 
 def render_contents(
     root: Path, contents: ReportContents, summaries: SharedSummaries
-) -> tuple[str, str]:
-    """Return both texts of what a report holds; ``root`` and errors as for ``texts_of``."""
+) -> dict[str, str]:
+    """Return the texts of what a report holds; ``root`` and errors as for ``texts_of``."""
     view = build_view(
         contents.catalog, contents.evidence, contents.verdicts, contents.pipeline, summaries
     )
     return render_texts(root / "reports" / "templates", view)
 
 
-def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
-    """report.html and report.md. Raises BadInput when a template is missing or broken."""
+def render_texts(templates: Path, view: ReportView) -> dict[str, str]:
+    """Return every text of ``TEXTS``. Raises BadInput when a template is missing or broken."""
     loader = FileSystemLoader(templates)
     html = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     markdown = Environment(
@@ -100,13 +106,31 @@ def render_texts(templates: Path, view: ReportView) -> tuple[str, str]:
         undefined=StrictUndefined,
         finalize=fmt.markdown,
     )
+    told = {"view": view, "statuses": tuple(Status), "symbols": symbols()}
     try:
-        page = html.get_template("report.html.j2").render(view=view, statuses=tuple(Status))
-        text = markdown.get_template("report.md.j2").render(view=view)
+        script = page_script((templates / SCRIPT).read_text(encoding="utf-8"))
+        page = html.get_template(f"{PAGE}.j2").render(**told, script=script)
+        appendix = html.get_template(f"{APPENDIX}.j2").render(**told)
+        text = markdown.get_template(f"{TEXT}.j2").render(**told)
     except (TemplateError, OSError) as error:
         raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error
     # Whatever the evidence says: nothing on a page turns its letters round or is invisible.
-    return shown(page), shown(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+    text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return {PAGE: shown(page), APPENDIX: shown(appendix), TEXT: shown(text)}
+
+
+@dataclass(frozen=True)
+class PageScript:
+    """The one script of a report's page, and the digest by which the page lets it run."""
+
+    text: str
+    digest: str
+
+
+def page_script(text: str) -> PageScript:
+    """Return a script as it stands between its tags, with its digest as a policy names it."""
+    digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return PageScript(text, f"sha256-{digest}")
 
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:

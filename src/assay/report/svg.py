@@ -123,9 +123,12 @@ def text_at(
 class Drawing:
     """A picture that grows part by part, later ones over earlier ones."""
 
-    def __init__(self, name: str, title: str, width: float, height: float) -> None:
-        """Begin an empty one; ``name`` begins its ids, ``title`` is read out instead of it."""
-        self._name, self._title = name, title
+    def __init__(self, name: str, title: str, width: float, height: float, fit: str = "") -> None:
+        """Begin an empty one; ``name`` begins its ids, ``title`` is read out instead of it.
+
+        ``fit``: ``wide`` or ``narrow``, for the page that it is shown on; on any where not given.
+        """
+        self._name, self._title, self._fit = name, title, fit
         self._width, self._height = width, height
         self._shapes: dict[str, str] = {}
         self._parts: list[str] = []
@@ -198,14 +201,16 @@ class Drawing:
         """Return the picture as an inline SVG, whose ids are counted in their order."""
         shapes = "".join(f'<path id="{n}" d="{outline}"/>' for outline, n in self._shapes.items())
         defs = [f"<defs>{shapes}</defs>"] if shapes else []
-        return inline_svg(self._title, self._width, self._height, [*defs, *self._parts])
+        parts = [*defs, *self._parts]
+        return inline_svg(self._title, self._width, self._height, parts, self._fit)
 
 
-def inline_svg(title: str, width: float, height: float, parts: Iterable[str]) -> str:
+def inline_svg(title: str, width: float, height: float, parts: Iterable[str], fit: str = "") -> str:
     """Return parts as one SVG that can stand in a page, in the page's font and colours."""
     size = f"{width:g}", short(height)
+    style = f"figure {fit}".strip()
     return (
-        f'<svg role="img" aria-label="{title}" class="figure" width="{size[0]}pt" '
+        f'<svg role="img" aria-label="{title}" class="{style}" width="{size[0]}pt" '
         f'height="{size[1]}pt" viewBox="0 0 {size[0]} {size[1]}" version="1.1"> '
         f'<g style="font-family: {FONT}; font-size: {SIZE}px; fill: {themed(INK)}">'
         f"{' '.join(parts)}</g></svg>"

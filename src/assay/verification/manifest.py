@@ -15,10 +15,9 @@ from assay.records.builds import FileDigest
 from assay.records.manifest import (
     ATTESTATION,
     MANIFEST,
-    PAGE,
     PROVENANCE,
     SIGNER,
-    TEXT,
+    TEXTS,
     TIME_STAMP,
     VERDICTS,
     Manifest,
@@ -38,7 +37,7 @@ from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list."""
-TOLD = frozenset({VERDICTS, PAGE, TEXT})
+TOLD = frozenset({VERDICTS, *TEXTS})
 """Files at its top that the manifest lists; all others lie below evidence/."""
 EVIDENCE = "evidence/"
 BESIDE = frozenset({PROVENANCE, TIME_STAMP})

@@ -24,7 +24,7 @@ SHORT = 12
 """Characters of a commit or a key id in a line of the tree."""
 UNCHECKED = {
     "policy": "that margins, protocols and claims are this verifier's",
-    "texts": "that report.html and report.md say what the evidence does",
+    "texts": "that report.html, appendix.html and report.md say what the evidence does",
 }
 """What people rely on and nobody looked at, where a check proves nothing at all."""
 

@@ -1,6 +1,6 @@
 """The check that a report's readable texts are what its evidence and verdicts render to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,20 +8,18 @@ from assay.base.check_log import CheckLog, CheckUnderWay
 from assay.base.errors import CheckFailed
 from assay.evidence.report_contents import ReportContents
 from assay.records.attestation import PipelineRecord
-from assay.records.manifest import PAGE, TEXT
+from assay.records.manifest import TEXTS
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.own_rules import OwnCode
-
-TEXTS = (PAGE, TEXT)
 
 
 @dataclass(frozen=True)
 class Renderer:
     """This version's way of making the readable texts; handed in, for stages know no other."""
 
-    texts: Callable[[ReportContents, SharedSummaries], tuple[str, str]]
-    """report.html and report.md, rendered from a report's evidence and verdicts; the summaries are
-    those that judging it again made."""
+    texts: Callable[[ReportContents, SharedSummaries], dict[str, str]]
+    """The readable texts by name, rendered from a report's evidence and verdicts; the summaries
+    are those that judging it again made."""
     commit: str | None
     """The commit this version is."""
     clean_tree: bool | None
@@ -54,7 +52,7 @@ def check_texts(
         commit = contents.pipeline.commit
         if problem is None:
             again = "rendered again from the evidence, byte for byte the same"
-            says(f"{' and '.join(TEXTS)}: {again}", short="rendered again, the same")
+            says(f"{_listed(TEXTS)}: {again}", short="rendered again, the same")
         elif renderer.made(contents.pipeline):
             raise CheckFailed(problem, code="texts")
         elif renderer.asks_commit:
@@ -78,7 +76,7 @@ def say_by_commit(says: CheckUnderWay, commit: str | None, passed: Mapping[str, 
     says("")
     says.leave(
         [
-            f"commit {commit} renders other bytes of {' or '.join(TEXTS)} here, as it does under "
+            f"commit {commit} renders other bytes of the readable texts here, as it does under "
             "another Python than the report's, so the text is vouched for by the signature alone"
         ]
     )
@@ -89,9 +87,20 @@ def _problem(
 ) -> str | None:
     """Return how the texts differ from what this version renders."""
     try:
-        texts = dict(zip(TEXTS, renderer.texts(contents, summaries), strict=True))
+        texts = renderer.texts(contents, summaries)
     except Exception as error:
         # A template of today may ask for what an older record does not hold.
-        return f"{' and '.join(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
-    names = [name for name in TEXTS if (report_dir / name).read_bytes() != texts[name].encode()]
-    return f"{' and '.join(names)}: the evidence renders to other bytes" if names else None
+        return f"{_listed(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
+    names = [name for name in TEXTS if _bytes(report_dir / name) != texts[name].encode()]
+    return f"{_listed(names)}: the evidence renders to other bytes" if names else None
+
+
+def _bytes(path: Path) -> bytes | None:
+    """Return a text; None where a report has none of that name, as those from before."""
+    return path.read_bytes() if path.is_file() else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

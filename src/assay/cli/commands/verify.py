@@ -186,7 +186,7 @@ def check_report(
     )
 
 
-def _render(contents: ReportContents, summaries: SharedSummaries) -> tuple[str, str]:
+def _render(contents: ReportContents, summaries: SharedSummaries) -> dict[str, str]:
     """Render the texts as this checkout does."""
     # What draws and tabulates is loaded once there is something to draw.
     from assay.report.render import render_contents  # noqa: PLC0415

@@ -1,0 +1,75 @@
+"""The guards of the figures, counted: cheats, the sanitizer, binaries, stopwatches. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.findings.binary_matches import BinaryMatch, Sameness
+from assay.findings.stopwatch_agreement import Agreement
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of how many."""
+
+    good: int
+    of: int
+
+    @property
+    def whole(self) -> bool:
+        """Return whether it is all of them."""
+        return self.good == self.of
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The guards of a run; None where nothing was tried."""
+
+    cheats: Share | None
+    """Kernels that cheat, and were caught."""
+    sanitizer: Share | None
+    """Runs of kernels under a tool of compute-sanitizer that had nothing to object to."""
+    binaries: Share | None
+    """Measured binaries of which the compiled file or its device code is the same, byte for byte,
+    of those that were compiled again."""
+    stopwatches: Share | None
+    """Arms whose judged time another stopwatch confirms, in time or in cycles."""
+
+
+def guards(
+    catalog: Catalog,
+    evidence: Evidence,
+    matches: Sequence[BinaryMatch],
+    agreements: Sequence[Agreement],
+) -> Guards:
+    """Return what guards a run's figures."""
+    cheats = [
+        cheat.caught_by
+        for record in evidence.cheats.values()
+        for cheat in record.cheats
+        if cheat.meant is not None
+    ]
+    watched = [
+        run.status == "clean"
+        for record in evidence.sanitizers.values()
+        for run in record.runs
+        if run.status != "unsupported"
+    ]
+    compiled = [
+        match.sameness in (Sameness.FILE, Sameness.DEVICE_CODE)
+        for match in matches
+        if match.sameness is not Sameness.NOT_COMPILED
+    ]
+    limit = catalog.judging.stopwatch_agreement
+    held = [one.from_judged for one in agreements if one.from_judged.compared]
+    return Guards(
+        cheats=_share([bool(caught) for caught in cheats]),
+        sanitizer=_share(watched),
+        binaries=_share(compiled),
+        stopwatches=_share([not one.in_time(limit) or one.by_clock(limit) for one in held]),
+    )
+
+
+def _share(found: Sequence[bool]) -> Share | None:
+    return Share(sum(found), len(found)) if found else None

@@ -1,0 +1,159 @@
+"""The strip plot of all figures: measured over claimed, a lane a source, each dot a link.
+
+It is drawn twice, for a wide and for a narrow page; the style sheet shows the one that fits, so
+that its letters keep their size.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import log
+
+from assay.report.marks import Mark
+from assay.report.ratios import Ratio
+from assay.report.svg import LogScale, short
+
+DOT = 11.0
+"""Across, in pixels."""
+LANE = 15.0
+"""Height of one row of dots."""
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One figure."""
+
+    href: str
+    told: str
+    """What it is, for a pointer and for a reader of the page aloud."""
+    ratio: Ratio
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The figures of one source."""
+
+    label: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Both drawings."""
+
+    wide: str
+    narrow: str
+    legend: tuple[tuple[Mark, str], ...]
+
+
+def strip(
+    lanes: Sequence[Lane], margins: tuple[float, float], legend: Sequence[tuple[Mark, str]]
+) -> Strip | None:
+    """Return the plot of the lanes that hold a dot; None where none does.
+
+    ``margins``: of absolute figures and of ratios, as fractions.
+    """
+    drawn = [lane for lane in lanes if lane.dots]
+    if not drawn:
+        return None
+    return Strip(
+        _drawing(drawn, margins, width=1100.0, left=150.0),
+        _drawing(drawn, margins, width=350.0, left=4.0),
+        tuple(legend),
+    )
+
+
+def _drawing(
+    lanes: Sequence[Lane], margins: tuple[float, float], *, width: float, left: float
+) -> str:
+    beside = left > width / 10
+    """Whether a lane's label stands beside it; else above it."""
+    values = [v for lane in lanes for dot in lane.dots for v in (dot.ratio.low, dot.ratio.high)]
+    across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)
+    head = 18.0
+    """For "worse" and "better" above the lanes."""
+    parts: list[str] = []
+    top = head
+    for lane in lanes:
+        rows = _rows(lane.dots, across)
+        label = 0.0 if beside else 15.0
+        high = label + LANE * max(1, 1 + max(row for row, _ in rows)) + 8
+        parts.append(f'<path class="lane" d="M{short(left)} {short(top + high)}H{short(width)}"/>')
+        at = (4.0, top + label - 3) if not beside else (left - 10, top + high / 2 + 4)
+        anchor = "end" if beside else "start"
+        parts.append(_text(*at, lane.label, anchor, "lane-label"))
+        middle = top + label + 4 + LANE / 2
+        parts += [_dot(dot, across, middle + LANE * row, tip=beside) for row, dot in rows]
+        top += high
+    below = [_text(across(tick), top + 16, f"{tick:g}", "middle") for tick in _ticks(across)]
+    grid = "".join(f"M{short(across(t))} {short(head)}V{short(top)}" for t in _ticks(across))
+    bands = [
+        f'<rect class="margin-{name}" x="{short(across(1 / (1 + margin)))}" y="{short(head)}" '
+        f'width="{short(across(1 + margin) - across(1 / (1 + margin)))}" '
+        f'height="{short(top - head)}"/>'
+        for name, margin in zip(("wide", "narrow"), margins, strict=True)
+    ]
+    one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
+    sides = [
+        _text(across(1) - 10, 12, "← worse than claimed", "end"),
+        _text(across(1) + 10, 12, "better →", "start"),
+    ]
+    axis = _text((left + width) / 2, top + 34, "measured ÷ claimed (of times, claimed ÷ measured)",
+                 "middle")  # fmt: skip
+    inside = "".join(
+        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
+    )
+    name = "wide" if beside else "narrow"
+    return (
+        f'<svg class="strip {name}" role="group" aria-label="Every measured figure over the '
+        f'claimed one" viewBox="0 0 {short(width)} {short(top + 42)}">{inside}</svg>'
+    )
+
+
+def _ticks(across: LogScale) -> list[float]:
+    """Return round ratios inside, as many as have room for their words."""
+    inside = [tick for tick in TICKS if across.low <= tick <= across.high]
+    room = (across.end - across.start) / max(1.0, log(across.high / across.low))
+    return inside if room > 36 else [tick for tick in inside if tick in (0.01, 0.1, 1, 10, 100)]
+
+
+def _rows(dots: Sequence[Dot], across: LogScale) -> list[tuple[int, Dot]]:
+    """Return each dot with the first row in which it touches no other, from the worst on."""
+    ends: list[float] = []
+    placed = []
+    for dot in sorted(dots, key=lambda dot: (dot.ratio.value, dot.href)):
+        x = across(dot.ratio.value)
+        row = next((n for n, end in enumerate(ends) if x - end >= DOT + 1), len(ends))
+        ends[row : row + 1] = [x]
+        placed.append((row, dot))
+    return placed
+
+
+def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
+    """The link: its interval as a line, its mark, what it is.
+
+    Not a stop of the tab key: the same link stands in the table, with its words.
+    """
+    x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
+    whiskers = (
+        f'<path class="whisker" d="M{short(low)} {short(y)}H{short(high)}"/>'
+        if high - low > DOT
+        else ""
+    )
+    hollow = " hollow" if dot.mark.hollow else ""
+    told = f"<title>{escape(dot.told)}</title>" if tip else ""
+    label = "" if tip else f' aria-label="{escape(dot.told)}"'
+    return (
+        f'<a href="{escape(dot.href)}" tabindex="-1"{label} '
+        f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}'
+        f'<use href="#{dot.mark.symbol}" x="{short(x)}" y="{short(y)}"/></a>'
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str, style: str = "") -> str:
+    styled = f' class="{style}"' if style else ""
+    return (
+        f'<text x="{short(x)}" y="{short(y)}" text-anchor="{anchor}"{styled}>{escape(words)}</text>'
+    )

@@ -1,0 +1,155 @@
+"""Findings: sentences made from verdict data alone, the most consequential first."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile, Why
+from assay.report.leading_findings import MOST, factor_apart, leading_findings
+from tests.report.told import told_report
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, tuple[Verdict, ...]]:
+    report = told_report(tmp_path_factory.mktemp("findings") / "repo")
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    return load_catalog(report / "evidence"), verdicts
+
+
+def findings(catalog: Catalog, verdicts: tuple[Verdict, ...]) -> list[str]:
+    """Return the sentences, with plain spaces."""
+    found = leading_findings(catalog, verdicts)
+    return [each.sentence.replace("\N{NO-BREAK SPACE}", " ") for each in found]
+
+
+def changed(verdicts: tuple[Verdict, ...], claim: str, **changes: Any) -> tuple[Verdict, ...]:
+    """``verdicts`` with fields of one claim's verdict changed."""
+    return tuple(v.model_copy(update=changes) if v.claim == claim else v for v in verdicts)
+
+
+def test_a_misstated_figure_comes_first_with_the_reading_that_holds(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    first = findings(*told)[0]
+    assert first.startswith(
+        "1 figure of source demo is misstated: other work was counted than was done: "
+    )
+    assert "(claimed 800 TFLOP/s, measured 200.1 TFLOP/s as rebuilt here on NVIDIA H100" in first
+    assert first.endswith(
+        "0.25\N{MULTIPLICATION SIGN}); under another reading it is 800.4 TFLOP/s "
+        "(the whole dense product, <all> of it)."
+    )
+
+
+def test_what_was_measured_elsewhere_counts_as_it_would_be(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    (line,) = [one for one in findings(*told) if "not reproduced" in one]
+    assert line.startswith("1 figure of source demo is not reproduced: rebuilt from a description")
+    assert "The same kernel on another GPU (claimed 450 TFLOP/s" in line
+
+
+def test_a_wrong_output_outweighs_all(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
+    catalog, verdicts = told
+    wrong = changed(verdicts, "demo_ratio", status=Status.INCORRECT, why=Why.WRONG_OUTPUT)
+    assert "incorrect: its output is wrong" in findings(catalog, wrong)[0]
+
+
+def test_a_rebuilt_kernel_weighs_less_than_the_original(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    catalog, verdicts = told
+    slower = changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
+    lines = [line for line in findings(catalog, slower) if "not reproduced" in line]
+    assert "the original itself gives less here" in lines[0]
+    assert "rebuilt from a description" in lines[1]
+
+
+def test_a_claim_misstated_on_another_gpu_alone_is_a_finding_of_its_own(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    catalog, verdicts = told
+    (row,) = (v for v in verdicts if v.claim == "demo_ratio")
+    printed = VerdictReading(
+        id="original", says="as printed", primary=False, measured=7.5, ci90=None, holds=True
+    )
+    away = row.model_copy(
+        update={
+            "status": Status.ELSEWHERE,
+            "as_if": Status.MISSTATED,
+            "target": "l4",
+            "readings": (printed,),
+        }
+    )
+    (line,) = [
+        one for one in findings(catalog, (*verdicts, away)) if "misstated as measured" in one
+    ]
+    assert "as measured on NVIDIA L4" in line
+    assert line.endswith("; the author's own program prints 7.500\N{MULTIPLICATION SIGN}.")
+
+
+def test_only_the_verdict_that_counts_is_shown(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
+    """Beside a verdict on the hardware named, what was measured elsewhere is no finding."""
+    catalog, verdicts = told
+    exceeded = changed(verdicts, "demo_ratio", status=Status.EXCEEDED)
+    (row,) = (v for v in exceeded if v.claim == "demo_ratio")
+    away = row.model_copy(
+        update={"status": Status.ELSEWHERE, "as_if": Status.EXCEEDED, "measured": 99.0}
+    )
+    assert findings(catalog, (*exceeded, away)) == findings(catalog, exceeded)
+
+
+def test_arithmetic_and_what_was_not_run_are_told(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    lines = findings(*told)
+    assert any(
+        line.startswith("1 of 1 relation between printed figures does not") for line in lines
+    )
+    assert lines[-1].startswith("1 published figure was not measured: 1 because")
+
+
+def test_this_projects_own_claims_are_one_finding(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    catalog, verdicts = told
+    source = catalog.sources["demo"]
+    own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
+    lines = findings(replace(catalog, sources={"demo": own}), verdicts)
+    (line,) = [one for one in lines if "of this project on its own kernels: " in one]
+    assert "; the best ratio is Deeper tile over shallower one (claimed " in line
+
+
+def test_there_are_ten_at_most_and_each_is_one_sentence(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    catalog, verdicts = told
+    found = leading_findings(catalog, verdicts)
+    assert 0 < len(found) <= MOST
+    for each in found:
+        assert each.sentence.endswith(".")
+        assert each.claim is None or each.claim in catalog.claims
+
+
+def test_nothing_is_said_of_what_nobody_has(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
+    assert findings(told[0], ()) == []
+
+
+@pytest.mark.parametrize(
+    ("claimed", "measured", "unit", "factor"),
+    [(600.0, 60.0, "tflop_per_s", 10), (2.0, 8.0, "ratio", 4), (100.0, 0.0, "percent", 2)],
+)
+def test_the_factor_between_two_figures_is_one_or_more(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+    claimed: float,
+    measured: float,
+    unit: str,
+    factor: float,
+) -> None:
+    verdict: Verdict = told[1][0]
+    shown = verdict.model_copy(update={"claimed": claimed, "measured": measured, "unit": unit})
+    assert factor_apart(shown) == pytest.approx(factor)
