@@ -20,9 +20,10 @@ from assay.verification.contradictions import Findings
 
 MOST_DROPPED = 6
 """Arms without samples, of which each may have been dropped in any process: more are not tried."""
-LEAST, MOST = 0.88, 1.6
+LEAST, MOST = 0.8, 1.6
 """A timed launch by one while warming up, which decides how many launches a turn has: on record
-0.929 to 1.24, and a card of low power may lose more of its clock once it is warm."""
+0.929 to 1.24, and once below 0.875, of zeros, which draw little power and warmed up behind arms
+that draw much. A card of low power may lose more of its clock once it is warm."""
 LEAST_UNSETTLED = 0.77
 """The same where nothing settles before a turn: 0.838 on record."""
 
