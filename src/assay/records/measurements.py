@@ -18,6 +18,9 @@ class Check(Record):
     """||out - oracle||_F / ||oracle||_F; None where the check compares bytes."""
     max_abs_error: float | None
     detail: str
+    limit: float | None = None
+    """Largest absolute error that passes, where it is the launch's own and not the problem's; None
+    elsewhere, and in records from before, which tell it in words."""
 
 
 class TrueProduct(Record):

@@ -18,6 +18,7 @@ from assay.shared.gate_shapes import (
 )
 from assay.shared.specs import WorkloadSpec
 from assay.verification.contradictions import Findings, names
+from assay.verification.gate_attention import check_attention
 
 Made = tuple[str, int]
 """(name, seed) of a check."""
@@ -78,6 +79,8 @@ def _check_arm(
     if unknown := {check.name for check in arm.checks} - known:
         findings.refuse("gate-checks", f"{path}: the gate has no check {names(unknown)}")
     _check_beside(variant, arm, shapes, path, findings)
+    if variant.abi == attention_call.ABI:
+        check_attention(arm, path, findings)
     beyond = {c.name for c in arm.checks if not _within(c, shapes.get(c.name, spec))}
     failed = {check.name for check in arm.checks if not check.passed} | beyond
     if failed:

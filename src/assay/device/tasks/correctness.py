@@ -90,9 +90,7 @@ def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor, limits: Li
     known = torch.isfinite(right)
     error = float((found - right)[known].abs().max()) if bool(known.any()) else 0.0
     passed = bool((found[~known] == -math.inf).all()) and error <= limit
-    check = _check("log_sum_exp", seed, passed, f"{shape}: at most {limit:.3g}")
-    check["max_abs_error"] = error if math.isfinite(error) else None
-    return check
+    return _limited("log_sum_exp", shape, seed, error, limit, passed=passed)
 
 
 def _low_precision_rule(
@@ -100,8 +98,14 @@ def _low_precision_rule(
 ) -> Json:
     """Return FlashAttention's own check of an output (see ``low_precision_limits``)."""
     error, limit = float((output.float() - right).abs().max()), limits.output
-    check = _check("low_precision_rule", seed, error <= limit, f"{shape}: at most {limit:.3g}")
+    return _limited("low_precision_rule", shape, seed, error, limit, passed=error <= limit)
+
+
+def _limited(name: str, shape: str, seed: int, error: float, limit: float, *, passed: bool) -> Json:
+    """Return a check by a limit of the launch's own."""
+    check = _check(name, seed, passed, f"{shape}: at most {limit:.3g}")
     check["max_abs_error"] = error if math.isfinite(error) else None
+    check["limit"] = limit if math.isfinite(limit) else None
     return check
 
 
