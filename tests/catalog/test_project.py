@@ -228,3 +228,75 @@ def test_a_runs_folder_holds_the_project_and_no_claims_of_ours(tmp_path: Path) -
     assert "project/rows.py" in found
     assert not any(name.startswith("config/claims/") for name in found)
     assert load_catalog(run) == load_catalog(ROOT, folder)
+
+
+def commanded(**more: Any) -> dict[str, Any]:
+    """A document whose claims a command answers."""
+    command = {
+        "id": "bench",
+        "build": "nvcc bench.cu -o bench",
+        "run": "./bench --m 64",
+        "sizes": {"m": {"reads": "m={value} ", "equals": 64}},
+        **more,
+    }
+    answer = {"command": "bench", "reads": "json: runs[0].tflops"}
+    return {
+        "schema": "assay/project/1",
+        "sources": [{"id": "post", "title": "A post"}],
+        "commands": [command],
+        "claims": [claim("rate", "610 TFLOP/s", answer=answer)],
+    }
+
+
+class TestCommands:
+    """A command answers claims as a source's own program does."""
+
+    def test_it_is_the_sources_own_program(self, tmp_path: Path) -> None:
+        catalog = load(tmp_path / "p", commanded())
+        original = catalog.sources["post"].original
+        assert original is not None
+        assert original.build is not None
+        assert original.run is not None
+        assert (original.build.line, original.run.line) == (
+            "nvcc bench.cu -o bench",
+            "./bench --m 64",
+        )
+        (figure,) = original.figures
+        assert (figure.claim, figure.pattern, figure.unit) == (
+            "rate",
+            "json: runs[0].tflops",
+            Unit.TFLOP_PER_S,
+        )
+        assert [(size.name, size.equals) for size in original.sizes] == [("m", 64)]
+
+    def test_what_it_prints_may_have_another_unit(self, tmp_path: Path) -> None:
+        content = commanded()
+        content["claims"][0]["answer"]["unit"] = "GFLOPS"
+        original = load(tmp_path / "p", content).sources["post"].original
+        assert original is not None
+        assert original.figures[0].unit is Unit.GFLOP_PER_S
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (
+                {"command": "bensh", "reads": "x {value}"},
+                "no command 'bensh': did you mean 'bench'",
+            ),
+            ({"command": "bench"}, "reads says where its figure is"),
+            ({"command": "bench", "reads": "regex: (\\d+)"}, "has no group (?P<value>...)"),
+            ({"command": "bench", "reads": "x {value}", "unit": "ms"}, "its figure in ms"),
+        ],
+    )
+    def test_what_does_not_fit_is_said(
+        self, tmp_path: Path, answer: dict[str, Any], words: str
+    ) -> None:
+        content = commanded()
+        content["claims"].append(claim("other", "5 TFLOP/s", answer=answer))
+        assert any(words in each for each in refused(tmp_path / "p", content))
+
+    def test_one_that_nobody_asks_is_said(self, tmp_path: Path) -> None:
+        content = {**document(), "commands": commanded()["commands"]}
+        assert any(
+            "no claim is answered by it" in each for each in refused(tmp_path / "p", content)
+        )

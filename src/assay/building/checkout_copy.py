@@ -7,7 +7,7 @@ named is refused, not followed: a link that leads out of it, a device, a tree be
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput
@@ -56,6 +56,26 @@ def copy_checkout(checkout: Path, into: Path) -> CheckoutCopy:
         shutil.rmtree(partial, ignore_errors=True)
         raise BadInput(f"{checkout}: cannot be copied: {error}") from error
     return described
+
+
+def describe_files(folder: Path, names: Sequence[str]) -> CheckoutCopy:
+    """Return what a copy of these files of a folder would hold. Raises BadInput."""
+    try:
+        return _described(folder, [folder / name for name in names], folder)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read: {error}") from error
+
+
+def copy_files(folder: Path, names: Sequence[str], into: Path) -> CheckoutCopy:
+    """Copy these files of a folder to ``into``, which must not be there yet. Raises BadInput."""
+    try:
+        for name in names:
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, into / name)
+    except OSError as error:
+        shutil.rmtree(into, ignore_errors=True)
+        raise BadInput(f"{folder}: cannot be copied: {error}") from error
+    return describe_files(into, names)
 
 
 def _tree(checkout: Path) -> tuple[Path, list[Path]]:

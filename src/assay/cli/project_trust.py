@@ -51,6 +51,10 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
     for target in plan.targets:
         if target.provision.kind != "device":
             continue
+        for own in target.originals:
+            for line in (own.build, own.run):
+                if line is not None:
+                    yield f"command {own.original} on {target.target} runs, as you: {line.line}"
         where = "in a container, without network" if target.runner else "as you, in no container"
         for name in target.comparisons:
             if name in catalog.project.measures:

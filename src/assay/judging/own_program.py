@@ -20,7 +20,8 @@ from assay.records.originals import (
 )
 from assay.records.readings import Reading
 from assay.records.verdicts import Status, Verdict
-from assay.shared.output_patterns import Take, parse_pattern
+from assay.shared.output_patterns import Take
+from assay.shared.output_readers import parse_reader
 
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
@@ -76,7 +77,7 @@ def _printed(case: Case, claim: Claim, target: str | None) -> Measured | Failure
         return None
     figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
-    values = _values(case, target, record, figure)
+    values = _values(case, target, record, original, figure)
     if isinstance(values, str):
         built = record.build is None or record.build.exit_code == 0
         reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
@@ -156,7 +157,11 @@ def with_reading(verdict: Verdict, printed: Measured | Failure) -> Verdict:
 
 
 def _values(
-    case: Case, target: str, record: OriginalRunRecord, figure: FigurePattern
+    case: Case,
+    target: str,
+    record: OriginalRunRecord,
+    original: OriginalSource,
+    figure: FigurePattern,
 ) -> tuple[float, ...] | str:
     """Return the figure of each run, or why there is none."""
     platform = case.evidence.platforms.get(target)
@@ -169,11 +174,21 @@ def _values(
         return f"it does not build: {last_words(record.build.stderr)}"
     values: list[float] = []
     for number, run in enumerate(record.runs, start=1):
-        found = _figure(record, run, figure)
+        found = _other_problem(original, run) or _figure(record, run, figure)
         if isinstance(found, str):
             return f"run {number} {found}"
         values.append(found)
     return tuple(values)
+
+
+def _other_problem(original: OriginalSource, run: LineRun) -> str | None:
+    """Return in what a run printed another problem than the stated one, or None."""
+    for size in original.sizes if run.exit_code == 0 else ():
+        printed = parse_reader(size.pattern).values(run.stdout, Take.ONLY)
+        if printed != (size.equals,):
+            told = " and ".join(f"{value:g}" for value in printed) or "nothing"
+            return f"ran another problem: it printed {told} for {size.name}, not {size.equals:g}."
+    return None
 
 
 def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> float | str:
@@ -184,7 +199,7 @@ def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> f
         return f"ended with exit code {run.exit_code}{words}"
     if run.cut:
         return "printed more than is kept, so that nobody knows all its figures."
-    found = parse_pattern(figure.pattern).values(run.stdout, figure.take)
+    found = parse_reader(figure.pattern).values(run.stdout, figure.take)
     option = f"--original-figure '{record.source}={figure.claim}=PATTERN' gives words that find one"
     if not found or found[0] <= 0:
         return f"printed nothing that '{figure.pattern}' finds a figure in; {option}."

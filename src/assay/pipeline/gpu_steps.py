@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed
 from assay.base.io import write_record
-from assay.building.checkout_copy import copy_checkout
+from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence.stages import (
     BENCHMARKS,
     CHEATS,
@@ -95,7 +95,13 @@ class MeasuringSteps(MeasuringParts):
             shutil.rmtree(copy, ignore_errors=True)
             copy.parent.mkdir(parents=True, exist_ok=True)
             checkout = Path(directories[planned])
-            if copy_checkout(checkout, copy) != planned.checkout:
+            project = self.dag.catalog.project
+            copied = (
+                copy_checkout(checkout, copy)
+                if project is None
+                else copy_files(checkout, project.files, copy)
+            )
+            if copied != planned.checkout:
                 raise CheckFailed(f"{checkout}: was changed since this run was asked for")
             described = self.dag.catalog.sources[planned.source].original
             assert described is not None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.building.checkout_copy import describe_checkout
+from assay.building.checkout_copy import describe_checkout, describe_files
 from assay.catalog.model import Catalog
 from assay.records.originals import (
     GivenFigure,
@@ -22,7 +22,8 @@ from assay.records.originals import (
     TypedLine,
 )
 from assay.records.plan import Provision
-from assay.shared.output_patterns import BadPattern, parse_pattern
+from assay.shared.output_patterns import BadPattern
+from assay.shared.output_readers import parse_reader
 
 SHELL_WORDS = frozenset(("cd", "export", "set", ".", "source", ":", "[", "{", "(", "!"))
 """First words of a line that name no program."""
@@ -105,6 +106,41 @@ def given_checkouts(wishes: OriginalWishes) -> dict[str, Path]:
     return {source: Path(folder) for source, folder in parsed.items()}
 
 
+def project_commands(
+    catalog: Catalog, sources: Sequence[str], folder: Path, runtime: str
+) -> tuple[OriginalRequest, ...]:
+    """Return the commands of a project's sources, to be built and run in a copy of its files.
+
+    Raises BadInput for a runtime whose images hold no compiler.
+    """
+    if catalog.project is None:
+        return ()
+    described = {
+        source: original
+        for source in sources
+        if (original := catalog.sources[source].original) is not None
+    }
+    if described and runtime != "host":
+        raise BadInput(
+            f"command '{next(iter(described.values())).id}' needs --runtime host: the images of "
+            f"{runtime} hold no compiler for what it builds"
+        )
+    copy = describe_files(folder, catalog.project.files)
+    found = []
+    for source, original in described.items():
+        assert original.run is not None
+        build = original.build
+        job = OriginalJob(
+            source=source,
+            original=original.id,
+            checkout=copy,
+            build=None if build is None else GivenLine(line=build.line, by="source"),
+            run=GivenLine(line=original.run.line, by="source"),
+        )
+        found.append(OriginalRequest(job=job, directory=str(folder.resolve())))
+    return tuple(found)
+
+
 def require_originals(
     originals: Iterable[OriginalRequest], provisions: Iterable[Provision], *, local: bool
 ) -> None:
@@ -150,7 +186,7 @@ def _figures(given: Iterable[str]) -> dict[str, dict[str, str]]:
         if claim in found.setdefault(source, {}):
             raise BadInput(f"{_FIGURE} {source}={claim}=...: is given twice")
         try:
-            found[source][claim] = parse_pattern(pattern).text
+            found[source][claim] = parse_reader(pattern).text
         except BadPattern as error:
             raise BadInput(f"{_FIGURE} {source}={claim}=...: {error}") from error
     return found

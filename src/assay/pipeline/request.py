@@ -23,6 +23,7 @@ from assay.pipeline.original_requests import (
     NO_ORIGINALS,
     OriginalWishes,
     find_originals,
+    project_commands,
     require_originals,
 )
 from assay.pipeline.preconditions import require_compiler, require_places
@@ -148,6 +149,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
+    if options.project and any(each.kind == "device" for each in provisions.values()):
+        originals += project_commands(catalog, options.sources, options.project, runtime.name)
     require_originals(originals, provisions.values(), local=options.executor == "local")
     if key is not None and options.writes:
         load_or_create_signer(key)

@@ -7,11 +7,12 @@ from pydantic import AfterValidator, Field, model_validator
 from assay.records.arithmetic import SourcePlace
 from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
 from assay.records.units import Unit
-from assay.shared.output_patterns import Take, parse_pattern
+from assay.shared.output_patterns import Take
+from assay.shared.output_readers import parse_reader
 
 
 def _pattern(text: str) -> str:
-    return parse_pattern(text).text
+    return parse_reader(text).text
 
 
 def _inside(text: str) -> str:
@@ -21,7 +22,7 @@ def _inside(text: str) -> str:
 
 
 Patterned = Annotated[str, AfterValidator(_pattern)]
-"""A pattern by the grammar of ``assay.shared.output_patterns``."""
+"""What reads a figure off an output, by the grammars of ``assay.shared.output_readers``."""
 PathInside = Annotated[str, AfterValidator(_inside)]
 """A path of a checkout, below its top."""
 
@@ -43,6 +44,14 @@ class FigurePattern(Record):
         if self.take is Take.ALL:
             raise ValueError("a run gives one figure: take is only, first, last, min or max")
         return self
+
+
+class ReportedSize(Record):
+    """A size of the problem that a program prints, and that it must have run."""
+
+    name: str
+    pattern: Patterned
+    equals: float
 
 
 class TypedLine(Record):
@@ -70,6 +79,8 @@ class OriginalSource(Record):
     """None where the source types none."""
     run: TypedLine | None
     figures: Annotated[tuple[FigurePattern, ...], Field(min_length=1)]
+    sizes: tuple[ReportedSize, ...] = ()
+    """Of the stated problem: a run that prints another one, or none, gives no figure."""
 
     @model_validator(mode="after")
     def _figures_are_named_once(self) -> "OriginalSource":

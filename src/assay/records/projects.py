@@ -23,9 +23,11 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
+from assay.records.originals import PathInside, Patterned
 from assay.records.readings import FlopFormula, Formulated
 from assay.records.targets import Target
 from assay.records.workloads import CodeParameter
+from assay.shared.output_patterns import Take
 
 ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
 
@@ -100,11 +102,47 @@ class Measurement(Record):
     """The statements it was rebuilt from, or what it calls."""
 
 
+class StatedSize(Record):
+    """A size of the problem, as the command must print it."""
+
+    reads: Patterned
+    """What finds it in the output, as a figure is found."""
+    equals: float
+
+
+class ProjectCommand(Record):
+    """A program of the project that prints figures, by its build line and its run line.
+
+    It runs in a copy of the project's files, as often as config/judging.yaml says. Claims of one
+    source are answered by one command.
+    """
+
+    id: Identifier
+    source: Identifier | None = None
+    """The source whose figures it prints; not needed where the project has one."""
+    build: Annotated[str, Field(min_length=1)] | None = None
+    run: Annotated[str, Field(min_length=1)]
+    """By which the stated problem runs."""
+    directory: PathInside = "."
+    """Where the lines are typed, below the project."""
+    sizes: dict[str, StatedSize] = {}
+    """Of the stated problem: a run that prints another one, or none, gives no figure."""
+
+
 class ShortAnswer(Record):
     """What answers a claim, in short; its metric follows from the claim's unit."""
 
     measurement: Identifier | None = None
     """Of this project."""
+    command: Identifier | None = None
+    """Likewise."""
+    reads: Patterned | None = None
+    """What finds the figure in the command's output: ``GFLOPs: {value}``, ``regex: ...``,
+    ``json: ...`` or ``csv: ...``."""
+    take: Take = Take.ONLY
+    """Which number counts where the command prints several."""
+    unit: str | None = None
+    """Of what it prints, where that is not the claim's."""
     comparison: Identifier | None = None
     """One of Assay's own, in config/comparisons."""
     arm: Identifier | None = None
@@ -116,8 +154,12 @@ class ShortAnswer(Record):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if [self.measurement, self.comparison].count(None) != 1:
-            raise ValueError("an answer names a measurement or a comparison, one of the two")
+        if [self.measurement, self.comparison, self.command].count(None) != 2:
+            raise ValueError(
+                "an answer names a measurement, a command or a comparison, one of them"
+            )
+        if (self.command is None) != (self.reads is None):
+            raise ValueError("of a command, and of nothing else, reads says where its figure is")
         if self.comparison is not None and self.arm is None:
             raise ValueError("of a comparison an arm is named (arm)")
         return self
@@ -204,6 +246,7 @@ class ProjectDocument(Record):
     sources: Annotated[tuple[ProjectSource, ...], Field(min_length=1)]
     targets: tuple[ProjectTarget, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    commands: tuple[ProjectCommand, ...] = ()
     claims: Annotated[tuple[ProjectClaim, ...], Field(min_length=1)]
     audits: tuple[ProjectAudit, ...] = ()
     files: tuple[PathBelow, ...] = ()

@@ -9,7 +9,7 @@ from assay.report.claims import Fact
 from assay.report.commands import CommandRow
 from assay.report.links import link
 from assay.shared.counting import counted
-from assay.shared.output_patterns import parse_pattern
+from assay.shared.output_readers import parse_reader
 
 
 def own_program_rows(catalog: Catalog, evidence: Evidence) -> tuple[CommandRow, ...]:
@@ -60,7 +60,7 @@ def _figures(described: OriginalSource, record: OriginalRunRecord) -> tuple[Fact
     """Return each figure run by run, under the words that it was found by."""
     facts = []
     for figure in map(record.find_by, described.figures):
-        pattern = parse_pattern(figure.pattern)
+        pattern = parse_reader(figure.pattern)
         values = [pattern.values(run.stdout, figure.take) for run in record.runs]
         shown = ", ".join(" or ".join(map(fmt.number, value)) or "none" for value in values)
         if shown:

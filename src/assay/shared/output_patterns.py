@@ -61,18 +61,7 @@ class OutputPattern:
         Of ``ONLY`` each number once: more than one are several figures, and none of them counts.
         A line counts once. A number too large for a float is none.
         """
-        found = self._found(_plain(output.replace("\r", "\n")))
-        if not found or take is Take.ALL:
-            return tuple(found)
-        if take is Take.ONLY:
-            return tuple(dict.fromkeys(found))
-        chosen = {
-            Take.FIRST: found[0],
-            Take.LAST: found[-1],
-            Take.MIN: min(found),
-            Take.MAX: max(found),
-        }
-        return (chosen[take],)
+        return taken(self._found(_plain(output.replace("\r", "\n"))), take)
 
     def _found(self, text: str) -> list[float]:
         """Return the number of each line that has one.
@@ -128,6 +117,21 @@ class OutputPattern:
             if last < 0:
                 return nowhere
         return first, last
+
+
+def taken(found: list[float], take: Take) -> tuple[float, ...]:
+    """Return those of an output's numbers that count; of ``ONLY`` each once."""
+    if not found or take is Take.ALL:
+        return tuple(found)
+    if take is Take.ONLY:
+        return tuple(dict.fromkeys(found))
+    chosen = {
+        Take.FIRST: found[0],
+        Take.LAST: found[-1],
+        Take.MIN: min(found),
+        Take.MAX: max(found),
+    }
+    return (chosen[take],)
 
 
 @dataclass(frozen=True)

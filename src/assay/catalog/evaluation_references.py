@@ -1,0 +1,179 @@
+"""What the answers of claims name exists, and may stand where it does."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from assay.base.errors import BadInput
+from assay.base.yaml_problems import suggest
+from assay.catalog.model import Catalog
+from assay.records.arithmetic import Operand
+from assay.records.claims import Claim
+from assay.records.evaluations import (
+    Accuracy,
+    Arithmetic,
+    Benchmark,
+    Derived,
+    DeviceCode,
+    Evaluation,
+    Execution,
+    Metric,
+    Program,
+    Quantity,
+    Support,
+    Term,
+    Unanswerable,
+)
+from assay.records.readings import Reading
+from assay.records.workloads import Operation, Workload
+from assay.shared.expressions import parse
+from assay.shared.formula_names import names_of_operation, names_of_program
+
+T = TypeVar("T")
+
+
+def check_evaluation(
+    catalog: Catalog, where: str, evaluation: Evaluation, *, reading: bool = False
+) -> None:
+    """Check what an evaluation names; ``reading``: whether it is one of a claim's readings, which
+    may rest on arms that are timed for readings alone. Raises BadInput.
+    """
+    match evaluation:
+        case Arithmetic():
+            check_operands(catalog, where, evaluation.operands)
+        case Benchmark():
+            for term in evaluation.terms:
+                _check_term(catalog, where, term, reading=reading)
+            for quantity in evaluation.alternatives:
+                _check_term(catalog, where, quantity.term, reading=reading)
+        case Program():
+            require_known(where, "program", evaluation.program, catalog.programs)
+        case Derived():
+            _check_derived(catalog, where, evaluation)
+        case Accuracy():
+            _check_term(catalog, where, evaluation.term)
+        case Support() | Execution() | DeviceCode():
+            _check_support(catalog, where, evaluation)
+        case Unanswerable():
+            _check_nearest(catalog, where, evaluation)
+
+
+def _check_support(
+    catalog: Catalog, where: str, evaluation: Support | Execution | DeviceCode
+) -> None:
+    if isinstance(evaluation, DeviceCode):
+        require_known(where, "rival", evaluation.rival, catalog.rivals)
+        return
+    terms = [quantity.term for quantity in evaluation.nearest]
+    if isinstance(evaluation, Support):
+        require_known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
+    else:
+        terms += evaluation.terms
+    for term in terms:
+        _check_term(catalog, where, term)
+
+
+def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
+    """Check that both parts exist, are measured themselves, and that one has the reading meant."""
+    names = (evaluation.numerator, evaluation.denominator)
+    for name in names:
+        require_known(where, "claim", name, catalog.claims)
+        if isinstance(catalog.claims[name].evaluation, Derived):
+            raise BadInput(f"{where}: is derived from '{name}', which is itself derived")
+    readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
+    if evaluation.under is not None and evaluation.under not in readings:
+        raise BadInput(f"{where}: neither part has a reading '{evaluation.under}'")
+
+
+def check_reading(catalog: Catalog, where: str, claim: Claim, reading: Reading) -> None:
+    """Check what a reading runs; it alone may rest on arms that are timed for readings."""
+    check_evaluation(catalog, where, reading.evaluation, reading=True)
+    if reading.flops is not None:
+        check_flops(catalog, where, claim.under(reading))
+
+
+def check_flops(catalog: Catalog, where: str, claim: Claim) -> None:
+    """Check that a formula for FLOPs is of a rate, and names what every problem measured has."""
+    if claim.flops is None:
+        return
+    for what, known in _formula_names(catalog, where, claim.evaluation):
+        for name in sorted(parse(claim.flops).names - known):
+            raise BadInput(
+                f"{where}: '{claim.flops}' names '{name}', which {what} does not have; known: "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def _formula_names(
+    catalog: Catalog, where: str, evaluation: Evaluation
+) -> Iterable[tuple[str, frozenset[str]]]:
+    """Yield what a formula may name of each problem that an evaluation measures, with its name."""
+    match evaluation:
+        case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
+            for term in terms:
+                for arm in catalog.comparisons[term.comparison].arms:
+                    if arm.id in (term.arm, term.over):
+                        workload = catalog.workloads[arm.workload]
+                        yield workload.operation.value, names_of_problem(workload)
+        case Program(program=program):
+            yield program, names_of_program(catalog.programs[program].parser)
+        case _:
+            raise BadInput(f"{where}: a formula for FLOPs (flops) is of a measured rate")
+
+
+def names_of_problem(workload: Workload) -> frozenset[str]:
+    """Return what a formula may name of a problem: of a project's function its own parameters."""
+    if workload.operation is Operation.CALLABLE:
+        return frozenset(
+            name for name, value in workload.parameters.items() if isinstance(value, int | float)
+        )
+    return names_of_operation(workload.operation.value)
+
+
+def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> None:
+    for nearest in evaluation.nearest:
+        if isinstance(nearest, Quantity):
+            _check_term(catalog, where, nearest.term)
+        else:
+            require_known(where, "claim", nearest, catalog.claims)
+
+
+def _check_term(catalog: Catalog, where: str, term: Term, *, reading: bool = False) -> None:
+    """Arms exist; one that is timed for readings only answers none but a reading.
+
+    Nor is anything held against it, but another of its kind: a quotient of two stages of a program
+    that is wrong in both.
+    """
+    require_known(where, "comparison", term.comparison, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
+    for name in (term.arm, term.over):
+        if name is not None:
+            require_known(where, f"arm of '{term.comparison}'", name, arms)
+    if arms[term.arm].reading_only and not reading:
+        raise BadInput(
+            f"{where}: rests on arm '{term.arm}' of '{term.comparison}', which is timed for "
+            "readings only"
+        )
+    rival = term.over is not None and arms[term.over].reading_only
+    if rival and not arms[term.arm].reading_only:
+        raise BadInput(
+            f"{where}: holds '{term.arm}' against arm '{term.over}' of '{term.comparison}', which "
+            "is timed for readings only"
+        )
+
+
+def check_operands(catalog: Catalog, where: str, operands: Iterable[Operand]) -> None:
+    """Check that claims named carry a value; they, and places, may be those of other sources."""
+    for operand in (part for whole in operands for part in whole.parts()):
+        if operand.place is not None and operand.place.source is not None:
+            require_known(where, "source", operand.place.source, catalog.sources)
+        if operand.claim is None:
+            continue
+        require_known(where, "claim", operand.claim, catalog.claims)
+        if catalog.claims[operand.claim].value is None:
+            raise BadInput(f"{where}: '{operand.claim}' carries no value to compute with")
+
+
+def require_known(where: str, noun: str, name: str, known: Mapping[str, T]) -> None:
+    """Raise BadInput for a name that names nothing."""
+    if name not in known:
+        raise BadInput(f"{where}: there is no {noun} '{name}'{suggest(name, known)}")

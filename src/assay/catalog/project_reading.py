@@ -1,0 +1,150 @@
+"""One assay.yaml on its way to records: its entries, and all that was found wrong with it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from assay.base.strict_yaml import YamlPath
+from assay.base.yaml_problems import (
+    PlacedYaml,
+    YamlProblem,
+    YamlProblems,
+    beside,
+    read_part,
+    suggest,
+)
+from assay.catalog.as_written import write_out
+from assay.records.base import Record
+from assay.records.projects import (
+    Measurement,
+    ProjectAudit,
+    ProjectClaim,
+    ProjectCommand,
+    ProjectDocument,
+    ProjectSource,
+    ProjectTarget,
+)
+
+R = TypeVar("R", bound=Record)
+
+PARTS: dict[str, type[Record]] = {
+    "sources": ProjectSource,
+    "targets": ProjectTarget,
+    "measurements": Measurement,
+    "commands": ProjectCommand,
+    "claims": ProjectClaim,
+    "audits": ProjectAudit,
+}
+"""Lists of the document; each entry is read by itself, so that all that is wrong is told at
+once."""
+
+
+@dataclass
+class ProjectReading:
+    """One document, what was found wrong with it, and the lines of its entries."""
+
+    folder: Path
+    document: PlacedYaml
+    problems: list[YamlProblem] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def head(self) -> dict[str, Any]:
+        """Return the document with its lists left empty, checked by itself."""
+        value = self.document.value
+        if not isinstance(value, dict):
+            raise YamlProblems(
+                self.document.path, [YamlProblem(1, "is no mapping: schema, sources, claims")]
+            )
+        for name in ("sources", "claims"):
+            if value.get(name) == []:
+                self.refuse((name,), f"{name}: is empty, and there is nothing to judge")
+        for name in PARTS:
+            if name in value and not isinstance(value[name], list):
+                self.refuse((name,), f"{name}: is no list (each entry begins with '- ')")
+        emptied = {key: [] if key in PARTS else entry for key, entry in value.items()}
+        _, found = read_part(ProjectDocument, emptied, self.document, ())
+        # That lists which were emptied here are empty says nothing.
+        self.problems += [
+            each
+            for each in found
+            if not any(f"{name}: tuple should" in each.says for name in PARTS)
+        ]
+        return value
+
+    def entries(self, name: str) -> Iterator[tuple[YamlPath, Any]]:
+        """Yield the well-formed entries of a list with their places; notes what the others lack."""
+        entries = self.document.value.get(name)
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            at: YamlPath = (name, number)
+            called = f"{name}[{number}]"
+            if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                called = f"{name.removesuffix('s')} '{entry['id']}'"
+            value = entry
+            if name == "claims" and isinstance(entry, dict):
+                value, found = write_out(self.document, at)
+            else:
+                found = []
+            self.problems += [YamlProblem(each.line, f"{called}: {each.says}") for each in found]
+            record, problems = read_part(PARTS[name], value, self.document, at, called)
+            self.problems += beside(found, problems)
+            if record is not None:
+                yield at, record
+
+    def require_ids(self, entries: Mapping[str, list[tuple[YamlPath, Any]]]) -> None:
+        """Note ids that are given twice, and keep the first; claims and audits share theirs."""
+        kinds = (("sources",), ("targets",), ("measurements", "commands"), ("claims", "audits"))
+        for names in kinds:
+            seen: dict[str, int] = {}
+            for name in names:
+                for at, entry in list(entries[name]):
+                    line = self.document.places.line(at)
+                    if entry.id in seen:
+                        says = f"id '{entry.id}' is given twice (see line {seen[entry.id]})"
+                        self.problems.append(YamlProblem(line, says))
+                        entries[name].remove((at, entry))
+                    seen.setdefault(entry.id, line)
+                    self.lines.setdefault(entry.id, line)
+
+    def named(self, *parts: str) -> frozenset[str]:
+        """Return the ids of entries, those among them that are wrong in another way."""
+        lists = (self.document.value.get(name) for name in parts)
+        return frozenset(
+            entry["id"]
+            for entries in lists
+            if isinstance(entries, list)
+            for entry in entries
+            if isinstance(entry, dict) and isinstance(entry.get("id"), str)
+        )
+
+    def refuse(self, at: YamlPath, says: str) -> None:
+        """Note what is wrong at a place."""
+        self.problems.append(self.document.problem(at, says))
+
+    def made(self, model: type[R], at: YamlPath, called: str, content: dict[str, Any]) -> R | None:
+        """Return a record of ``content``, or None where it does not fit; notes why not."""
+        try:
+            return model.model_validate(content)
+        except ValidationError as error:
+            for each in error.errors(include_url=False, include_input=False):
+                message = each["msg"].removeprefix("Value error, ")
+                where = ".".join(str(part) for part in each["loc"] if part != "evaluation")
+                place = f"{where}: " if where else ""
+                self.refuse(at, f"{called}: {place}{message[:1].lower()}{message[1:]}")
+            return None
+
+    def source(self, at: YamlPath, called: str, named: str | None) -> str | None:
+        """Return the source that an entry is of; None where that is not told, or is none."""
+        ids = sorted(self.named("sources"))
+        if named is None and len(ids) == 1:
+            return ids[0]
+        if named is None:
+            self.refuse(at, f"{called}: says not which source it is of: {', '.join(ids)}")
+        elif named not in ids:
+            meant = suggest(named, ids)
+            self.refuse((*at, "source"), f"{called}: there is no source '{named}'{meant}")
+        else:
+            return named
+        return None

@@ -1,0 +1,134 @@
+"""A project's command, from its lines to a verdict through the workflow; the GPU is made up."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.base.errors import BadInput
+from assay.catalog.load import load_catalog
+from assay.cli.project_trust import code_that_runs, require_trust
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.pipeline.original_requests import project_commands
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run
+from assay.pipeline.snakemake_run import run_workflow
+from assay.records.verdicts import Status, Verdict
+from tests.library_checkout import REPOSITORY
+from tests.pipeline.test_batched_workflow import RUN, Checkout
+from tests.pipeline.test_original_requests import RUN_IT
+
+PROGRAM = """\
+#include <cstdio>
+int main() { std::printf("{\\"m\\": 64, \\"runs\\": [{\\"gflops\\": %d}]}\\n", RATE); }
+"""
+
+
+def document(m: int) -> dict[str, Any]:
+    return {
+        "schema": "assay/project/1",
+        "sources": [{"id": "post", "title": "A post"}],
+        "commands": [
+            {
+                "id": "bench",
+                "build": "g++ -DRATE=607000 bench.cpp -o bench",
+                "run": "./bench",
+                "sizes": {"m": {"reads": "json: m", "equals": m}},
+            }
+        ],
+        "claims": [
+            {
+                "id": "rate",
+                "statement": "It is fast",
+                "place": {"section": "Results", "line": 3},
+                "value": "607 TFLOP/s",
+                "target": "h100",
+                "answer": {
+                    "command": "bench",
+                    "reads": "json: runs[0].gflops",
+                    "unit": "GFLOP/s",
+                },
+            }
+        ],
+        "files": ["bench.cpp"],
+    }
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    made = Checkout(tmp_path)
+    python = tmp_path / "python"
+    python.write_text(python.read_text().replace('    if job["task"] == "device":\n', RUN_IT))
+    return made
+
+
+def measured(checkout: Checkout, folder: Path, m: int) -> Verdict:
+    """Run the command of a project that states a size, and judge what it printed."""
+    folder.mkdir()
+    (folder / "assay.yaml").write_text(yaml.safe_dump(document(m)))
+    (folder / "bench.cpp").write_text(PROGRAM)
+    catalog = load_catalog(checkout.root, folder)
+    request = checkout.request.model_copy(
+        update={
+            "home": str(folder),
+            "sources": ("post",),
+            "originals": project_commands(catalog, ["post"], folder, "host"),
+        }
+    )
+    plan = make_plan(catalog, request)
+    goal = f"{folder}/results/{RUN}/h100/original"
+    with bound_run(checkout.root, catalog, request, plan, scratch=False):
+        run_workflow(checkout.root, request, cores=1, goal=goal)
+    run_dir = folder / "results" / RUN
+    (verdict,) = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
+    return verdict
+
+
+def test_what_it_prints_is_judged(checkout: Checkout, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    verdict = measured(checkout, folder, 64)
+    assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
+    assert verdict.artifact == "original"
+    assert sorted(path.name for path in folder.iterdir()) == ["assay.yaml", "bench.cpp", "results"]
+    assert not (checkout.root / "results" / RUN).exists()
+
+
+def test_a_run_of_another_problem_is_no_figure(checkout: Checkout, tmp_path: Path) -> None:
+    verdict = measured(checkout, tmp_path / "mine", 128)
+    assert verdict.status is Status.NOT_RUN
+    assert "ran another problem: it printed 64 for m, not 128" in verdict.explanation
+
+
+class TestTrust:
+    """A stranger's lines are said before they run, and run only where somebody wants it."""
+
+    def asked(self, checkout: Checkout, folder: Path) -> tuple[Any, Any]:
+        folder.mkdir()
+        (folder / "assay.yaml").write_text(yaml.safe_dump(document(64)))
+        (folder / "bench.cpp").write_text(PROGRAM)
+        catalog = load_catalog(checkout.root, folder)
+        commands = project_commands(catalog, ["post"], folder, "host")
+        more = {"home": str(folder), "sources": ("post",), "originals": commands}
+        return catalog, make_plan(catalog, checkout.request.model_copy(update=more))
+
+    def test_each_line_is_said(self, checkout: Checkout, tmp_path: Path) -> None:
+        told = "\n".join(code_that_runs(*self.asked(checkout, tmp_path / "mine")))
+        assert "runs, as you: g++ -DRATE=607000 bench.cpp -o bench" in told
+        assert "runs, as you: ./bench" in told
+
+    def test_without_a_terminal_the_option_is_needed(
+        self, checkout: Checkout, tmp_path: Path
+    ) -> None:
+        catalog, plan = self.asked(checkout, tmp_path / "mine")
+        with pytest.raises(BadInput, match="--trust-project"):
+            require_trust(catalog, plan, trusted=False)
+        require_trust(catalog, plan, trusted=True)
+
+    def test_images_hold_no_compiler(self, checkout: Checkout, tmp_path: Path) -> None:
+        catalog, _ = self.asked(checkout, tmp_path / "mine")
+        with pytest.raises(BadInput, match="needs --runtime host"):
+            project_commands(catalog, ["post"], tmp_path / "mine", "docker")

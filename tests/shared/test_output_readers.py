@@ -1,0 +1,54 @@
+"""output_readers: figures in what a command prints, by words, expressions, paths and columns."""
+
+import pytest
+
+from assay.shared.output_patterns import BadPattern, Take
+from assay.shared.output_readers import parse_reader
+
+JSON = '{"runs": [{"tflops": 610.5, "name": "a"}, {"tflops": "612"}], "best": {"ms": 0.45}}'
+CSV = "shape,ms,gbs\n64,0.5,100\n128,0.7,200\nnot, a row\n"
+
+
+@pytest.mark.parametrize(
+    ("reads", "output", "found"),
+    [
+        ("GFLOPs: {value}", "GFLOPs: 12\n", (12.0,)),
+        (r"regex: rate=(?P<value>\S+) of (?P<peak>\d+)", "rate=6.5e2 of 989\n", (650.0,)),
+        (r"regex: rate=(?P<value>\S+)", "rate=fast\nrate=7\n", (7.0,)),
+        ("json: best.ms", JSON, (0.45,)),
+        ("json: runs[0].tflops", JSON, (610.5,)),
+        ("json: runs[*].tflops", JSON, (610.5, 612.0)),
+        ("json: best.ms", f"warming up\n{JSON}\n", (0.45,)),
+        ("json: best.gone", JSON, ()),
+        ("json: runs[9].tflops", JSON, ()),
+        ("json: runs.tflops", JSON, ()),
+        ("json: best.ms", "nothing of the kind", ()),
+        ("csv: ms", CSV, (0.5, 0.7)),
+        ("csv: gbs", f"some words\n{CSV}", (100.0, 200.0)),
+        ("csv: gone", CSV, ()),
+    ],
+)
+def test_what_is_found(reads: str, output: str, found: tuple[float, ...]) -> None:
+    assert parse_reader(reads).values(output) == found
+    assert parse_reader(reads).text == reads
+
+
+def test_one_of_several_is_taken_as_asked() -> None:
+    reader = parse_reader("csv: ms")
+    assert reader.values(CSV, Take.LAST) == (0.7,)
+    assert reader.values(CSV, Take.MAX) == (0.7,)
+    assert reader.values(CSV, Take.ONLY) == (0.5, 0.7)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    ["regex: rate=(\\d+)", "regex: (", "regex:", "json: a..b", "json: a[", "csv: ", "words alone"],
+)
+def test_what_reads_nothing_is_refused(reads: str) -> None:
+    with pytest.raises(BadPattern):
+        parse_reader(reads)
+
+
+@pytest.mark.parametrize("output", ["[" * 5000, '{"a": 1e999}', "{" + '"a":1,' * 3, "\x00"])
+def test_an_enemys_output_is_no_figure_and_no_error(output: str) -> None:
+    assert parse_reader("json: a").values(output) == ()
