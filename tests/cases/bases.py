@@ -126,7 +126,7 @@ def settled(base: Path) -> None:
     root = write_repository(base / "repo")
     path = root / "config" / "protocols.yaml"
     path.write_text(
-        path.read_text().replace("samples: 3,", "samples: 10, turn_min_ms: 40.0, settle_ms: 60.0,")
+        path.read_text().replace("samples: 3,", "samples: 10, turn_min_ms: 40.0, settle_ms: 30.0,")
     )
     write_run(root, RUN)
     signed_report(root, RUN)
