@@ -30,6 +30,12 @@ def _no_torch() -> str | None:
     return None
 
 
+def _no_parquet() -> str | None:
+    if importlib.util.find_spec("pyarrow") is None:
+        return "ASSAY_TEST_REQUIRE=parquet ./assay test installs it"
+    return None
+
+
 def _no_compiler() -> str | None:
     return None if shutil.which("g++") else "apt-get install g++"
 
@@ -37,6 +43,7 @@ def _no_compiler() -> str | None:
 PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
     "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
+    "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_compiler),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
     "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),

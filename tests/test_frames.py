@@ -56,14 +56,39 @@ def test_a_turn_is_a_row(record: BenchmarkRecord) -> None:
     assert frame.launches.tolist() == [2, 1, 1]
 
 
+def test_a_launch_is_a_row(record: BenchmarkRecord) -> None:
+    frame = frames.samples([record])
+    assert frame.time_ms.tolist() == [0.5, 0.25, 2.0, 4.0]
+    assert frame.launch.tolist() == [0, 1, 0, 0]
+    assert frame.turn.tolist() == [0, 0, 1, 0]
+    assert frame.discarded.tolist() == [False, False, False, True]
+    TestEveryFrame.check(frame, frames.SAMPLES)
+
+
+def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkRecord) -> None:
+    sampled = record.processes[0].telemetry.model_copy(update={"power_w": ()})
+    process = record.processes[0].model_copy(update={"telemetry": sampled})
+    frame = frames.telemetry([record.model_copy(update={"processes": (process,)})], {})
+    assert frame.clock_sm_mhz.tolist() == [1500.0, 1400.0]
+    assert frame.power_w.isna().all()
+    assert frame.event_reasons.tolist() == [0, 4]
+    assert frame.process.tolist() == [3, 3]
+
+
 class TestEveryFrame:
     def test_has_its_columns_and_dtypes_with_rows(self, record: BenchmarkRecord) -> None:
         self.check(frames.turns([record]), frames.TURNS)
 
     def test_has_them_without_rows(self) -> None:
-        frame = frames.turns([])
-        assert frame.empty
-        self.check(frame, frames.TURNS)
+        for frame, columns in (
+            (frames.turns([]), frames.TURNS),
+            (frames.samples([]), frames.SAMPLES),
+            (frames.telemetry([], {}), frames.TELEMETRY),
+            (frames.verdicts([]), frames.VERDICTS),
+            (frames.builds([]), frames.BUILDS),
+        ):
+            assert frame.empty
+            self.check(frame, columns)
 
     @staticmethod
     def check(frame: pd.DataFrame, columns: tuple[frames.Column, ...]) -> None:

@@ -305,6 +305,14 @@ def test_torch_is_installed_only_where_it_is_required():
     assert needed_locks(["test"], required) == ["host", "test", "device-cpu"]
 
 
+def test_what_writes_parquet_is_installed_only_where_it_is_asked_for():
+    assert needed_locks(["export", "r", "--format", "csv"], {}) == ["host"]
+    assert needed_locks(["export", "r", "--format", "parquet"], {}) == ["host", "parquet"]
+    assert needed_locks(["export", "r", "--format=parquet"], {}) == ["host", "parquet"]
+    required = {"ASSAY_TEST_REQUIRE": "parquet"}
+    assert needed_locks(["test"], required) == ["host", "test", "parquet"]
+
+
 def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path):
     venv = tmp_path / ".venv"
     (venv / "bin").mkdir(parents=True)

@@ -49,6 +49,8 @@ from assay.shared.files import write_json
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
+TEST_LOCKS = {"torch": "device-cpu", "parquet": "parquet"}
+"""Further locks of the test suite, by the part that needs them."""
 
 
 def main(root: str, arguments: Sequence[str]) -> int:
@@ -166,11 +168,14 @@ def _require_own_folder(venv: Path) -> None:
 
 
 def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Locks by name: tests need more, and PyTorch's CPU build only where it is required."""
-    if command_of(arguments) != "test":
+    """Locks by name: Parquet and tests need more, and parts of tests where they are required."""
+    command = command_of(arguments)
+    if command == "export" and any(word.endswith("parquet") for word in arguments):
+        return ["host", "parquet"]
+    if command != "test":
         return ["host"]
-    torch = "torch" in environ.get("ASSAY_TEST_REQUIRE", "").split()
-    return ["host", "test", *(["device-cpu"] if torch else [])]
+    required = environ.get("ASSAY_TEST_REQUIRE", "").split()
+    return ["host", "test", *(lock for part, lock in TEST_LOCKS.items() if part in required)]
 
 
 def command_of(arguments: Sequence[str]) -> str | None:

@@ -1,12 +1,10 @@
 """The repository that commands work in, and the run that its configuration asks for."""
 
-import os
-from pathlib import Path
-
+from assay.base.checkout_root import checkout_root
 from assay.base.io import load_yaml
 from assay.records.plan import RunConfig
 
-ROOT = Path(os.environ.get("ASSAY_ROOT", Path(__file__).resolve().parents[3]))
+ROOT = checkout_root()
 
 
 def default_run() -> RunConfig:

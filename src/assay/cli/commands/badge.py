@@ -1,0 +1,28 @@
+"""``./assay badge``: what came of a report's published figures, as a small picture."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import say
+from assay.cli.reports_given import KeyOption, ReportArgument, published_tally, signed_report
+from assay.report.badge import badge as draw_badge
+from assay.shared.files import write_bytes
+
+
+def badge(
+    report_dir: ReportArgument,
+    key: KeyOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; without it: to standard output.")
+    ] = None,
+) -> None:
+    """Draw the SVG badge of a signed report."""
+    text = draw_badge(published_tally(signed_report(report_dir, key)))
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_bytes(out, text.encode())
+        say(f"badge: {out}")

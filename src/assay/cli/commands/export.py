@@ -1,0 +1,47 @@
+"""``./assay export``: a report's records as tables, for programs that compute."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.cli.console import say
+from assay.cli.reports_given import KeyOption, ReportArgument, signed_report
+from assay.cli.table_files import Format, about, require_writer, table_bytes
+from assay.frames import TABLES
+from assay.shared.counting import counted
+from assay.shared.files import write_bytes, write_json
+
+
+def export(
+    report_dir: ReportArgument,
+    table_format: Annotated[
+        Format, typer.Option("--format", help="csv, parquet or json.")
+    ] = Format.CSV,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Table to write, of {', '.join(TABLES)}; repeatable; else all."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory to write to; else RUN_tables, here.", show_default=False),
+    ] = None,
+    key: KeyOption = None,
+) -> None:
+    """Write a signed report's records as tables."""
+    names = table or list(TABLES)
+    if unknown := [name for name in names if name not in TABLES]:
+        raise BadInput(f"there is no table '{unknown[0]}'; known: {', '.join(TABLES)}")
+    require_writer(table_format)
+    report = signed_report(report_dir, key)
+    folder = out or Path(f"{report.run}_tables")
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: is no directory")
+    for name in dict.fromkeys(names):
+        frame = getattr(report, name)
+        path = folder / f"{name}.{table_format.value}"
+        write_bytes(path, table_bytes(frame, table_format))
+        say(f"{path}: {counted(len(frame), 'row')}")
+    write_json(about(report), folder / "about.json")
+    say(f"{folder / 'about.json'}: columns and their units, and which report this is")

@@ -1,0 +1,73 @@
+"""Data frames as files: CSV, JSON and Parquet."""
+
+import importlib.util
+import io
+import json
+from enum import StrEnum
+from typing import Any
+
+import pandas as pd
+
+from assay.base.errors import MissingEnvironment
+from assay.frames import TABLES
+from assay.verification.open_report import OpenReport
+
+
+class Format(StrEnum):
+    """The form of a table's file."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSON = "json"
+
+
+def require_writer(wanted: Format) -> None:
+    """Raise MissingEnvironment where nothing here writes a format."""
+    if wanted is Format.PARQUET and importlib.util.find_spec("pyarrow") is None:
+        raise MissingEnvironment(
+            "Parquet is written with pyarrow, which this Python has not: start ./assay without "
+            "ASSAY_NO_VENV, which installs it from requirements/parquet.txt, or pip install pyarrow"
+        )
+
+
+def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
+    """Return a frame as a file's content: equal frames, equal bytes.
+
+    CSV has a line of headings, and nothing where a value is missing; JSON is a list of objects, one
+    a row, with null there. Floats are written so that they are read back as they were.
+    """
+    if wanted is Format.CSV:
+        return frame.to_csv(index=False, lineterminator="\n").encode()
+    if wanted is Format.JSON:
+        return _json_rows(frame)
+    stream = io.BytesIO()
+    frame.to_parquet(stream, engine="pyarrow", index=False, compression="zstd")
+    return stream.getvalue()
+
+
+def _json_rows(frame: pd.DataFrame) -> bytes:
+    """Return a line an object, in one list."""
+    columns = []
+    for name in frame:
+        values = frame[name].astype(object).where(frame[name].notna(), None)
+        known = {value: json.dumps(value, ensure_ascii=False) for value in values.unique()}
+        head = json.dumps(name)
+        columns.append([f"{head}: {known[value]}" for value in values])
+    rows = ("{" + ", ".join(row) + "}" for row in zip(*columns, strict=True))
+    return ("[\n" + ",\n".join(rows) + "\n]\n").encode()
+
+
+def about(report: OpenReport) -> dict[str, Any]:
+    """Return what the tables are of, and what each column holds."""
+    return {
+        "schema": "assay/tables/1",
+        "run": report.run,
+        "commit": report.commit,
+        "created": report.created,
+        "signed_by": report.keyid,
+        "manifest_sha256": report.manifest_sha256,
+        "tables": {
+            name: [{"column": c.name, "dtype": c.dtype, "holds": c.says} for c in columns]
+            for name, columns in TABLES.items()
+        },
+    }

@@ -1,0 +1,99 @@
+"""The frame of a report's verdicts. Pure."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from assay.frames.columns import Column, frame_of_rows
+from assay.records.verdicts import Verdict
+
+VERDICTS = (
+    Column("claim", "object", "claim or audit id"),
+    Column("source", "category", "source id"),
+    Column("target", "category", "target id; none of what no GPU answers"),
+    Column("kind", "category", "how it is counted: published, elsewhere, ratios, own, probes ..."),
+    Column("status", "category", "reproduced, exceeded, not_reproduced, misstated ..."),
+    Column("why", "category", "code of the cause, where the claim does not plainly hold"),
+    Column("as_if", "category", "of a figure measured elsewhere: what it would be there"),
+    Column("reason", "category", "code, of not_run and of failures with a nameable cause"),
+    Column("artifact", "category", "original, reimplemented, arithmetic, inspection"),
+    Column("relation", "category", "equals, same, at_least, at_most, or the audit's formula"),
+    Column("claimed", "float64", "the printed figure, in unit"),
+    Column("claimed_text", "object", "the same where it is no number"),
+    Column("measured", "float64", "the measured figure, in unit"),
+    Column("measured_text", "object", "the same where it is no number"),
+    Column("unit", "category", "of claimed, measured and the interval"),
+    Column("ci_low", "float64", "low end of the 90 % interval"),
+    Column("ci_high", "float64", "high end of the 90 % interval"),
+    Column("better", "int64", "1 where more is better, -1 where less is (times), 0 neither"),
+    Column("margin", "float64", "declared before the run, a fraction"),
+    Column("noise_floor", "float64", "of the A/A control, a fraction"),
+    Column("samples", "float64", "timed launches, or runs"),
+    Column("discarded_blocks", "float64", "blocks that do not count"),
+    Column("roofline_fraction", "float64", "of the datasheet's roofline bound"),
+    Column("gpu", "category", "product that was measured"),
+    Column("gpu_uuid", "category", "the card"),
+    Column("driver", "category", "NVIDIA driver"),
+    Column("vbios", "category", "of the card"),
+    Column("power_limit_w", "float64", "power limit in force, W"),
+    Column("recorded_at", "object", "when the machine was recorded, UTC"),
+    Column("in_this_run", "object", "whether the report's own run measured it"),
+    Column("binary_sha256", "object", "the binary that was timed"),
+    Column("explanation", "object", "what was run and how it stands to the claim"),
+)
+"""One row a verdict: one claim on one target."""
+LESS_IS_BETTER = frozenset({"ms", "us", "max_abs_error"})
+"""Units of figures of which less is better; of ``lines`` and ``count`` neither is."""
+NEITHER = frozenset({"lines", "count"})
+
+
+def verdicts(entries: Iterable[tuple[str, Verdict]]) -> pd.DataFrame:
+    """Return (kind, verdict) pairs with the columns ``VERDICTS``."""
+    return frame_of_rows(VERDICTS, [_row(kind, verdict) for kind, verdict in entries])
+
+
+def better(verdict: Verdict) -> int:
+    """Return 1 where more is better, -1 where less is, 0 where neither is."""
+    if verdict.unit is None or verdict.unit in NEITHER or verdict.relation == "same":
+        return 0
+    return -1 if verdict.unit in LESS_IS_BETTER else 1
+
+
+def _row(kind: str, verdict: Verdict) -> tuple[object, ...]:
+    on, (low, high) = verdict.measured_on, verdict.ci90 or (None, None)
+    return (
+        verdict.claim,
+        verdict.source,
+        verdict.target,
+        kind,
+        verdict.status.value,
+        verdict.why and verdict.why.value,
+        verdict.as_if and verdict.as_if.value,
+        verdict.reason,
+        verdict.artifact,
+        verdict.relation,
+        *_number_or_text(verdict.claimed),
+        *_number_or_text(verdict.measured),
+        verdict.unit,
+        low,
+        high,
+        better(verdict),
+        verdict.margin,
+        verdict.noise_floor,
+        verdict.samples,
+        verdict.discarded_blocks,
+        verdict.roofline_fraction,
+        on and on.product,
+        verdict.gpu_uuid,
+        on and on.driver,
+        on and on.vbios,
+        on and on.power_limit_w,
+        on and on.recorded_at,
+        on and on.in_this_run,
+        verdict.binary_sha256,
+        verdict.explanation,
+    )
+
+
+def _number_or_text(value: float | str | None) -> tuple[float | None, str | None]:
+    return (None, value) if isinstance(value, str) else (value, None)

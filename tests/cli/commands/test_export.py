@@ -1,0 +1,129 @@
+"""``./assay export``, ``cite`` and ``badge``: what is derived from a signed report."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import assay as package
+from assay.cli import table_files
+from assay.frames import TABLES
+from tests.report_fixtures import signed_report, write_repository
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_report(write_repository(tmp_path_factory.mktemp("export") / "repo"))
+
+
+@pytest.fixture
+def key(report: Path) -> tuple[str, Path]:
+    return "--key", report / "signer.pub"
+
+
+class TestExport:
+    """Tables for programs, each value as it was."""
+
+    def test_csv_is_read_back_as_it_was(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        answer = assay("export", report, *key, "--out", tmp_path)
+        assert answer.code == 0
+        frame = package.open_report(report, [key[1]]).samples
+        again = pd.read_csv(tmp_path / "samples.csv")
+        assert again.columns.tolist() == [column.name for column in TABLES["samples"]]
+        assert again.time_ms.tolist() == frame.time_ms.tolist()
+        assert f"samples.csv: {len(frame)} rows" in answer.out
+
+    def test_json_is_a_list_of_objects_without_nan(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        assert assay("export", report, *key, "--format", "json", "--out", tmp_path).code == 0
+        text = (tmp_path / "verdicts.json").read_text()
+        rows = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+        frame = package.open_report(report, [key[1]]).verdicts
+        assert [row["claim"] for row in rows] == frame.claim.tolist()
+        assert [row["measured"] for row in rows] == [
+            None if pd.isna(value) else value for value in frame.measured
+        ]
+
+    @pytest.mark.parquet
+    def test_parquet_is_read_back_as_it_was(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        assert assay("export", report, *key, "--format", "parquet", "--out", tmp_path).code == 0
+        opened = package.open_report(report, [key[1]])
+        for name in TABLES:
+            again = pd.read_parquet(tmp_path / f"{name}.parquet")
+            assert again.columns.tolist() == getattr(opened, name).columns.tolist()
+        assert pd.read_parquet(tmp_path / "samples.parquet").time_ms.equals(opened.samples.time_ms)
+
+    def test_equal_reports_give_equal_files(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        for name in ("one", "two"):
+            assert assay("export", report, *key, "--out", tmp_path / name).code == 0
+        for path in (tmp_path / "one").iterdir():
+            assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+    def test_one_table_is_written_where_one_is_asked_for(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        assert assay("export", report, *key, "--table", "builds", "--out", tmp_path).code == 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json", "builds.csv"]
+        said = json.loads((tmp_path / "about.json").read_text())
+        assert said["run"] == "demo_run"
+        assert {column["column"] for column in said["tables"]["builds"]} >= {"id", "registers"}
+
+    def test_a_table_that_there_is_none_of_is_named(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        answer = assay("export", report, *key, "--table", "claims", "--out", tmp_path / "x")
+        assert (answer.code, answer.out) == (2, "")
+        assert "there is no table 'claims'; known: verdicts, samples" in answer.err
+        assert not (tmp_path / "x").exists()
+
+    def test_without_pyarrow_parquet_says_what_to_do(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table_files.importlib.util, "find_spec", lambda name: None)
+        answer = assay("export", report, *key, "--format", "parquet", "--out", tmp_path / "x")
+        assert answer.code == 3
+        assert "requirements/parquet.txt" in answer.err
+        assert not (tmp_path / "x").exists()
+
+    @pytest.mark.parametrize("command", ["export", "cite", "badge"])
+    def test_what_nobody_vouches_for_is_a_failed_check(
+        self, assay: Any, report: Path, tmp_path: Path, command: str
+    ) -> None:
+        out = () if command == "cite" else ("--out", tmp_path / "x")
+        answer = assay(command, report, *out)
+        assert (answer.code, answer.out) == (1, "")
+        assert "which is not trusted" in answer.err
+        assert not (tmp_path / "x").exists()
+
+
+class TestCiteAndBadge:
+    """Both name the report, and are the same every time."""
+
+    def test_the_entry_names_the_bytes(self, assay: Any, report: Path, key: Any) -> None:
+        answer = assay("cite", report, *key)
+        opened = package.open_report(report, [key[1]])
+        assert answer.code == 0
+        assert answer.out.startswith(f"@misc{{assay_demo_run_{opened.manifest_sha256[:8]},\n")
+        assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
+        assert r"run demo\_run" in answer.out
+        assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
+        assert answer.out == assay("cite", report, *key).out
+
+    def test_the_badge_is_an_image_with_words(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        assert assay("badge", report, *key, "--out", tmp_path / "b.svg").code == 0
+        text = (tmp_path / "b.svg").read_text()
+        assert assay("badge", report, *key).out == text
+        words = "".join(ET.fromstring(text).itertext())
+        assert " hold" in words or "nothing measured" in words

@@ -1,0 +1,107 @@
+"""A report for people who compute: frames of what a trusted key signed, and of nothing else."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay import frames
+from assay.base.errors import BadInput, CheckFailed
+from assay.verification.report_archive import pack_report
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_report(write_repository(tmp_path_factory.mktemp("open") / "repo"))
+
+
+def test_every_frame_has_its_columns(report: Path) -> None:
+    opened = assay.open_report(report, [report / "signer.pub"])
+    for name, columns in frames.TABLES.items():
+        frame = getattr(opened, name)
+        assert len(frame) > 0
+        assert frame.columns.tolist() == [column.name for column in columns]
+        assert [str(dtype) for dtype in frame.dtypes] == [column.dtype for column in columns]
+
+
+def test_it_says_which_report_it_is(report: Path) -> None:
+    opened = assay.open_report(str(report), [str(report / "signer.pub")])
+    assert opened.run == "demo_run"
+    assert opened.keyid in (report / "attestation.json").read_text()
+    assert len(opened.manifest_sha256) == 64
+    assert opened.created is not None and opened.created.endswith("Z")
+
+
+def test_frames_tell_what_the_records_tell(report: Path) -> None:
+    opened = assay.open_report(report, [report / "signer.pub"])
+    benchmarks = opened.contents.evidence.benchmarks.values()
+    launches = [
+        time
+        for record in benchmarks
+        for process in record.processes
+        for block in process.blocks
+        for turn in block.turns
+        for time in turn.times_ms
+    ]
+    assert opened.samples.time_ms.tolist() == launches
+    turns = frames.turns(benchmarks)
+    assert (
+        opened.samples.groupby(["comparison", "process", "block", "turn"], observed=True)
+        .launch.max()
+        .sum()
+        == (turns.launches - 1).sum()
+    )
+    verdicts = opened.contents.verdicts.verdicts
+    assert opened.verdicts.claim.tolist() == [verdict.claim for verdict in verdicts]
+    rate = opened.verdicts.set_index("claim").loc["demo_rate"]
+    verdict = next(each for each in verdicts if each.claim == "demo_rate")
+    assert (rate.ci_low, rate.ci_high) == verdict.ci90
+    assert (rate.kind, rate.better) == ("published", 1)
+
+
+def test_an_archive_is_the_same(report: Path, tmp_path: Path) -> None:
+    archive = tmp_path / f"{report.name}.tar.xz"
+    archive.write_bytes(pack_report(report))
+    packed = assay.open_report(archive, [report / "signer.pub"])
+    assert packed.verdicts.equals(assay.open_report(report, [report / "signer.pub"]).verdicts)
+
+
+def test_what_no_trusted_key_signed_is_refused(report: Path) -> None:
+    """The fixture's key is nobody's that this checkout trusts."""
+    with pytest.raises(CheckFailed, match="which is not trusted") as refused:
+        assay.open_report(report)
+    assert refused.value.code == "signature-untrusted"
+    assert assay.open_report(report, signed=False).keyid is None
+
+
+def test_what_is_no_report_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such report directory"):
+        assay.open_report(tmp_path / "nothing")
+
+
+def test_the_package_offers_nothing_else() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'open_reports'"):
+        assay.open_reports  # noqa: B018
+
+
+def test_the_lines_of_the_documentation_draw_the_headline_figure(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "data.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) == 10
+    (tmp_path / "reports").symlink_to(ROOT / "reports")
+    subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "svg", "HOME": str(tmp_path)},
+        check=True,
+    )
+    picture = (tmp_path / "figures.svg").read_text()
+    opened = assay.open_report(ROOT / "reports" / "published" / "hopper_20261122_original")
+    for status in ("reproduced", "exceeded", "not_reproduced"):
+        assert (opened.verdicts.status == status).any() and f"<!-- {status} -->" in picture
