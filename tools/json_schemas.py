@@ -27,6 +27,7 @@ from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.projects import ProjectDocument
 from assay.records.provenance import ProvenanceStatement
+from assay.records.report_figures import OtherRunsRecord, ReportFigures
 from assay.records.rivals import RivalsFile
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
@@ -47,11 +48,13 @@ DOCUMENTS: dict[str, type[Record]] = {
     "kernel_set": KernelSetRecord,
     "kernels": KernelManifest,
     "manifest": Manifest,
+    "other_runs": OtherRunsRecord,
     "pipeline": PipelineRecord,
     "plan": Plan,
     "project": ProjectDocument,
     "protocols": ProtocolsFile,
     "provenance": ProvenanceStatement,
+    "report_figures": ReportFigures,
     "request": Request,
     "rivals": RivalsFile,
     "run": RunConfig,

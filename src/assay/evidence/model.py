@@ -14,6 +14,7 @@ from assay.records.originals import OriginalRunRecord
 from assay.records.plan import Plan
 from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
+from assay.records.report_figures import OtherRunsRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import TimingsRecord
@@ -78,6 +79,9 @@ class Evidence:
     """By file and architecture: sources' files, compiled as published."""
     file_compile_paths: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where they lie: this run's own, else those that came along with recorded figures."""
+    other_runs: OtherRunsRecord | None = None
+    """What other signed reports measured of the same figures; None where nobody looked. Told, never
+    judged."""
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:

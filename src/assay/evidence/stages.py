@@ -57,6 +57,11 @@ def timings_path() -> str:
     return "timings.json"
 
 
+def other_runs_path() -> str:
+    """other_runs.json: what other signed reports measured, of which no verdict knows."""
+    return "other_runs.json"
+
+
 def build_path(artifact: str, arch: str) -> str:
     """builds/<arch>/<id>.json."""
     return f"builds/{arch}/{artifact}.json"

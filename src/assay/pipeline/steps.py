@@ -32,6 +32,7 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
+from assay.pipeline.other_runs import write_other_runs
 from assay.pipeline.places import home_of_run
 from assay.pipeline.run_owner import leave_with_owner, lock_path
 from assay.records.images import ImageRecord, Role
@@ -124,7 +125,10 @@ class Steps(MeasuringSteps):
         write_record(verdicts, self.run_dir / VERDICTS)
 
     def report(self) -> None:
-        """Render the report directory; unsigned until ``sign``."""
+        """Render the report directory, beside what other signed reports of this repository
+        measured; unsigned until ``sign``.
+        """
+        write_other_runs(self.root, self.run_dir)
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:

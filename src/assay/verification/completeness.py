@@ -22,6 +22,7 @@ from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
 from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
+from assay.shared.counting import counted
 from assay.verification.contradictions import Findings, names
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
@@ -61,6 +62,9 @@ def check_complete(
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
     check_file_compiles(catalog, evidence, origins, findings)
+    if evidence.other_runs is not None:
+        count = len(evidence.other_runs.runs)
+        findings.leave(f"what {counted(count, 'other run')} measured, as other reports say it")
     return findings
 
 

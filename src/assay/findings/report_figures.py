@@ -1,0 +1,158 @@
+"""The figures of a report in short, from its records. Pure."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.records.evaluations import Benchmark, Derived
+from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.statistics import roofline
+from assay.statistics.shared_summaries import SharedSummaries
+
+_BENCHMARK = re.compile(r"evidence/[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
+_PROGRAM = re.compile(r"evidence/[a-z0-9_]+/program/[a-z0-9_]+\.json\.gz")
+UNWRITTEN = "0" * 64
+"""Digest of a manifest that is not written yet: of a run whose report is still to be made."""
+DIGITS = 12
+"""Of a protocol's digest: enough to tell protocols of one name apart."""
+
+
+def report_figures(
+    catalog: Catalog,
+    evidence: Evidence,
+    verdicts: VerdictsFile,
+    *,
+    commit: str | None,
+    created: str | None,
+    manifest_sha256: str,
+    rates: bool = True,
+) -> ReportFigures:
+    """Return a report in short; ``rates``: with those of every arm, which takes seconds."""
+    return ReportFigures(
+        schema="assay/report_figures/1",
+        run=verdicts.run,
+        rules=verdicts.rules,
+        commit=commit,
+        created=created,
+        manifest_sha256=manifest_sha256,
+        machines=tuple(machines(evidence)),
+        figures=tuple(_figure(catalog, verdict) for verdict in verdicts.verdicts),
+        rates=tuple(arm_rates(catalog, evidence)) if rates else (),
+    )
+
+
+def machines(evidence: Evidence) -> Iterator[ReportMachine]:
+    """Yield the card of each target that was measured, in this run or in one that it took over."""
+    for target, platform in evidence.platforms.items():
+        gpu = platform.device.gpu
+        yield ReportMachine(
+            target=target,
+            product=gpu.product,
+            gpu_uuid=gpu.uuid,
+            driver=platform.device.driver,
+            vbios=gpu.vbios,
+            power_limit_w=gpu.power_limit_w,
+            recorded_at=platform.recorded_at,
+            commit=platform.commit,
+        )
+
+
+def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
+    """Yield the rate of every arm that was timed."""
+    summaries = SharedSummaries()
+    for (target, name), record in evidence.benchmarks.items():
+        peaks = catalog.targets[target].peaks
+        facts_of = {facts.arm: facts for process in record.processes for facts in process.arms}
+        for arm in catalog.comparisons[name].arms:
+            facts = facts_of.get(arm.id)
+            time = summaries.arm_time(record, arm.id, catalog.judging) if facts else None
+            if facts is None or time is None or not facts.flop:
+                continue
+            rate = time.inverse(facts.flop * 1e-9)
+            dtype = catalog.workloads[arm.workload].dtype
+            yield ArmRate(
+                target=target,
+                comparison=name,
+                arm=arm.id,
+                variant=arm.variant,
+                workload=arm.workload,
+                tflop_per_s=rate.value(),
+                ci90=rate.interval(),
+                roofline_fraction=roofline.fraction(time.value(), facts, dtype, peaks),
+            )
+
+
+def _figure(catalog: Catalog, verdict: Verdict) -> ReportFigure:
+    return ReportFigure(
+        claim=verdict.claim,
+        source=verdict.source,
+        target=verdict.target,
+        status=verdict.status,
+        why=verdict.why,
+        reason=verdict.reason,
+        as_if=verdict.as_if,
+        claimed=verdict.claimed,
+        measured=verdict.measured,
+        unit=verdict.unit,
+        ci90=verdict.ci90,
+        roofline_fraction=verdict.roofline_fraction,
+        protocol=protocol_of(catalog, verdict.evidence),
+        binary_sha256=verdict.binary_sha256,
+        question=None if verdict.ci90 is None else question_of(catalog, verdict.claim),
+    )
+
+
+def question_of(catalog: Catalog, claim: str) -> str | None:
+    """Return a digest of what is measured for a claim: the way, the problems, what is counted.
+
+    None for a claim that the catalog does not have.
+    """
+    if claim not in catalog.claims:
+        return None
+    text = json.dumps(_asked(catalog, claim, frozenset()), sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def _asked(catalog: Catalog, name: str, above: frozenset[str]) -> Any:
+    """``above``: claims that it is a part of, which no claim is of itself."""
+    claim = catalog.claims.get(name)
+    if claim is None or name in above:
+        return name
+    evaluation = claim.evaluation
+    asked: dict[str, Any] = evaluation.model_dump(mode="json", exclude={"nearest"})
+    if isinstance(evaluation, Benchmark):
+        arms = {
+            (term.comparison, arm.id): (
+                arm.variant,
+                catalog.workloads[arm.workload].model_dump(mode="json"),
+            )
+            for term in evaluation.terms
+            for arm in catalog.comparisons[term.comparison].arms
+            if arm.id in (term.arm, term.over)
+        }
+        asked["arms"] = sorted(map(str, arms.items()))
+        asked["flop"] = claim.flops or claim.flop_formula
+    elif isinstance(evaluation, Derived):
+        parts = (evaluation.numerator, evaluation.denominator)
+        asked["parts"] = [_asked(catalog, part, above | {name}) for part in parts]
+    return asked
+
+
+def protocol_of(catalog: Catalog, evidence: Iterable[str]) -> str | None:
+    """Return the protocols that a verdict's records were measured by, with digests of their values;
+    None where nothing was measured.
+    """
+    found: set[str] = set()
+    for path in evidence:
+        if (match := _BENCHMARK.fullmatch(path)) and match[1] in catalog.comparisons:
+            protocol = catalog.protocols[catalog.comparisons[match[1]].protocol]
+            text = protocol.model_dump_json()
+            found.add(f"{protocol.id}:{sha256(text.encode()).hexdigest()[:DIGITS]}")
+        elif _PROGRAM.fullmatch(path):
+            found.add(f"program:{catalog.judging.program_runs}_runs")
+    return " ".join(sorted(found)) or None

@@ -1,0 +1,111 @@
+"""The figures of a report in short: what reports are compared by, and tell each other."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from assay.records.base import Identifier, Record, Sha256
+from assay.records.verdicts import Status, Why
+
+
+class ReportFigure(Record):
+    """One verdict, in short."""
+
+    claim: Identifier
+    source: Identifier
+    target: Identifier | None
+    status: Status
+    why: Why | None
+    reason: str | None
+    as_if: Status | None
+    claimed: float | str | None
+    measured: float | str | None
+    unit: str | None
+    ci90: tuple[float, float] | None
+    roofline_fraction: float | None
+    protocol: str | None
+    """The protocols of what it was measured by, each with a digest of its values; None where
+    nothing was."""
+    binary_sha256: Sha256 | None
+    question: str | None
+    """Digest of what is measured for the claim: figures of other questions are not comparable; None
+    where nothing was measured."""
+
+
+class ReportMachine(Record):
+    """The card that a target's figures were measured on, and when."""
+
+    target: Identifier
+    product: str
+    gpu_uuid: str
+    driver: str
+    vbios: str | None
+    power_limit_w: float | None
+    recorded_at: str
+    """ISO 8601; with the card it names the measurement, whichever reports took it over."""
+    commit: str | None
+    """Of this repository, that measured."""
+
+
+class ArmRate(Record):
+    """The rate of one arm of a comparison, by stored-block FLOPs."""
+
+    target: Identifier
+    comparison: Identifier
+    arm: Identifier
+    variant: Identifier
+    workload: Identifier
+    tflop_per_s: float
+    ci90: tuple[float, float]
+    roofline_fraction: float
+    """Of the bound that the target's datasheet gives."""
+
+
+class ReportFigures(Record):
+    """What reports are compared by."""
+
+    schema_: Literal["assay/report_figures/1"] = Field(alias="schema")
+    run: Identifier
+    rules: int
+    commit: str | None
+    """Of this repository, that judged."""
+    created: str | None
+    """When it was signed, by the signer's word; None where nobody vouches for it."""
+    manifest_sha256: Sha256
+    machines: tuple[ReportMachine, ...]
+    figures: tuple[ReportFigure, ...]
+    rates: tuple[ArmRate, ...] = ()
+
+
+class OtherFigure(Record):
+    """A figure as another run measured it."""
+
+    claim: Identifier
+    status: Status
+    unit: str | None
+    measured: float
+    ci90: tuple[float, float]
+    protocol: str | None
+    binary_sha256: Sha256 | None
+    question: str | None
+
+
+class OtherRun(Record):
+    """The figures of one target that another signed report holds."""
+
+    report: Identifier
+    manifest_sha256: Sha256
+    """Names that report's bytes."""
+    created: str
+    machine: ReportMachine
+    figures: tuple[OtherFigure, ...]
+
+
+class OtherRunsRecord(Record):
+    """``evidence/other_runs.json``: what signed reports held when this report was made.
+
+    No verdict rests on it: it says how far cards and runs spread.
+    """
+
+    schema_: Literal["assay/other_runs/1"] = Field(alias="schema")
+    runs: tuple[OtherRun, ...]

@@ -1,0 +1,102 @@
+"""How far cards and runs spread, in words: beside a figure, and for the report as a whole."""
+
+from collections.abc import Iterable, Iterator
+from statistics import median
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence
+from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spreads
+from assay.findings.report_figures import UNWRITTEN, report_figures
+from assay.records.verdicts import VerdictsFile
+from assay.report import formatting as fmt
+from assay.shared.counting import counted
+
+
+def report_spreads(
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile
+) -> dict[tuple[str, str], FigureSpread]:
+    """Return the spread of each figure that other runs measured, too, by claim and target.
+
+    Empty where the evidence holds nothing of other runs.
+    """
+    if evidence.other_runs is None:
+        return {}
+    own = report_figures(
+        catalog,
+        evidence,
+        verdicts,
+        commit=None,
+        created=None,
+        manifest_sha256=UNWRITTEN,
+        rates=False,
+    )
+    return spreads(own, evidence.other_runs)
+
+
+def spread_line(spread: FigureSpread) -> str:
+    """Return how far a figure's runs lie apart, in a sentence without its figure's name."""
+    values = [each.measured for each in spread.observations]
+    low, high = (fmt.number(value) for value in (min(values), max(values)))
+    runs, cards = counted(len(values), "run"), counted(spread.cards, "card")
+    text = f"{runs} on {cards}: {low} to {fmt.with_unit(high, spread.unit)}"
+    if spread.extent is not None:
+        text += f", {fmt.percent(spread.extent)} apart"
+    text += (
+        "; two of the intervals have no point in common"
+        if spread.apart
+        else "; all intervals overlap"
+    )
+    if spread.another is not None:
+        text += f"; another card and run lie within ±{fmt.percent(spread.another)} (90 %)"
+    return f"{text}."
+
+
+def observation_lines(spread: FigureSpread) -> Iterator[str]:
+    """Yield a line for each run of a figure: figure, interval, card, driver, commit, report."""
+    for each in spread.observations:
+        on = each.machine
+        commit = f", commit {on.commit[:12]}" if on.commit else ""
+        yield (
+            f"{fmt.quantity(each.measured, spread.unit)} {fmt.interval(each.ci90)}: "
+            f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {on.recorded_at} "
+            f"({each.report})"
+        )
+
+
+def spread_remarks(found: Iterable[FigureSpread]) -> Iterator[str]:
+    """Yield what all figures with several runs say together: how many lie apart, and by what."""
+    found = list(found)
+    if not found:
+        return
+    apart = sum(spread.apart for spread in found)
+    extents = [spread.extent for spread in found if spread.extent is not None]
+    yield (
+        f"{counted(len(found), 'figure')} {'was' if len(found) == 1 else 'were'} measured in "
+        f"several runs. Of {apart} of them two intervals have no point in common: one run's "
+        "interval tells how well that run knows its own card, and not what another card gives."
+    )
+    if extents:
+        yield (
+            f"From the lowest to the highest run a figure lies {fmt.percent(median(extents))} "
+            f"apart (median), at most {fmt.percent(max(extents))}."
+        )
+    told = causes(found)
+    yield from (_cause(cause) for cause in told)
+    if not any("card" not in cause.differs for cause in told):
+        yield (
+            "No card was measured twice, so what a card does and what a run does cannot be told "
+            "apart."
+        )
+
+
+def _cause(cause: CauseOfSpread) -> str:
+    what = (
+        "no recorded thing (one card, driver, protocol and binary)"
+        if cause.differs == "run"
+        else cause.differs
+    )
+    return (
+        f"Runs that differ in {what}: {counted(cause.pairs, 'pair')} of "
+        f"{counted(cause.figures, 'figure')}, {fmt.percent(cause.typical)} apart (median), at most "
+        f"{fmt.percent(cause.largest)}; {cause.apart} without a common point."
+    )
