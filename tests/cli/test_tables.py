@@ -10,12 +10,16 @@ from rich.console import Console
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import console
+from assay.cli.comparison_output import show_comparison
 from assay.cli.listing import claim_rows
-from assay.cli.report_verdicts import VouchedVerdicts
 from assay.cli.tables import TableColumn, fit, show_table
+from assay.findings.report_comparison import Standing
+from assay.findings.report_figures import UNWRITTEN, stated_figures
 from assay.records.verdicts import VerdictsFile
+from assay.report.comparison_page import comparison_view
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
+from assay.verification.verified_figures import GivenReport
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (60, 72, 80, 100, 120, 200, 300)
@@ -131,6 +135,8 @@ class TestTheCommandsTables:
     def test_compare(self, screen: Terminal) -> None:
         names = [report_name(report) for report in published_reports(ROOT)]
         file = read_record(VerdictsFile, published_reports(ROOT)[0] / "verdicts.json")
-        console.show_side_by_side([VouchedVerdicts(name, file, "key", "signed") for name in names])
+        figures = stated_figures(file, UNWRITTEN)
+        given = [GivenReport(name, Path(name), figures, "key", "signed") for name in names]
+        show_comparison(comparison_view(given, ()), [*Standing])
         words = {word.rstrip(":") for word in screen.getvalue().split()}
         assert {verdict.claim for verdict in file.verdicts} | set(names) <= words

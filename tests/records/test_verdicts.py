@@ -33,11 +33,14 @@ from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.commands.reproduce import tell_outcome
-from assay.cli.report_verdicts import VouchedVerdicts
+from assay.cli.comparison_output import show_comparison
 from assay.evidence.load import load_evidence
+from assay.findings.report_figures import UNWRITTEN, stated_figures
 from assay.findings.run_summary import summarise
 from assay.records.verdicts import Status, VerdictsFile
+from assay.report.comparison_page import comparison_view
 from assay.report.render import render
+from assay.verification.verified_figures import GivenReport
 from tests.report_fixtures import make_request, provision, write_repository, write_run
 
 root = write_repository(Path(sys.argv[1]))
@@ -58,7 +61,8 @@ try:
     strict = ""
 except CheckFailed as error:
     strict = str(error)
-console.show_side_by_side([VouchedVerdicts("demo_run", verdicts, "key", "signed")])
+given = GivenReport("demo_run", root, stated_figures(verdicts, UNWRITTEN), "key", "signed")
+show_comparison(comparison_view([given, given], ()), ["rest"])
 facts = {
     "strict": strict,
     "judged": chance.judged,

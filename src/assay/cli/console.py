@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.base.printable import shown, shown_json, shown_line
-from assay.cli.report_verdicts import VouchedVerdicts
 from assay.cli.tables import TableColumn, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
@@ -20,7 +19,6 @@ from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
 from assay.records.plan import Plan, Provision
-from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -252,45 +250,3 @@ def show_tuning(outcomes: Sequence[SweepOutcome]) -> None:
         for one in outcomes
     ]
     show_table(out, err, "tuning", columns, rows)
-
-
-def show_side_by_side(reports: Sequence[VouchedVerdicts]) -> None:
-    """The verdicts of several reports, one column each; where nobody vouches, each cell says so."""
-    for report in reports:
-        err.print(report.note, markup=False, soft_wrap=True)
-    names = [report.name for report in reports]
-    by_key = [{(v.claim, v.target): v for v in report.file.verdicts} for report in reports]
-    prefixes = ["unverified, " if report.keyid is None else "" for report in reports]
-    columns = (
-        TableColumn("claim"),
-        TableColumn("target", 1),
-        *(TableColumn(name, prose=True) for name in names),
-    )
-    keys = {key for verdicts in by_key for key in verdicts}
-    rows = [
-        (
-            claim,
-            target or "",
-            *(
-                prefix + _cell(verdicts.get((claim, target)))
-                for prefix, verdicts in zip(prefixes, by_key, strict=True)
-            ),
-        )
-        for claim, target in sorted(keys, key=lambda key: (key[0], key[1] or ""))
-    ]
-    show_table(out, err, "verdicts side by side", columns, rows)
-
-
-def _cell(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return "absent"
-    status = verdict.status.value
-    if verdict.as_if is not None:
-        status += f" (there: {verdict.as_if.value})"
-    if verdict.measured is None:
-        return f"{status} ({verdict.reason or 'no figure'})"
-    cell = f"{status}: {verdict.measured} {verdict.unit or ''}"
-    if verdict.readings:
-        holding = sum(reading.holds is True for reading in verdict.readings)
-        cell += f", holds under {holding} of {counted(len(verdict.readings), 'reading')}"
-    return cell if verdict.why is None else f"{cell} ({verdict.why.value})"

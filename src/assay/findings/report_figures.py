@@ -46,6 +46,37 @@ def report_figures(
     )
 
 
+def stated_figures(verdicts: VerdictsFile, manifest_sha256: str) -> ReportFigures:
+    """Return what verdicts alone say, where nothing else of a report can be read."""
+    on = {
+        verdict.target: verdict.measured_on
+        for verdict in verdicts.verdicts
+        if verdict.measured_on and verdict.target
+    }
+    return ReportFigures(
+        schema="assay/report_figures/1",
+        run=verdicts.run,
+        rules=verdicts.rules,
+        commit=None,
+        created=None,
+        manifest_sha256=manifest_sha256,
+        machines=tuple(
+            ReportMachine(
+                target=target,
+                product=machine.product,
+                gpu_uuid=machine.uuid,
+                driver=machine.driver,
+                vbios=machine.vbios,
+                power_limit_w=machine.power_limit_w,
+                recorded_at=machine.recorded_at,
+                commit=None,
+            )
+            for target, machine in on.items()
+        ),
+        figures=tuple(_figure(None, verdict) for verdict in verdicts.verdicts),
+    )
+
+
 def machines(evidence: Evidence) -> Iterator[ReportMachine]:
     """Yield the card of each target that was measured, in this run or in one that it took over."""
     for target, platform in evidence.platforms.items():
@@ -87,7 +118,7 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
             )
 
 
-def _figure(catalog: Catalog, verdict: Verdict) -> ReportFigure:
+def _figure(catalog: Catalog | None, verdict: Verdict) -> ReportFigure:
     return ReportFigure(
         claim=verdict.claim,
         source=verdict.source,
@@ -101,9 +132,9 @@ def _figure(catalog: Catalog, verdict: Verdict) -> ReportFigure:
         unit=verdict.unit,
         ci90=verdict.ci90,
         roofline_fraction=verdict.roofline_fraction,
-        protocol=protocol_of(catalog, verdict.evidence),
+        protocol=protocol_of(catalog, verdict.evidence) if catalog else None,
         binary_sha256=verdict.binary_sha256,
-        question=None if verdict.ci90 is None else question_of(catalog, verdict.claim),
+        question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
     )
 
 

@@ -77,6 +77,17 @@ class ReportFigures(Record):
     rates: tuple[ArmRate, ...] = ()
 
 
+class VerifiedReport(Record):
+    """What is kept of a report that verified, so that it need not be judged again."""
+
+    schema_: Literal["assay/verified_report/1"] = Field(alias="schema")
+    keyid: str
+    signer: str
+    """The verifier's own name for the key."""
+    unproven: tuple[str, ...]
+    figures: ReportFigures
+
+
 class OtherFigure(Record):
     """A figure as another run measured it."""
 

@@ -1,4 +1,4 @@
-"""``./assay compare``: show the verdicts of several reports side by side."""
+"""``./assay compare``: show what several reports say of the same claims."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +7,16 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.cli import checkout, console
-from assay.cli.report_verdicts import vouched_verdicts
-from assay.verification.trusted_keys import threshold, trusted_keys
+from assay.cli.comparison_output import comparison_document, show_comparison
+from assay.cli.console import say
+from assay.cli.given_reports import given_reports
+from assay.cli.reports_given import KeyOption
+from assay.findings.report_comparison import Standing
+from assay.report.comparison_page import comparison_page, comparison_view
+from assay.shared.files import write_bytes
+
+PARTS = (*(standing.value for standing in Standing), "gpus")
+"""What --only takes."""
 
 
 def compare(
@@ -19,20 +27,39 @@ def compare(
             metavar="REPORT_DIR REPORT_DIR",
         ),
     ] = None,
-    key: Annotated[
-        list[Path] | None,
+    key: KeyOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show figures that neither changed nor shifted, too.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
         typer.Option(
-            help="Public key to trust, repeatable: one of them must have signed; else those of "
-            "config/trusted_keys."
+            help="Part to show: changed (another status), shifted (intervals without a common "
+            "point), rest, gpus (workloads that several GPU products ran); repeatable."
         ),
     ] = None,
+    claim: Annotated[list[str] | None, typer.Option(help="Claim id; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
+    ] = False,
 ) -> None:
-    """Show the verdicts of several reports side by side."""
+    """Compare reports: what changed, what shifted."""
     folders = report_dirs or []
     if len(folders) < 2:
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
-    ours = trusted_keys(checkout.ROOT)
-    needed = 1 if key else threshold(checkout.ROOT)
-    console.show_side_by_side(
-        [vouched_verdicts(folder, key or ours, needed, ours) for folder in folders]
-    )
+    if unknown := [name for name in only or () if name not in PARTS]:
+        raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
+    reports = list(given_reports(folders, key, fresh=fresh))
+    view = comparison_view(reports, claim or ())
+    if html is not None:
+        write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())
+    if as_json:
+        console.show_json(comparison_document(view))
+    else:
+        show_comparison(view, only or ([*PARTS] if every else []))
+    if html is not None and not as_json:
+        say(f"page: {html}")

@@ -1,0 +1,211 @@
+"""``./assay compare``: what changed first, what else differs, verified before it is shown."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import checkout
+from assay.verification import verified_figures
+from assay.verification.report_archive import pack_report
+from tests.report.told import told_report
+from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_report(write_repository(tmp_path_factory.mktemp("compare") / "repo"))
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where verified reports are kept: never in the checkout."""
+    monkeypatch.setattr("assay.cli.given_reports.KEPT", tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def key(report: Path) -> tuple[str, Path]:
+    return "--key", report / "signer.pub"
+
+
+def rows(answer: Any) -> list[list[str]]:
+    return [line.split("\t") for line in answer.out.splitlines()[1:]]
+
+
+class TestWhatIsShown:
+    """Changed and shifted figures, and the rest where it is asked for."""
+
+    def test_equal_reports_have_nothing_to_show(self, assay: Any, report: Path, key: Any) -> None:
+        answer = assay("compare", report, report, *key)
+        assert answer.code == 0
+        assert rows(answer) == []
+        assert "0 figures changed, 0 shifted" in answer.err
+        assert "warning" not in answer.err
+
+    def test_all_shows_every_figure_with_its_interval(
+        self, assay: Any, report: Path, key: Any
+    ) -> None:
+        answer = assay("compare", report, report, *key, "--all", "--only", "rest")
+        told = {row[1]: row for row in rows(answer)}
+        assert told["demo_rate"][0] == "rest"
+        assert "TFLOP/s [" in told["demo_rate"][4].replace("\N{NO-BREAK SPACE}", " ")
+        assert answer.out.splitlines()[0].endswith(f"\tdemo_run\tdemo_run ({report})")
+
+    def test_changed_ones_come_first_and_say_why(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        told = told_report(tmp_path / "repo")
+        answer = assay("compare", report, told, *key, "--only", "changed", "--only", "rest")
+        found = rows(answer)
+        hows = [row[0] for row in found]
+        assert hows == sorted(hows, key=["changed", "rest"].index)
+        by_claim = {(row[1], row[2]): row for row in found}
+        changed = by_claim["demo_rate", "h100"]
+        assert changed[0] == "changed"
+        assert changed[4].startswith("reproduced: ")
+        assert changed[5].startswith("unverified, misstated: ")
+        assert changed[5].endswith("(other_work)")
+        assert by_claim["demo_there", "h100"][4] == "absent"
+
+    def test_a_part_that_there_is_none_of_is_named(
+        self, assay: Any, report: Path, key: Any
+    ) -> None:
+        answer = assay("compare", report, report, *key, "--only", "same")
+        assert (answer.code, answer.out) == (2, "")
+        assert "there is no part 'same'; known: changed, shifted, rest, gpus" in answer.err
+
+    def test_json_and_the_page_hold_everything(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        page = tmp_path / "page.html"
+        answer = assay("compare", report, report, *key, "--json", "--html", page)
+        document = json.loads(answer.out)
+        assert document["schema"] == "assay/comparison/1"
+        assert [each["verified"] for each in document["reports"]] == [True, True]
+        claims = {figure["claim"] for figure in document["figures"]}
+        assert "demo_rate" in claims
+        text = page.read_text()
+        assert all(claim in text for claim in claims)
+        assert "<script" not in text and "http" not in text.replace("http-equiv", "")
+
+
+class TestVerifiedFirst:
+    """What nobody vouches for is shown, and marked in every line."""
+
+    def test_a_changed_file_is_unverified_and_says_why(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        changed = shutil.copytree(report, tmp_path / "changed")
+        (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")
+        answer = assay("compare", report, changed, *key, "--only", "rest")
+        assert answer.code == 0
+        for row in rows(answer):
+            assert not row[4].startswith("unverified")
+            assert row[5].startswith("unverified, ")
+        assert "changed: unverified: contents: verdicts.json " in answer.err
+
+    def test_a_verdict_that_the_samples_do_not_give_is_unverified(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        """Signed by a trusted key all the same: only judging again finds it."""
+        from assay.verification.sign import sign
+
+        forged = shutil.copytree(report, tmp_path / "repo" / "demo_run")
+        file = json.loads((forged / "verdicts.json").read_text())
+        figure = next(v for v in file["verdicts"] if v["claim"] == "demo_rate")
+        figure["measured"] *= 2
+        (forged / "verdicts.json").write_text(
+            json.dumps(file, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        )
+        sign(forged, tmp_path / "key.pem")
+        own = ("--key", tmp_path / "key.pem.pub")
+        answer = assay("compare", report, forged, *key, *own)
+        assert "demo_run: unverified: " in answer.err
+        assert "verified: signed by key" in answer.err
+
+    def test_an_archive_is_the_same_report(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        archive = tmp_path / "demo_run.tar.xz"
+        archive.write_bytes(pack_report(report))
+        answer = assay("compare", report, archive, *key)
+        assert (answer.code, rows(answer)) == (0, [])
+        assert answer.err.count("verified: signed by key") == 2
+
+    def test_a_copy_under_another_runs_name_is_called_what_was_signed(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        copy = shutil.copytree(report, tmp_path / "newest_run")
+        answer = assay("compare", report, copy, *key)
+        assert answer.out.splitlines()[0].endswith("demo_run\tnewest_run (run demo_run)")
+
+
+class TestKept:
+    """A report is judged once; changed bytes, other keys, other code have it judged again."""
+
+    @pytest.fixture
+    def judged(self, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+        from assay.cli import given_reports
+
+        seen: list[Path] = []
+        check = given_reports.check_report
+
+        def counting(directory: Path, *rest: Any, **named: Any) -> None:
+            seen.append(directory)
+            check(directory, *rest, **named)
+
+        monkeypatch.setattr(given_reports, "check_report", counting)
+        return seen
+
+    def test_the_second_time_nothing_is_judged(
+        self, assay: Any, report: Path, key: Any, judged: list[Path]
+    ) -> None:
+        first = assay("compare", report, report, *key, "--all")
+        assert len(judged) == 1
+        again = assay("compare", report, report, *key, "--all")
+        assert len(judged) == 1
+        assert again.out == first.out
+        assert "verified earlier, and unchanged since" in again.err
+        assay("compare", report, report, *key, "--fresh")
+        assert len(judged) == 3
+
+    def test_a_file_that_is_longer_or_gone_has_it_judged(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], tmp_path: Path
+    ) -> None:
+        copy = shutil.copytree(report, tmp_path / "demo_run")
+        assay("compare", report, copy, *key)
+        assert len(judged) == 1  # the same bytes are the same report
+        text = copy / "evidence" / "plan.json"
+        text.write_text(text.read_text() + " ")
+        answer = assay("compare", report, copy, *key)
+        assert len(judged) == 2
+        assert "unverified: contents: evidence/plan.json" in answer.err
+
+    def test_another_key_or_other_code_has_it_judged(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], monkeypatch: Any
+    ) -> None:
+        assay("compare", report, report, *key)
+        answer = assay("compare", report, report)
+        assert "which is not trusted" in answer.err
+        before = len(judged)
+        monkeypatch.setattr(verified_figures, "code_digest", lambda: "other")
+        assay("compare", report, report, *key)
+        assert len(judged) == before + 1
+
+    def test_where_nothing_can_be_kept_it_is_judged_again(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], kept: Path
+    ) -> None:
+        kept.write_text("no folder")
+        for _ in range(2):
+            assert assay("compare", report, report, *key).code == 0
+        assert len(judged) == 4
+
+
+def test_the_checkout_keeps_them_below_its_results() -> None:
+    assert verified_figures.KEPT.parts[:2] == ("results", "cache")
+    assert checkout.ROOT == ROOT

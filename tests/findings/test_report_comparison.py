@@ -1,0 +1,91 @@
+"""Reports side by side: which figures changed, which shifted, what else differs."""
+
+import pytest
+
+from assay.findings.report_comparison import (
+    Standing,
+    compare_figures,
+    differing_conditions,
+    paired_workloads,
+)
+from assay.records.report_figures import ArmRate
+from assay.records.verdicts import Status
+from tests.findings.test_card_spread import figure, machine, report
+
+ONE = machine("card_a", "t1")
+
+
+def standing(first, second):
+    (row,) = compare_figures([report("run_1", ONE, first), report("run_2", ONE, second)])
+    return row
+
+
+def test_another_status_is_a_change_however_close_the_figures():
+    row = standing(figure(100.0), figure(100.1, status=Status.INCONCLUSIVE))
+    assert row.standing is Standing.CHANGED
+    assert row.difference == pytest.approx(0.001)
+
+
+def test_intervals_without_a_common_point_are_a_shift():
+    assert standing(figure(100.0), figure(101.1)).standing is Standing.SHIFTED
+    assert standing(figure(100.0), figure(101.0)).standing is Standing.REST
+
+
+def test_what_was_measured_otherwise_has_no_difference():
+    row = standing(figure(100.0), figure(900.0, question="another"))
+    assert (row.standing, row.difference, row.asked_otherwise) == (Standing.REST, None, True)
+
+
+def test_what_one_report_did_not_ask_is_no_change():
+    nothing = {"measured": None, "ci90": None, "question": None}
+    changes = {"status": Status.NOT_RUN, "reason": "not_selected"}
+    left_out = figure(100.0).model_copy(update=nothing | changes)
+    assert standing(figure(100.0), left_out).standing is Standing.REST
+    failed = left_out.model_copy(update={"reason": "build_failed"})
+    assert standing(figure(100.0), failed).standing is Standing.CHANGED
+
+
+def test_changed_figures_come_first():
+    rows = compare_figures(
+        [
+            report("run_1", ONE, figure(1.0, claim="a"), figure(100.0, claim="b")),
+            report(
+                "run_2", ONE, figure(1.0, claim="a"),
+                figure(100.0, claim="b", status=Status.EXCEEDED),
+            ),
+        ]
+    )  # fmt: skip
+    assert [row.claim for row in rows] == ["b", "a"]
+
+
+def test_card_driver_commit_and_protocol_are_warned_of():
+    other = machine("card_b", "t2", driver="590", commit="c2")
+    reports = [
+        report("run_1", ONE, figure(100.0)),
+        report("run_2", other, figure(100.0, protocol="events:2")),
+    ]
+    told = list(differing_conditions(["A", "B"], reports))
+    assert "h100: card differs: A: card_a; B: card_b" in told
+    assert "h100: driver differs: A: 580; B: 590" in told
+    assert "h100: commit that measured differs: A: c1; B: c2" in told
+    assert "protocol differs: 1 figure was measured by another one" in told
+    assert len(told) == 4
+    assert list(differing_conditions(["A", "B"], [reports[0], reports[0]])) == []
+
+
+def test_gpu_products_are_paired_by_workload():
+    def rate(target, value, workload="w"):
+        return ArmRate(
+            target=target, comparison="c", arm="a", variant="v", workload=workload,
+            tflop_per_s=value, ci90=(value * 0.99, value * 1.01), roofline_fraction=0.5,
+        )  # fmt: skip
+
+    h200 = machine("card_c", "t3", target="h200", product="H200")
+    one = report("run_1", ONE).model_copy(update={"rates": (rate("h100", 100.0),)})
+    two = report("run_2", h200).model_copy(
+        update={"rates": (rate("h200", 150.0), rate("h200", 7.0, "other"))}
+    )
+    (pair,) = paired_workloads([one, two])
+    assert (pair.workload, pair.products) == ("w", ("H100", "H200"))
+    assert pair.ratio == pytest.approx(1.5)
+    assert pair.ci90 == pytest.approx((1.5 * 0.99 / 1.01, 1.5 * 1.01 / 0.99))
