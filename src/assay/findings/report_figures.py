@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.judging.counts import count_verdicts
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -43,6 +44,7 @@ def report_figures(
         machines=tuple(machines(evidence)),
         figures=tuple(_figure(catalog, verdict) for verdict in verdicts.verdicts),
         rates=tuple(arm_rates(catalog, evidence)) if rates else (),
+        counts=count_verdicts(catalog, verdicts.verdicts).by_kind(),
     )
 
 

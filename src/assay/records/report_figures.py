@@ -75,6 +75,8 @@ class ReportFigures(Record):
     machines: tuple[ReportMachine, ...]
     figures: tuple[ReportFigure, ...]
     rates: tuple[ArmRate, ...] = ()
+    counts: dict[str, dict[Status, int]] = {}
+    """Measurements by kind and status (``judging.counts``); empty where that cannot be read."""
 
 
 class VerifiedReport(Record):

@@ -3,6 +3,8 @@
 It is derived from verdicts and no part of the report: equal verdicts give equal bytes.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from html import escape
 
 from assay.judging.counts import Tally
@@ -24,6 +26,14 @@ LABEL = "assay"
 DARK = "#3a3f47"
 NOBODY = "#5b6472"
 HOLD = (Status.REPRODUCED, Status.EXCEEDED)
+
+
+def published_tally(counts: Mapping[str, Tally]) -> Tally:
+    """Return what came of the published speed figures, from counts by kind: by what they would be,
+    where they were measured on other hardware alone.
+    """
+    both = Counter(counts.get("published", {})) + Counter(counts.get("elsewhere", {}))
+    return {status: both[status] for status in Status if both[status]}
 
 
 def badge(tally: Tally, *, vouched: bool = True) -> str:

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import say
-from assay.cli.reports_given import KeyOption, ReportArgument, published_tally, signed_report
+from assay.cli.reports_given import KeyOption, ReportArgument, signed_report
+from assay.judging.counts import count_verdicts
 from assay.report.badge import badge as draw_badge
+from assay.report.badge import published_tally
 from assay.shared.files import write_bytes
 
 
@@ -20,7 +22,9 @@ def badge(
     ] = None,
 ) -> None:
     """Draw the SVG badge of a signed report."""
-    text = draw_badge(published_tally(signed_report(report_dir, key)))
+    contents = signed_report(report_dir, key).contents
+    counts = count_verdicts(contents.catalog, contents.verdicts.verdicts)
+    text = draw_badge(published_tally(counts.by_kind()))
     if out is None:
         sys.stdout.write(text)
     else:
