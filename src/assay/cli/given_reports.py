@@ -36,5 +36,6 @@ def given_reports(
     read = reader(keys, fresh=fresh)
     for path in paths:
         report = read.read(path)
-        say(f"{report.name}: {report.note}")
+        earlier = " (verified before, and unchanged since)" if report.kept else ""
+        say(f"{report.name}: {report.note}{earlier}")
         yield report

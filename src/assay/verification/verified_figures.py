@@ -71,7 +71,7 @@ class ReportReader:
         """Return a report, verified or with what is wrong. Raises BadInput where there is nothing
         that could be read.
         """
-        place = None if self.folder is None else self._place(self.folder, path)
+        place = self.place(path)
         kept = None if place is None else _kept(place, path)
         if kept is not None:
             return _given(path, kept, kept=True)
@@ -103,8 +103,10 @@ class ReportReader:
             return f"{failed[0].name}: {failed[0].detail}" if failed else str(error)
         return None
 
-    def _place(self, folder: Path, path: Path) -> Path | None:
-        """Return where a report is kept; None for what is none."""
+    def place(self, path: Path) -> Path | None:
+        """Return where a report is kept that verified; None where none is kept, or it is none."""
+        if self.folder is None:
+            return None
         try:
             digests = (
                 [sha256_bytes(read_bytes(path, MOST_PACKED))]
@@ -118,7 +120,7 @@ class ReportReader:
             return None
         trusted = sorted(f"{key.keyid} {key.since} {key.until} {key.revoked}" for key in self.keys)
         named = [digests, trusted, self.threshold, RULES, code_digest()]
-        return folder / f"{sha256(json.dumps(named).encode()).hexdigest()}.json"
+        return self.folder / f"{sha256(json.dumps(named).encode()).hexdigest()}.json"
 
 
 @cache
@@ -189,7 +191,6 @@ def _stated(directory: Path) -> ReportFigures:
 
 def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:
     name, run = report_name(path), found.figures.run
-    when = "verified earlier, and unchanged since" if kept else "verified"
-    note = f"{when}: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
+    note = f"verified: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
     shown = name if name == run else f"{name} (run {run})"
     return GivenReport(shown, path, found.figures, found.keyid, note, found.unproven, kept)

@@ -170,7 +170,7 @@ class TestKept:
         again = assay("compare", report, report, *key, "--all")
         assert len(judged) == 1
         assert again.out == first.out
-        assert "verified earlier, and unchanged since" in again.err
+        assert "(verified before, and unchanged since)" in again.err
         assay("compare", report, report, *key, "--fresh")
         assert len(judged) == 3
 

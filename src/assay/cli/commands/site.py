@@ -1,0 +1,85 @@
+"""``./assay site``: a static site over any number of signed reports."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.base.progress import say as progress
+from assay.catalog.load import load_catalog
+from assay.cli import checkout
+from assay.cli.console import say
+from assay.cli.given_reports import given_reports
+from assay.cli.reports_given import KeyOption
+from assay.report.site import Site
+from assay.shared.counting import counted
+from assay.shared.files import canonical_json
+from assay.verification.trust import published_reports
+
+MARK = "assay-site.json"
+"""What a directory has that a site was written into: only such a one is written anew."""
+
+
+def site(
+    folder: Annotated[Path, typer.Argument(help="Directory to write.", metavar="DIR")],
+    report_dirs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Reports or archives; else those published here.", metavar="REPORT_DIR"
+        ),
+    ] = None,
+    key: KeyOption = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
+    ] = False,
+) -> None:
+    """Write a static site over signed reports, verifying each."""
+    _require_place(folder)
+    paths = report_dirs or published_reports(checkout.ROOT)
+    if not paths:
+        raise BadInput("there is no report: name one, or publish one in reports/published")
+    catalog = load_catalog(checkout.ROOT)
+    statements = {name: claim.statement for name, claim in catalog.claims.items()}
+    statements |= {name: audit.statement for name, audit in catalog.audits.items()}
+    made = Site(statements)
+    for report in given_reports(paths, key, fresh=fresh):
+        made.add(report)
+    written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
+    left = sum(not report.verified for report in made.reports)
+    marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
+    say(f"site: {folder / 'index.html'}: {counted(len(made.reports), 'report')}, {written}{marked}")
+
+
+def _require_place(folder: Path) -> None:
+    """Raise BadInput for a directory with anything in it that no site is."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: is no directory")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
+
+
+def write_site(made: Site, templates: Path, folder: Path) -> str:
+    """Write every page, the directory whole or not at all; return how much it is, in words."""
+    place = folder.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    try:
+        pages = total = 0
+        for name, text in made.pages(templates):
+            path, data = building / name, text.encode()
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+            pages, total = pages + 1, total + len(data)
+        mark = {"schema": "assay/site/1", "reports": [r.manifest_sha256 for r in made.reports]}
+        (building / MARK).write_bytes(canonical_json(mark))
+        building.chmod(0o755)
+        if place.exists():
+            progress(f"{folder}: the site there is replaced")
+            shutil.rmtree(place)
+        building.rename(place)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return f"{counted(pages, 'file')}, {total / 1e6:.1f} MB"

@@ -1,0 +1,203 @@
+"""A static site over many reports: a matrix of claims and reports, a page a claim, a page a report.
+
+Reports are taken up one by one and kept as a few strings a figure, so that thousands of them fit
+into memory. Pages are plain HTML without scripts; equal reports give equal bytes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TypeVar
+
+from assay.base.printable import shown
+from assay.findings.claim_history import HistoryEntry, in_order, report_entries
+from assay.records.verdicts import Status
+from assay.report import formatting as fmt
+from assay.report.badge import badge, published_tally
+from assay.report.comparison_page import cell
+from assay.report.static_page import static_page
+from assay.verification.verified_figures import GivenReport
+
+T = TypeVar("T")
+REPORTS_A_PAGE = 100
+"""Columns of a matrix, and lines of the list of reports: a page of both stays below 1 MB."""
+RUNS_A_PAGE = 2000
+"""Rows of a claim's page."""
+LETTERS = {
+    Status.REPRODUCED: "R", Status.EXCEEDED: "E", Status.NOT_REPRODUCED: "N", Status.MISSTATED: "M",
+    Status.ELSEWHERE: "w", Status.INCONCLUSIVE: "?", Status.INCORRECT: "X", Status.CONSISTENT: "c",
+    Status.INCONSISTENT: "i", Status.NOT_RUN: "-",
+}  # fmt: skip
+"""What stands in a matrix; a status that is not here stands as its first letter."""
+
+
+@dataclass(frozen=True)
+class SiteReport:
+    """One report, as the site tells of it."""
+
+    name: str
+    file: str
+    """Of its page, without the ending."""
+    verified: bool
+    note: str
+    created: str
+    commit: str
+    rules: int
+    manifest_sha256: str
+    cards: tuple[str, ...]
+    badge: str
+
+
+@dataclass
+class Site:
+    """The site as far as reports were taken up."""
+
+    statements: Mapping[str, str]
+    """Of claims and audits, as this checkout has them."""
+    reports: list[SiteReport] = field(default_factory=list)
+    entries: dict[str, list[HistoryEntry]] = field(default_factory=dict)
+    """By claim. A figure of a report is one object, shared by all pages that tell of it."""
+
+    def add(self, given: GivenReport) -> None:
+        """Take up a report."""
+        figures, place = given.figures, len(self.reports)
+        self.reports.append(
+            SiteReport(
+                name=given.name,
+                file=f"{place:04d}-{figures.run}",
+                verified=given.verified,
+                note=given.note,
+                created=figures.created or "",
+                commit=(figures.commit or "")[:12],
+                rules=figures.rules,
+                manifest_sha256=figures.manifest_sha256,
+                cards=tuple(f"{m.target}: {m.product} {m.gpu_uuid}" for m in figures.machines),
+                badge=badge(published_tally(figures.counts), vouched=given.verified),
+            )
+        )
+        for entry in report_entries(place, figures):
+            self.entries.setdefault(entry.figure.claim, []).append(entry)
+
+    def pages(self, templates: Path) -> Iterator[tuple[str, str]]:
+        """Yield (path, content) of every file. Raises BadInput for a broken template."""
+        yield "site.css", static_page(templates, "site.css.j2")
+        yield from self._overview(templates)
+        of_reports: list[list[HistoryEntry]] = [[] for _ in self.reports]
+        for claim in sorted(self.entries):
+            for entry in self.entries[claim]:
+                of_reports[entry.place].append(entry)
+            yield from self._claim(templates, claim)
+        for report, entries in zip(self.reports, of_reports, strict=True):
+            yield f"reports/{report.file}.svg", report.badge
+            rows = "\n".join(map(_report_row, entries))
+            yield (
+                f"reports/{report.file}.html",
+                _page(templates, "site_report.html.j2", rows, report=report),
+            )
+
+    def _overview(self, templates: Path) -> Iterator[tuple[str, str]]:
+        """Yield the pages of the list of reports, each with the matrix of its reports."""
+        parts = list(_parts(list(range(len(self.reports))), REPORTS_A_PAGE)) or [[]]
+        letters: dict[str, dict[int, str]] = {
+            claim: _letters(self.entries[claim]) for claim in self.entries
+        }
+        names = [_numbered("index", number) for number in range(len(parts))]
+        for name, part in zip(names, parts, strict=True):
+            rows = "\n".join(
+                _matrix_row(claim, letters[claim], part, self.statements.get(claim, ""))
+                for claim in sorted(letters)
+            )
+            yield (
+                f"{name}.html",
+                _page(
+                    templates,
+                    "site_index.html.j2",
+                    rows,
+                    reports=[(place, self.reports[place]) for place in part],
+                    pages=[f"{each}.html" for each in names],
+                    this=f"{name}.html",
+                    total=len(self.reports),
+                    unverified=sum(not report.verified for report in self.reports),
+                    legend=[(letter, status.word) for status, letter in LETTERS.items()],
+                ),
+            )
+
+    def _claim(self, templates: Path, claim: str) -> Iterator[tuple[str, str]]:
+        entries = in_order(self.entries[claim])
+        parts = list(_parts(entries, RUNS_A_PAGE))
+        names = [_numbered(claim, number) for number in range(len(parts))]
+        changes = sum(entry.before is not None for entry in entries)
+        for name, part in zip(names, parts, strict=True):
+            rows = "\n".join(self._claim_row(entry) for entry in part)
+            yield (
+                f"claims/{name}.html",
+                _page(
+                    templates,
+                    "site_claim.html.j2",
+                    rows,
+                    claim=claim,
+                    statement=self.statements.get(claim, ""),
+                    pages=[f"{each}.html" for each in names],
+                    this=f"{name}.html",
+                    count=len(entries),
+                    changes=changes,
+                ),
+            )
+
+    def _claim_row(self, entry: HistoryEntry) -> str:
+        report, on = self.reports[entry.place], entry.machine
+        before = [] if entry.before is None else [f"<b>{fmt.words(entry.before)} before</b>"]
+        mark = "" if report.verified else ' class="unverified"'
+        machine = (
+            f"<td>{escape(on.gpu_uuid[:12])}<td>{escape(on.driver)}<td>{(on.commit or '')[:12]}"
+            if on
+            else "<td><td><td>"
+        )
+        return (
+            f"<tr{mark}><td>{escape(entry.target)}<td>{escape(entry.at[:16])}"
+            f'<td><a href="../reports/{report.file}.html">{escape(report.name)}</a>'
+            f"<td>{escape(cell(entry.figure))}<td>{', '.join([*before, *entry.changed])}{machine}"
+        )
+
+
+def _report_row(entry: HistoryEntry) -> str:
+    figure = entry.figure
+    claimed = figure.claimed if isinstance(figure.claimed, str) else None
+    if isinstance(figure.claimed, float):
+        claimed = fmt.with_unit(f"{figure.claimed:g}", figure.unit)
+    return (
+        f'<tr><td><a href="../claims/{figure.claim}.html">{figure.claim}</a>'
+        f"<td>{escape(entry.target)}<td>{escape(claimed or '')}<td>{escape(cell(figure))}"
+    )
+
+
+def _letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:
+    """Return what each report says of a claim, in a letter a target, by its place."""
+    found: dict[int, str] = {}
+    for entry in entries:
+        status = entry.figure.status
+        letter = LETTERS.get(status, status.value[:1])
+        found[entry.place] = found.get(entry.place, "") + letter
+    return found
+
+
+def _matrix_row(claim: str, letters: Mapping[int, str], part: Sequence[int], says: str) -> str:
+    cells = "".join(f"<td>{letters.get(place, '')}" for place in part)
+    title = f' title="{escape(says)}"' if says else ""
+    return f'<tr><th scope="row"{title}><a href="claims/{claim}.html">{claim}</a>{cells}'
+
+
+def _page(templates: Path, name: str, rows: str, **values: object) -> str:
+    """Return a page around rows that are HTML already."""
+    return shown(static_page(templates, name, **values).replace("<!-- rows -->", rows, 1))
+
+
+def _parts(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), most):
+        yield items[start : start + most]
+
+
+def _numbered(name: str, number: int) -> str:
+    """Return the name of the first page as it is, of further ones with their number."""
+    return name if not number else f"{name}-{number + 1}"
