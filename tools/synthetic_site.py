@@ -18,6 +18,8 @@ from assay.base.errors import AssayError
 from assay.base.io import dump_record, parse_record, write_record
 from assay.cli.commands.site import write_site
 from assay.cli.given_reports import reader
+from assay.findings.given_report import GivenReport
+from assay.pipeline.verified_figures import ReportReader
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.records.report_figures import ReportFigure, VerifiedReport
 from assay.records.verdicts import Status
@@ -28,7 +30,6 @@ from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import walk
 from assay.verification.report_archive import report_name
 from assay.verification.sign import load_or_create_signer
-from assay.verification.verified_figures import GivenReport, ReportReader
 
 ROOT = Path(__file__).resolve().parents[1]
 SCATTER = 0.02

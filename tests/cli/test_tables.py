@@ -13,13 +13,13 @@ from assay.cli import console
 from assay.cli.comparison_output import show_comparison
 from assay.cli.listing import claim_rows
 from assay.cli.tables import TableColumn, fit, show_table
+from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
 from assay.findings.report_figures import UNWRITTEN, stated_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report.comparison_page import comparison_view
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
-from assay.verification.verified_figures import GivenReport
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (60, 72, 80, 100, 120, 200, 300)
@@ -136,7 +136,7 @@ class TestTheCommandsTables:
         names = [report_name(report) for report in published_reports(ROOT)]
         file = read_record(VerdictsFile, published_reports(ROOT)[0] / "verdicts.json")
         figures = stated_figures(file, UNWRITTEN)
-        given = [GivenReport(name, Path(name), figures, "key", "signed") for name in names]
+        given = [GivenReport(name, name, figures, "key", "signed") for name in names]
         show_comparison(comparison_view(given, ()), [*Standing])
         words = {word.rstrip(":") for word in screen.getvalue().split()}
         assert {verdict.claim for verdict in file.verdicts} | set(names) <= words

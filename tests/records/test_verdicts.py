@@ -40,7 +40,7 @@ from assay.findings.run_summary import summarise
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.comparison_page import comparison_view
 from assay.report.render import render
-from assay.verification.verified_figures import GivenReport
+from assay.findings.given_report import GivenReport
 from tests.report_fixtures import make_request, provision, write_repository, write_run
 
 root = write_repository(Path(sys.argv[1]))
@@ -61,7 +61,7 @@ try:
     strict = ""
 except CheckFailed as error:
     strict = str(error)
-given = GivenReport("demo_run", root, stated_figures(verdicts, UNWRITTEN), "key", "signed")
+given = GivenReport("demo_run", "demo_run", stated_figures(verdicts, UNWRITTEN), "key", "signed")
 show_comparison(comparison_view([given, given], ()), ["rest"])
 facts = {
     "strict": strict,

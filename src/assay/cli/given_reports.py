@@ -6,9 +6,10 @@ from pathlib import Path
 from assay.base.progress import say
 from assay.cli import checkout
 from assay.cli.commands.verify import Trust, check_report
+from assay.findings.given_report import GivenReport
+from assay.pipeline.verified_figures import KEPT, ReportReader
 from assay.verification.policy import Policy
 from assay.verification.trusted_keys import load_trusted_keys, threshold, trusted_keys
-from assay.verification.verified_figures import KEPT, GivenReport, ReportReader
 from assay.verification.verify import VerificationLog
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.printable import shown
+from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import (
     ComparedFigure,
     PairedWorkload,
@@ -16,7 +17,6 @@ from assay.findings.report_comparison import (
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page
-from assay.verification.verified_figures import GivenReport
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from assay.base.printable import shown
 from assay.findings.claim_history import HistoryEntry, in_order, report_entries
+from assay.findings.given_report import GivenReport
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.badge import badge, published_tally
 from assay.report.comparison_page import cell
 from assay.report.static_page import static_page
-from assay.verification.verified_figures import GivenReport
 
 T = TypeVar("T")
 REPORTS_A_PAGE = 100

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.cli import checkout
-from assay.verification import verified_figures
+from assay.pipeline import verified_figures
 from assay.verification.report_archive import pack_report
 from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository

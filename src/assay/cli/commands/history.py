@@ -11,10 +11,10 @@ from assay.cli.given_reports import given_reports
 from assay.cli.reports_given import KeyOption
 from assay.cli.tables import TableColumn, show_table
 from assay.findings.claim_history import HistoryEntry, claim_history
+from assay.findings.given_report import GivenReport
 from assay.report.comparison_page import cell
 from assay.shared.counting import counted
 from assay.verification.trust import published_reports
-from assay.verification.verified_figures import GivenReport
 
 COLUMNS = (
     TableColumn("target"),

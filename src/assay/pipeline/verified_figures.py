@@ -18,6 +18,7 @@ from pathlib import Path
 from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import parse_record, read_bytes, read_record, write_record
 from assay.evidence.report_contents import read_contents
+from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import UNWRITTEN, report_figures, stated_figures
 from assay.judging.rules import RULES
 from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
@@ -33,28 +34,6 @@ KEPT = Path("results") / "cache" / "verified"
 """Below the repository: whoever writes there could change the code that verifies as well."""
 Verifier = Callable[[Path, VerificationLog], None]
 """Verifies a report directory; raises AssayError where it does not verify."""
-
-
-@dataclass(frozen=True)
-class GivenReport:
-    """A report as a command got it, and whether it verified."""
-
-    name: str
-    """Of its directory or archive; with the run's, where that is another."""
-    path: Path
-    figures: ReportFigures
-    keyid: str | None
-    """Of the trusted key that signed it; None where it does not verify."""
-    note: str
-    """One line: who vouches, or what is wrong."""
-    unproven: tuple[str, ...] = ()
-    kept: bool = False
-    """Whether it was verified earlier, and is unchanged since."""
-
-    @property
-    def verified(self) -> bool:
-        """Return whether every check of it holds."""
-        return self.keyid is not None
 
 
 @dataclass(frozen=True)
@@ -81,7 +60,7 @@ class ReportReader:
             wrong = self._wrong(directory, log)
             figures = _stated(directory) if wrong else _figures(directory, log)
         if wrong is not None:
-            return GivenReport(report_name(path), path, figures, None, f"unverified: {wrong}")
+            return GivenReport(report_name(path), str(path), figures, None, f"unverified: {wrong}")
         assert log.signed is not None
         found = VerifiedReport(
             schema="assay/verified_report/1",
@@ -193,4 +172,4 @@ def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:
     name, run = report_name(path), found.figures.run
     note = f"verified: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
     shown = name if name == run else f"{name} (run {run})"
-    return GivenReport(shown, path, found.figures, found.keyid, note, found.unproven, kept)
+    return GivenReport(shown, str(path), found.figures, found.keyid, note, found.unproven, kept)

@@ -1,0 +1,27 @@
+"""A report as a command that takes several got it. Pure."""
+
+from dataclasses import dataclass
+
+from assay.records.report_figures import ReportFigures
+
+
+@dataclass(frozen=True)
+class GivenReport:
+    """A report as a command got it, and whether it verified."""
+
+    name: str
+    """Of its directory or archive; with the run's, where that is another."""
+    path: str
+    figures: ReportFigures
+    keyid: str | None
+    """Of the trusted key that signed it; None where it does not verify."""
+    note: str
+    """One line: who vouches, or what is wrong."""
+    unproven: tuple[str, ...] = ()
+    kept: bool = False
+    """Whether it was verified earlier, and is unchanged since."""
+
+    @property
+    def verified(self) -> bool:
+        """Return whether every check of it holds."""
+        return self.keyid is not None
