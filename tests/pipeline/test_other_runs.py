@@ -62,6 +62,10 @@ def test_it_is_evidence_that_the_report_carries_and_tells_of(repository: Path) -
     kept = out / "evidence" / other_runs_path()
     assert kept.read_bytes() == (run_dir / other_runs_path()).read_bytes()
     assert load_evidence(out / "evidence").other_runs is not None
+    page = (out / "report.html").read_text()
+    assert "Across cards and runs" in page
+    assert "2 runs on 1 card" in page
+    assert "(earlier_run)" in (out / "appendix.html").read_text()
 
 
 def test_the_same_measurement_is_no_other_run(repository: Path) -> None:

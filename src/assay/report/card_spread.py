@@ -1,6 +1,7 @@
 """How far cards and runs spread, in words: beside a figure, and for the report as a whole."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from statistics import median
 
 from assay.catalog.model import Catalog
@@ -9,7 +10,60 @@ from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spre
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
+from assay.report.claims import ClaimLine, Fact
 from assay.shared.counting import counted
+
+
+@dataclass(frozen=True)
+class SpreadRow:
+    """One figure that several runs measured."""
+
+    claim: str
+    title: str
+    target: str
+    says: str
+    runs: tuple[str, ...]
+    """A line a run."""
+
+
+@dataclass(frozen=True)
+class SpreadSection:
+    """Figures that several cards or runs measured."""
+
+    remarks: tuple[str, ...]
+    rows: tuple[SpreadRow, ...]
+
+
+def spread_section(
+    lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
+) -> SpreadSection | None:
+    """Return every figure of the page's lines with several runs; None where there is none."""
+    rows = tuple(
+        SpreadRow(
+            claim, lines[claim].title, target, spread_line(spread), tuple(observation_lines(spread))
+        )
+        for (claim, target), spread in sorted(found.items())
+        if claim in lines
+    )
+    return SpreadSection(tuple(spread_remarks(found.values())), rows) if rows else None
+
+
+def with_spreads(
+    lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
+) -> dict[str, ClaimLine]:
+    """Return lines whose verdicts tell how far other cards and runs lie from them."""
+    return {
+        claim: replace(
+            line,
+            details=tuple(
+                replace(detail, facts=(*detail.facts, Fact("cards and runs", spread_line(spread))))
+                if (spread := found.get((claim, detail.text.target)))
+                else detail
+                for detail in line.details
+            ),
+        )
+        for claim, line in lines.items()
+    }
 
 
 def report_spreads(

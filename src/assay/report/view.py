@@ -18,6 +18,12 @@ from assay.records.verdicts import VerdictsFile, Why
 from assay.report import formatting as fmt
 from assay.report.across_gpus import AcrossGpus, across_gpus
 from assay.report.by_source import SourceSection, SourceTable, source_sections, source_table
+from assay.report.card_spread import (
+    SpreadSection,
+    report_spreads,
+    spread_section,
+    with_spreads,
+)
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claim_filters import Filter, filters
 from assay.report.claims import ClaimGroup, Fact, claim_groups, claim_lines, notes_of
@@ -58,6 +64,8 @@ class ReportView:
     """What several claims' explanations share, numbered from 1."""
     filters: tuple[Filter, ...]
     across: AcrossGpus | None
+    spread: SpreadSection | None
+    """Figures that other cards or runs measured, too; None where nothing is known of any."""
     counts: CountTable
     elsewhere: tuple[str, ...]
     """Which GPU stood in for which; empty where every figure is of the hardware named."""
@@ -103,7 +111,8 @@ def build_view(
     every = verdicts.verdicts
     agreed = tuple(agreements(evidence, clocks))
     notes = notes_of(catalog, every)
-    lines = claim_lines(catalog, evidence, every, verdicts.run, notes)
+    spreads = report_spreads(catalog, evidence, verdicts)
+    lines = with_spreads(claim_lines(catalog, evidence, every, verdicts.run, notes), spreads)
     groups = claim_groups(catalog, every, lines)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
@@ -115,6 +124,7 @@ def build_view(
         notes=tuple(notes),
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),
+        spread=spread_section(lines, spreads),
         counts=count_table(evidence.plan.sources, summary),
         elsewhere=elsewhere_lines(catalog, every),
         remarks=tuple(remarks(summary)),
