@@ -58,7 +58,7 @@ class TestWhatIsWrong:
         assert answer.err.count("\n") == 1
 
     def test_an_interruption_says_so(self, assay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(_: object) -> None:
+        def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(claims, "load_catalog", interrupted)
@@ -72,7 +72,7 @@ class TestWhatIsWrong:
     def test_a_signal_is_an_interruption_with_its_own_code(
         self, assay: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def ended(_: object) -> None:
+        def ended(*_: object) -> None:
             raise SignalledExit(143)
 
         monkeypatch.setattr(claims, "load_catalog", ended)

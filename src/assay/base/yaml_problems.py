@@ -124,8 +124,11 @@ def _told(
         where = ".".join(map(str, path if called else (*at, *path)))
         message = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
+            lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
             known = known_keys(model, path[:-1])
-            message = f"there is no such key{suggest(str(path[-1]), known)}"
+            first = [name for name in lacking if name in known]
+            meant = suggest(str(path[-1]), first) or suggest(str(path[-1]), known)
+            message = f"there is no such key{meant}"
         elif error["type"] == "missing":
             message = f"'{missing}' is missing"
         said = ": ".join(

@@ -123,9 +123,7 @@ def _formula_names(
 def names_of_problem(workload: Workload) -> frozenset[str]:
     """Return what a formula may name of a problem: of a project's function its own parameters."""
     if workload.operation is Operation.CALLABLE:
-        return frozenset(
-            name for name, value in workload.parameters.items() if isinstance(value, int | float)
-        )
+        return frozenset(workload.numbers)
     return names_of_operation(workload.operation.value)
 
 

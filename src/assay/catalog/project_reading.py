@@ -90,7 +90,7 @@ class ProjectReading:
             self.problems += [YamlProblem(each.line, f"{called}: {each.says}") for each in found]
             record, problems = read_part(PARTS[name], value, self.document, at, called)
             self.problems += beside(found, problems)
-            if record is not None:
+            if record is not None and not found:
                 yield at, record
 
     def require_ids(self, entries: Mapping[str, list[tuple[YamlPath, Any]]]) -> None:

@@ -250,9 +250,10 @@ def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFa
 def describe(facts: ArmFacts, workload: Workload) -> str:
     """Return variant and problem of one arm, in words."""
     names = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
-    sizes = [(name, getattr(workload, name)) for name in names]
+    sizes = [(name, getattr(workload, name)) for name in names] + [*workload.parameters.items()]
     shape = " ".join(f"{name}={size}" for name, size in sizes if size is not None)
-    text = f"{facts.variant} on {shape} {workload.dtype} {workload.distribution}"
+    values = "values of the project's" if workload.code else workload.distribution
+    text = f"{facts.variant} on {shape} {workload.dtype} {values}"
     if workload.causal:
         text += ", causal"
     if workload.kv_heads is not None:

@@ -69,6 +69,7 @@ def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
     if facts.counts:
         return facts.counts
     sizes = {OWN_NAMES.get(name, name): getattr(workload, name) for name in SIZES}
+    sizes |= workload.numbers
     known = {**sizes, "stored_blocks_a": facts.stored_blocks, "density_a": facts.density}
     return {name: float(value) for name, value in known.items() if value is not None}
 

@@ -9,7 +9,7 @@ from assay.catalog.model import Catalog
 from assay.judging.answers import Asked, make_answers
 from assay.judging.needs import comparisons_of
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Unanswerable
+from assay.records.evaluations import Benchmark, NotRun, Unanswerable
 from assay.records.plan import Answer, Provision
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
@@ -68,7 +68,14 @@ def _unanswered(catalog: Catalog) -> Iterator[str]:
         if not answers:
             yield f"claim '{claim.id}': nothing answers it"
         for answer in answers:
-            if answer.way == "not_run" and not isinstance(claim.evaluation, Unanswerable):
+            named = (
+                answer.reason is NotRun.ORIGINAL_UNAVAILABLE
+            )  # it runs where a checkout is given
+            if (
+                answer.way == "not_run"
+                and not named
+                and not isinstance(claim.evaluation, Unanswerable)
+            ):
                 yield _says(claim, answer)
 
 

@@ -152,9 +152,7 @@ class Workload(Record):
             raise ValueError("a callable draws its own values, and it alone; so with float32")
         if not needed:
             return self
-        numbers = {
-            name for name, value in self.parameters.items() if isinstance(value, int | float)
-        }
+        numbers = self.numbers.keys()
         for what, formula in (("flops", self.flops), ("bytes", self.bytes)):
             for name in sorted(parse(formula or "0").names - numbers):
                 raise ValueError(f"{what} names '{name}', which is no parameter that is a number")
@@ -215,6 +213,13 @@ class Workload(Record):
         if self.causal and not (dense and self.seq_q == self.seq_kv):
             raise ValueError("causal is a dense attention of as many queries as keys")
         return self
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters of a callable that a formula may name."""
+        return {
+            name: value for name, value in self.parameters.items() if isinstance(value, int | float)
+        }
 
     @property
     def for_readings_only(self) -> str | None:

@@ -7,6 +7,7 @@ import typer
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.listing import claim_rows, matching, statuses
+from assay.cli.project_folder import ProjectOption, project_folder
 from assay.cli.report_verdicts import verdicts_of
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
@@ -22,12 +23,15 @@ def claims(
     search: Annotated[
         str, typer.Option(help="Text in the id, statement, section or source.", show_default=False)
     ] = "",
+    project: ProjectOption = None,
 ) -> None:
     """List claims and audits: where each stands, how it is answered."""
     wanted = statuses(status or ())
-    catalog = load_catalog(checkout.ROOT)
+    folder = project_folder(project)
+    catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
-    report = next(iter(published_reports(checkout.ROOT)), None)
+    # What is published here says nothing of a project's claims.
+    report = None if folder else next(iter(published_reports(checkout.ROOT)), None)
     verdicts = verdicts_of(report).verdicts if report else ()
     rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
     if as_json:

@@ -1,0 +1,130 @@
+"""``new`` and ``check``: an example that is sound, and all that is wrong with one that is not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def mine(assay: Any, tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    assert assay("new", folder).code == 0
+    return folder
+
+
+def edit(folder: Path, name: str, *pairs: tuple[str, str]) -> None:
+    path = folder / name
+    text = path.read_text()
+    for stands, put in pairs:
+        assert stands in text
+        text = text.replace(stands, put)
+    path.write_text(text)
+
+
+class TestNew:
+    def test_the_example_is_sound(self, assay: Any, mine: Path) -> None:
+        answer = assay("check", "--project", mine)
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out.startswith("4 claims and 1 audit of 1 source")
+
+    def test_an_editor_finds_the_schema(self, mine: Path) -> None:
+        line = (mine / "assay.yaml").read_text().splitlines()[0]
+        uri = line.removeprefix("# yaml-language-server: $schema=file://")
+        schema = json.loads(Path(uri).read_text())
+        assert {"sources", "claims", "measurements", "commands"} <= schema["properties"].keys()
+
+    def test_a_folder_that_holds_something_is_left_alone(
+        self, assay: Any, tmp_path: Path, mine: Path
+    ) -> None:
+        before = (mine / "assay.yaml").read_bytes()
+        answer = assay("new", mine)
+        assert answer.code == 2
+        assert "is there, and is no empty folder" in answer.err
+        assert (mine / "assay.yaml").read_bytes() == before
+        (tmp_path / "empty").mkdir()
+        assert assay("new", tmp_path / "empty").code == 0
+
+
+class TestCheck:
+    def test_typed_inside_it_needs_no_option(
+        self, assay: Any, mine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(mine)
+        assert assay("check").out.startswith("4 claims")
+        assert {row["claim"] for row in json.loads(assay("claims", "--json").out)} >= {
+            "matmul_rate",
+            "softmax_ratio",
+        }
+
+    def test_what_would_fail_later_is_said_now(self, assay: Any, mine: Path) -> None:
+        edit(
+            mine,
+            "softmax.py",
+            ("def case(rows: int, columns: int, device", "def case(rows: int, cols: int, device"),
+            ('"oracle": oracle, ', ""),
+            ("def oracle(", "def answer("),
+        )
+        edit(
+            mine,
+            "assay.yaml",
+            ("    target: h100\n    answer: {measurement: softmax, arm: fused}\n",
+             "    target: [l4, rtx4090]\n    answer: {comparison: bsr_gemm_128, arm: wgmma}\n"),
+        )  # fmt: skip
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        for words in (
+            "softmax.py:case takes no 'columns', which it is called with",
+            "softmax.py:case needs 'cols', which no parameter gives",
+            "nothing there is called 'oracle'",
+            "claim 'softmax_bandwidth': ",
+        ):
+            assert words in answer.out + answer.err, answer.out + answer.err
+
+    def test_a_measurement_that_nobody_asks_for_is_said(self, assay: Any, mine: Path) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("{measurement: softmax, arm: fused, over: steps}",
+             "{comparison: cublas_sizes, arm: n8192, over: n4096}"),
+            ("{measurement: softmax, arm: fused}",
+             "{comparison: cublas_sizes, arm: n8192, metric: bandwidth}"),
+        )  # fmt: skip
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        assert "no claim is answered by it, so nobody measures it" in answer.out
+
+    def test_a_document_that_is_another_is_said(self, assay: Any, mine: Path) -> None:
+        (mine / "post.html").write_text("another")
+        edit(
+            mine,
+            "assay.yaml",
+            ("    # file: post.html             the document as you had it, named by its bytes:\n",
+             "    file: post.html\n"),
+            ("    # sha256: ...                 sha256sum post.html\n",
+             f"    sha256: {'ab' * 32}\n"),
+        )  # fmt: skip
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        assert "post.html has SHA-256" in answer.out
+
+    def test_all_that_cannot_be_read_is_said_at_once(self, assay: Any, mine: Path) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("relative_tolerance", "tolerance"),
+            ("640 TFLOP/s", "640 TFLIP/s"),
+            ("relation: at_least", "relatoin: at_least"),
+        )
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        lines = answer.err.splitlines()
+        assert lines[0].endswith("assay.yaml: 4 problems")
+        assert all(line.startswith("  line ") for line in lines[1:])
+        assert any("did you mean 'relation'" in line for line in lines)
+
+    def test_a_folder_that_is_none_says_how_to_make_one(self, assay: Any, tmp_path: Path) -> None:
+        answer = assay("check", "--project", tmp_path)
+        assert answer.code == 2
+        assert "holds no assay.yaml: ./assay new" in answer.err

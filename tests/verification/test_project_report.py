@@ -1,0 +1,120 @@
+"""A report of a project that measured its own code: judged, signed, verified."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.base.errors import CheckFailed
+from assay.base.io import read_record
+from assay.cli.verification_output import verified_line
+from assay.records.manifest import VERDICTS
+from assay.records.verdicts import VerdictsFile
+from assay.verification.policy import Policy
+from assay.verification.proof_tree import verification_record
+from assay.verification.sign import sign
+from assay.verification.verify import VerificationLog, verify
+from tests.report_fixtures import signed_report, write_repository
+
+CODE = "def case(rows, device):\n    return {'inputs': 1, 'oracle': 2, 'ours': 3, 'theirs': 4}\n"
+
+
+def document() -> dict[str, Any]:
+    def claim(**more: Any) -> dict[str, Any]:
+        return {**more, "statement": "It is fast",
+                "place": {"section": "Results", "page": 3}, "target": "h100",
+                "answer": {"measurement": "rows", "arm": "ours"}}  # fmt: skip
+
+    return {
+        "schema": "assay/project/1",
+        "title": "Rows",
+        "sources": [{"id": "post", "title": "A post"}],
+        "measurements": [
+            {
+                "id": "rows",
+                "title": "Rows",
+                "callable": "rows.py:case",
+                "parameters": {"rows": 16777216},
+                "arms": {"ours": "our own", "theirs": "the other"},
+                "dtype": "float32",
+                "flops": "4 * rows",
+                "bytes": "8 * rows",
+                "relative_tolerance": 0.01,
+                "protocol": "standard",
+            }
+        ],
+        "claims": [
+            claim(id="ratio", value="1.5x"),
+            claim(id="bandwidth", value="2,500 GB/s"),
+            claim(id="rate", value="1 TFLOP/s", flops="2 * rows"),
+        ],
+    }
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> tuple[Path, Path]:
+    """The report of a run that measured the project's code, and the signer's public key."""
+    root = write_repository(tmp_path / "repo")
+    (root / "project").mkdir()
+    (root / "project" / "assay.yaml").write_text(yaml.safe_dump(document()))
+    (root / "project" / "rows.py").write_text(CODE)
+    key = tmp_path / "key"
+    return signed_report(root, key=key), Path(f"{key}.pub")
+
+
+def verified(report: Path, key: Path, **more: Any) -> VerificationLog:
+    log = VerificationLog()
+    verify(report, [key], log=log, **more)
+    return log
+
+
+def test_its_figures_are_judged_by_its_own_formulas(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    verified(folder, key)
+    found = {v.claim: v for v in read_record(VerdictsFile, folder / VERDICTS).verdicts}
+    assert found.keys() == {"ratio", "bandwidth", "rate"}
+    assert all(isinstance(verdict.measured, float) for verdict in found.values()), found
+    bandwidth, rate = found["bandwidth"].measured, found["rate"].measured
+    assert isinstance(bandwidth, float)
+    assert isinstance(rate, float)
+    assert rate == pytest.approx(bandwidth / 8 * 2 / 1e3, rel=1e-3)
+    assert "rows=16777216" in (found["rate"].ran or "")
+
+
+def test_the_last_line_says_whose_claims_they_are(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    log = verified(folder, key)
+    record = verification_record(str(folder), log)
+    assert record.project is not None
+    line = verified_line(record)
+    assert f"its claims are its signer's own: project {record.project}" in line
+
+
+def test_claims_put_in_afterwards_are_found(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    path = folder / "evidence" / "project" / "assay.yaml"
+    path.write_text(path.read_text().replace("1.5x", "1.1x"))
+    with pytest.raises(CheckFailed):
+        verified(folder, key)
+
+
+def test_code_signed_anew_is_another_project(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    before = verification_record("r", verified(folder, key)).project
+    path = folder / "evidence" / "project" / "rows.py"
+    path.write_text(CODE + "# edited\n")
+    sign(folder, key.with_suffix(""))
+    assert verification_record("r", verified(folder, key)).project != before
+
+
+def test_its_margins_are_compared_and_its_claims_are_not(
+    report: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder, key = report
+    ours = tmp_path / "repo"
+    verified(folder, key, policy=Policy(None, ours))
+    judging = ours / "config" / "judging.yaml"
+    judging.write_text(judging.read_text().replace("ratio_margin: 0.05", "ratio_margin: 0.15"))
+    with pytest.raises(CheckFailed, match="ratio_margin"):
+        verified(folder, key, policy=Policy(None, ours))
