@@ -1,7 +1,8 @@
 """All configuration of one tree, as judging and planning see it. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from assay.base.errors import BadInput
 from assay.records.claims import (
@@ -80,7 +81,20 @@ class Catalog:
                 if name not in known:
                     raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(known)}")
 
-    def claims_of(self, sources: Iterable[str]) -> Iterator[Claim]:
-        """Yield claims of the given sources, in file order."""
+    def claims_of(self, sources: Iterable[str], only: Collection[str] = ()) -> Iterator[Claim]:
+        """Yield claims of the given sources, in file order; ``only`` these, where any is named."""
         for source in sources:
-            yield from self.sources[source].claims
+            yield from (c for c in self.sources[source].claims if not only or c.id in only)
+
+    def sources_of(self, claims: Iterable[str]) -> tuple[str, ...]:
+        """Return the sources of claims and audits, in file order. Raises BadInput for one that
+        there is not.
+        """
+        wanted = set()
+        for name in claims:
+            if name not in self.source_of:
+                near = get_close_matches(name, self.source_of, n=3)
+                meant = f"; did you mean {' or '.join(near)}?" if near else ""
+                raise BadInput(f"there is no claim '{name}'{meant} (./assay claims lists them)")
+            wanted.add(self.source_of[name])
+        return tuple(source for source in self.sources if source in wanted)

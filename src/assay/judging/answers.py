@@ -40,13 +40,15 @@ class Asked:
     """Sources whose own program the user has; of figures taken over, their provision tells."""
     compiled: frozenset[tuple[str, str]] = frozenset()
     """Files that are compiled as published in this run, and the architectures they are for."""
+    only: frozenset[str] = frozenset()
+    """Claims and audits, where not all of the sources' are asked for."""
 
     @classmethod
     def by_request(cls, request: Request) -> "Asked":
         """Return what a run was asked for."""
         given = frozenset(original.job.source for original in request.originals)
         compiled = frozenset(each.job.key for each in request.compilations)
-        return cls(request.sources, request.targets, given, compiled)
+        return cls(request.sources, request.targets, given, compiled, frozenset(request.claims))
 
     @classmethod
     def by_plan(cls, plan: Plan) -> "Asked":
@@ -55,7 +57,7 @@ class Asked:
         given = frozenset(job.source for target in measured for job in target.originals)
         compiled = frozenset(job.key for job in plan.compilations)
         provisions = tuple(target.provision for target in plan.targets)
-        return cls(plan.sources, provisions, given, compiled)
+        return cls(plan.sources, provisions, given, compiled, frozenset(plan.claims))
 
 
 def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:
@@ -74,7 +76,8 @@ def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Ite
             case _:
                 yield from _measured_answers(catalog, asked, claim)
     for source in asked.sources:
-        for audit in catalog.sources[source].audits:
+        audits = catalog.sources[source].audits
+        for audit in (each for each in audits if not asked.only or each.id in asked.only):
             yield _answer(audit.id, None, "compute", None, "arithmetic of the source")
 
 

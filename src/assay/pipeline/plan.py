@@ -22,10 +22,11 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
     targets = [provision.target for provision in request.targets]
     catalog.check_selection(request.sources, targets)
-    work = find_work(catalog, request.sources, targets, tuning=request.tuning)
+    only = request.claims
+    work = find_work(catalog, request.sources, targets, tuning=request.tuning, only=only)
     measures = any(provision.kind == "device" for provision in request.targets)
     everything = measures or request.rebuild or request.prebuilt is not None
-    claims = tuple(catalog.claims_of(request.sources))
+    claims = tuple(catalog.claims_of(request.sources, only))
     answers = tuple(make_answers(catalog, Asked.by_request(request), claims))
     idle = () if everything else unanswered(request.targets, answers)
     wanted = {catalog.targets[target].arch for target in targets if target not in idle}
@@ -39,6 +40,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         schema="assay/plan/1",
         run=request.run,
         sources=request.sources,
+        claims=only,
         builds=builds,
         not_compiled=tuple(job for job in work.builds if job not in builds),
         compilations=tuple(each.job for each in request.compilations),
@@ -86,7 +88,7 @@ def _operators(
     """Yield variants behind PyTorch's operators; as with sweeps, other sources do not pay for
     them.
     """
-    if is_of_this_project(catalog, request.sources):
+    if is_of_this_project(catalog, request.sources) and not request.claims:
         built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
         yield from (e.variant for e in offered(catalog, target) if e.variant in built)
 

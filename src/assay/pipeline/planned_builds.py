@@ -41,20 +41,26 @@ class Work:
 
 
 def find_work(
-    catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, tuning: bool
+    catalog: Catalog,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    tuning: bool,
+    only: Sequence[str] = (),
 ) -> Work:
-    """Return what ``sources`` call for on ``targets``.
+    """Return what ``sources`` call for on ``targets``, or what ``only`` some of their claims do.
 
     ``tuning``: whether the sweeps are measured whatever the sources. They belong to what this
     project says of itself: a run for other sources does not pay for them.
     """
-    claims = closure(catalog, catalog.claims_of(sources))
-    sweeps = tuning or is_of_this_project(catalog, sources)
+    claims = closure(catalog, catalog.claims_of(sources, only))
+    whole = is_of_this_project(catalog, sources) and not only
+    sweeps = tuning or whole
     swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
     everywhere = {*comparisons_of(catalog, claims), *(n for names in swept.values() for n in names)}
     archs = {catalog.targets[target].arch for target in targets}
     variants = variants_of(catalog, everywhere)
-    if is_of_this_project(catalog, sources):  # PyTorch's operators are tried through all of them
+    if whole:  # PyTorch's operators are tried through all of them
         variants |= {kernel.variant for target in targets for kernel in offered(catalog, target)}
     builds = tuple(_builds(catalog, claims, variants, programs_of(claims), archs))
     return Work(claims, swept, builds)
@@ -67,13 +73,15 @@ def compiled_builds(
     *,
     everything: bool,
     tuning: bool = False,
+    only: Sequence[str] = (),
 ) -> tuple[BuildJob, ...]:
     """Return what a run compiles here: known before it is known where its figures come from.
 
     ``everything``: whether it measures here, or was told to compile all; ``tuning``: whether it
-    measures the sweeps behind the choices, whatever its sources.
+    measures the sweeps behind the choices, whatever its sources; ``only``: the claims of these
+    that are asked for, where not all are.
     """
-    work = find_work(catalog, sources, targets, tuning=tuning)
+    work = find_work(catalog, sources, targets, tuning=tuning, only=only)
     return work.compiled_here(catalog, everything=everything)
 
 

@@ -14,7 +14,12 @@ from assay.verification.sign import require_key_place
 
 
 def require_compiler(
-    catalog: Catalog, sources: Sequence[str], targets: Sequence[str], *, everything: bool
+    catalog: Catalog,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    everything: bool,
+    only: Sequence[str] = (),
 ) -> None:
     """Raise MissingEnvironment where the host is to compile and lacks what nvcc needs for it.
 
@@ -22,7 +27,9 @@ def require_compiler(
     a GPU would run is compiled. A wish without sources is for the tuning sweeps, which always are.
     """
     tuning = not sources
-    if compiled_builds(catalog, sources, targets, everything=everything or tuning, tuning=tuning):
+    if compiled_builds(
+        catalog, sources, targets, everything=everything or tuning, tuning=tuning, only=only
+    ):
         find_host_compiler()
 
 

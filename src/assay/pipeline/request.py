@@ -92,6 +92,8 @@ class Options:
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
     project: Path | None = None
     """Folder of the project whose run it is; None for this repository's own."""
+    claims: tuple[str, ...] = ()
+    """Claims and audits of the sources, where not all of them are asked for."""
 
     @property
     def python(self) -> str:
@@ -137,7 +139,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
                 provisions[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    asked = _asked(catalog, options.sources) if elsewhere else set()
+    asked = _asked(catalog, options.sources, options.claims) if elsewhere else set()
     reports = published_reports(root, asked)
     published = find_recorded(root, catalog, elsewhere, reports, keys)
     for target, why in missing.items():
@@ -159,6 +161,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "schema": "assay/request/1",
             "run": options.run,
             "sources": options.sources,
+            "claims": options.claims,
             "targets": tuple(provisions[target] for target in options.targets),
             "runtime": runtime.name,
             "host_image": options.host_image,
@@ -182,9 +185,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     )
 
 
-def _asked(catalog: Catalog, sources: tuple[str, ...]) -> set[str]:
+def _asked(catalog: Catalog, sources: tuple[str, ...], only: tuple[str, ...]) -> set[str]:
     """Return what a published report is looked for by: claims, of a project what answers them."""
-    claims = list(catalog.claims_of(sources))
+    claims = list(catalog.claims_of(sources, only))
     if catalog.project is None:
         return {claim.id for claim in claims}
     return set(comparisons_of(catalog, claims))
@@ -224,7 +227,13 @@ def _chosen_runtime(
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None:
         everything = options.rebuild or driver is not None
-        require_compiler(catalog, options.sources, options.targets, everything=everything)
+        require_compiler(
+            catalog,
+            options.sources,
+            options.targets,
+            everything=everything,
+            only=options.claims,
+        )
     return runtime
 
 

@@ -110,7 +110,7 @@ class Steps(MeasuringSteps):
         """Count in the files of pinned packages, or take over what a prebuilt run counted; look
         into optional packages that the device's Python has."""
         catalog, request = self.dag.catalog, self.dag.request
-        claims = list(catalog.claims_of(self.dag.plan.sources))
+        claims = list(catalog.claims_of(self.dag.plan.sources, self.dag.plan.claims))
         counted = inspect_or_take(self.root, claims, self._prebuilt())
         packages = [Path(path) for path in request.device_paths]
         code = inspect_device_code(

@@ -57,6 +57,8 @@ class Request(Record):
     schema_: Literal["assay/request/1"] = Field(alias="schema")
     run: Identifier
     sources: tuple[Identifier, ...]
+    claims: tuple[Identifier, ...] = ()
+    """The claims and audits of these that are asked for; none named, all of them are."""
     targets: tuple[Provision, ...]
     runtime: RuntimeName
     """What ``auto`` came to."""
@@ -145,11 +147,13 @@ class Answer(Record):
 
 
 class Plan(Record):
-    """Every claim of the selected sources stands in ``answers`` at least once."""
+    """Every claim that was asked for stands in ``answers`` at least once."""
 
     schema_: Literal["assay/plan/1"] = Field(alias="schema")
     run: Identifier
     sources: tuple[Identifier, ...]
+    claims: tuple[Identifier, ...] = ()
+    """The claims and audits of these that are asked for; none named, all of them are."""
     builds: tuple[BuildJob, ...]
     """What is compiled in this run, or taken from a prebuilt one."""
     not_compiled: tuple[BuildJob, ...] = ()

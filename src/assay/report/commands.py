@@ -49,7 +49,7 @@ def command_rows(catalog: Catalog, evidence: Evidence) -> tuple[CommandRow, ...]
     roles: dict[str, dict[str, list[str]]] = {}
     stated: dict[str, list[Invocation]] = {}
     read: dict[str, list[Invocation]] = {}
-    for claim in catalog.claims_of(evidence.plan.sources):
+    for claim in catalog.claims_of(evidence.plan.sources, evidence.plan.claims):
         for reading, evaluation in programs_of(claim):
             for arguments, role in (
                 (evaluation.typed, "as typed"),

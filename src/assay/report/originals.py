@@ -50,7 +50,7 @@ def original_rows(catalog: Catalog, evidence: Evidence) -> tuple[OriginalRow, ..
     """Return every program that a claim of the plan, or a reading of one, calls for."""
     named = dict.fromkeys(
         evaluation.program
-        for claim in catalog.claims_of(evidence.plan.sources)
+        for claim in catalog.claims_of(evidence.plan.sources, evidence.plan.claims)
         for _, evaluation in programs_of(claim)
     )
     return tuple(_row(catalog.programs[name], evidence) for name in sorted(named))

@@ -71,12 +71,16 @@ def check_complete(
 def _check_sources(catalog: Catalog, plan: Plan, findings: Findings) -> None:
     """Every claim and audit of the sources that were asked for stands in the plan."""
     planned = {answer.claim for answer in plan.answers}
+    if plan.claims:
+        findings.leave("anything of the sources but the claims that the run was asked for")
     for source in plan.sources:
         if source not in catalog.sources:
             findings.refuse("claims-left-out", f"source {source} is not among the evidence")
             continue
         file = catalog.sources[source]
         stated = {claim.id for claim in file.claims} | {audit.id for audit in file.audits}
+        if plan.claims:
+            stated &= set(plan.claims)
         missing = stated - planned
         if missing:
             says = f"the plan leaves out {len(missing)} of source {source}: {names(missing)}"
@@ -101,7 +105,7 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
         guesses = [asked.own_programs] if measures else [frozenset(), frozenset({source})]
         again = [
             _by_key(make_answers(catalog, replace(asked, sources=(source,), own_programs=guess),
-                                 catalog.sources[source].claims))
+                                 catalog.claims_of([source], plan.claims)))
             for guess in guesses
         ]  # fmt: skip
         if given in again:

@@ -131,3 +131,9 @@ class TestReproduce:
         answer = assay("reproduce", "--run", "demo_run", "--strict")
         assert answer.code == 1
         assert "not reproduced, misstated, incorrect or inconsistent" in answer.err
+
+
+def test_claim_and_source_do_not_go_together(assay: Any) -> None:
+    answer = assay("reproduce", "--claim", "s002_final", "--source", "002")
+    assert answer.code == 2
+    assert "leave --source out" in answer.err

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
@@ -59,6 +59,13 @@ def reproduce(
         typer.Option(
             help="Target from config/targets; repeatable. Without it: those of config/config.yaml, "
             "and the GPU that is here."
+        ),
+    ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Claim or audit, as ./assay claims lists it: only what answers it is done; "
+            "repeatable."
         ),
     ] = None,
     runtime: RuntimeOption = None,
@@ -163,12 +170,15 @@ def reproduce(
     trust_project: TrustOption = False,
 ) -> None:
     """Build, check, measure, judge, report, sign and verify."""
+    if claim and source:
+        raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
         run=run,
-        sources=tuple(source or defaults.sources),
+        sources=catalog.sources_of(claim) if claim else tuple(source or defaults.sources),
+        claims=tuple(dict.fromkeys(claim or ())),
         targets=tuple(target or defaults.targets),
         runtime=runtime or defaults.runtime,
         executor=executor or defaults.executor,

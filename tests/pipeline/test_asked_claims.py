@@ -1,0 +1,82 @@
+"""``reproduce --claim``: a run plans only what answers the claims that it was asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.pipeline.plan import make_plan
+from assay.records.plan import Request
+from assay.records.verdicts import VerdictsFile
+from assay.report.render import render
+from assay.verification.sign import sign
+from assay.verification.verify import verify
+from tests.report_fixtures import make_request, provision, write_repository, write_run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def asking(*claims: str) -> Any:
+    """Return what asks for some claims only."""
+
+    def asked(request: Request) -> Request:
+        return request.model_copy(update={"claims": claims})
+
+    return asked
+
+
+def test_builds_comparisons_and_answers_are_those_of_the_claim() -> None:
+    catalog = load_catalog(ROOT)
+    sources = catalog.sources_of(["s002_final"])
+    assert sources == ("002",)
+    request = make_request("r", [provision()], sources)
+    whole = make_plan(catalog, request)
+    plan = make_plan(catalog, asking("s002_final")(request))
+    assert {answer.claim for answer in plan.answers} == {"s002_final"}
+    assert {job.id for job in plan.builds} < {job.id for job in whole.builds}
+    assert "cutlass_example_88" not in {job.id for job in plan.builds}
+    assert set(plan.targets[0].comparisons) < set(whole.targets[0].comparisons)
+    assert plan.claims == ("s002_final",)
+
+
+def test_a_claim_of_this_project_brings_no_sweeps() -> None:
+    catalog = load_catalog(ROOT)
+    own = next(claim.id for claim in catalog.claims_of(["assay"]))
+    request = make_request("r", [provision()], ["assay"])
+    (target,) = make_plan(catalog, asking(own)(request)).targets
+    swept = {choice.evidence.comparison for choice in catalog.tuning.of("h100")}
+    (whole,) = make_plan(catalog, request).targets
+    assert swept <= set(whole.comparisons)
+    assert not swept <= set(target.comparisons)
+    assert target.operators == ()
+
+
+def test_an_audit_alone_needs_nothing_measured() -> None:
+    catalog = load_catalog(ROOT)
+    request = make_request("r", [provision()], ["002"])
+    plan = make_plan(catalog, asking("s002_audit_mean")(request))
+    assert [answer.way for answer in plan.answers] == ["compute"]
+    assert plan.builds == ()
+    assert plan.targets[0].comparisons == ()
+
+
+def test_a_name_that_there_is_not_is_refused_with_the_nearest() -> None:
+    with pytest.raises(BadInput, match="no claim 's002_finale'; did you mean s002_final"):
+        load_catalog(ROOT).sources_of(["s002_finale"])
+
+
+def test_its_report_verifies_and_says_what_it_does_not_speak_of(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    run_dir = write_run(root, "one_claim", asking=asking("demo_ratio"))
+    report = root / "reports" / "one_claim"
+    render(root, run_dir, report)
+    sign(report, tmp_path / "key")
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    assert {verdict.claim for verdict in verdicts} == {"demo_ratio"}
+    result = verify(report, [tmp_path / "key.pub"])
+    assert result.passed
+    left = [line for check in result.checks for line in check.unproven]
+    assert any("but the claims that the run was asked for" in line for line in left)
