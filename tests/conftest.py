@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import browser
 from tests.containers import engines
 from tests.slurm import cluster
 
@@ -47,6 +48,7 @@ PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_compiler),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
     "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),
+    "browser": ("Chromium", "opens pages in Chromium and asks axe-core", browser.missing),
     "apptainer": ("Apptainer", "runs Apptainer", engines.missing_apptainer),
 }
 """Marker to a name for people, a description, and the question why it cannot run here (or None)."""

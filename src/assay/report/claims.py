@@ -323,6 +323,7 @@ def _details(
             facts=tuple(fact for fact in other.facts if fact not in first.facts),
             readings=in_short(other.readings, first.readings),
             links=tuple(link for link in other.links if link not in first.links),
+            nearest=tuple(near for near in other.nearest if near not in first.nearest),
         )
 
 

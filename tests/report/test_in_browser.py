@@ -1,0 +1,198 @@
+"""The report's pages in a real Chromium: reachable, legible, printable, and sorted by their script.
+
+Two reports are opened: a small one that has it all, and the newest published one, rendered again by
+this version.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assay.report.render import texts_of
+from assay.verification.report_archive import is_archive
+from assay.verification.trust import published_reports
+from tests.browser import chromium
+from tests.fetch_axe import place
+from tests.report.told import told_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+WIDTHS = (1440, 390)
+MOST_BYTES = 800_000
+MOST_STOPS = 60
+MOST_PRINTED = 15
+STOPS = """() => {
+  const first = document.querySelector("tbody.claim");
+  const every = document.querySelectorAll("a[href], button, input, select, summary, [tabindex]");
+  return [...every].filter(each => each.tabIndex >= 0 && each.checkVisibility()
+    && (each.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING)).length;
+}"""
+VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+  .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
+                each.nodes[0].failureSummary])"""
+CLIPPED = """() => [...document.querySelectorAll("main :not(.unseen)")].filter(each =>
+  each.checkVisibility() && getComputedStyle(each).overflowX !== "visible"
+  && each.scrollWidth > each.clientWidth + 1).map(each => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return told_report(tmp_path_factory.mktemp("small") / "repo")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The texts of the newest published report, as this version renders them."""
+    newest = next(report for report in published_reports(ROOT) if not is_archive(report))
+    folder = tmp_path_factory.mktemp("real")
+    for name, text in texts_of(ROOT, newest).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(params=["small", "real"])
+def report(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.getfixturevalue(request.param)
+    return found
+
+
+def opened(browser: "Browser", path: Path, width: int = 1440, **context: Any) -> "Page":
+    """Return a page of its own context, which fails on an error of the page."""
+    made = browser.new_context(viewport={"width": width, "height": 900}, **context)
+    page = made.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.goto(path.as_uri())
+    assert errors == []
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+class TestAccessibility:
+    def test_axe_finds_nothing_on_the_first_page(
+        self, browser: "Browser", report: Path, width: int, scheme: str
+    ) -> None:
+        page = opened(browser, report / "report.html", width, color_scheme=scheme, bypass_csp=True)
+        page.add_script_tag(path=place())
+        assert page.evaluate(VIOLATIONS) == []
+
+    def test_axe_finds_nothing_with_everything_unfolded(
+        self, browser: "Browser", small: Path, width: int, scheme: str
+    ) -> None:
+        for name in ("report.html", "appendix.html"):
+            page = opened(browser, small / name, width, color_scheme=scheme, bypass_csp=True)
+            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            page.add_script_tag(path=place())
+            assert page.evaluate(VIOLATIONS) == [], name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("script", [True, False])
+def test_nothing_is_wider_than_the_screen(
+    browser: "Browser", report: Path, width: int, script: bool
+) -> None:
+    for name in ("report.html", "appendix.html"):
+        page = opened(browser, report / name, width, java_script_enabled=script)
+        box = page.locator("html").evaluate("each => [each.scrollWidth, window.innerWidth]")
+        assert box[0] <= box[1], name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_few_stops_before_the_first_claim_and_a_way_past_them(
+    browser: "Browser", report: Path, width: int
+) -> None:
+    page = opened(browser, report / "report.html", width)
+    assert page.evaluate(STOPS) < MOST_STOPS
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the claims"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#claims"
+
+
+def test_the_first_page_is_small(real: Path) -> None:
+    assert len((real / "report.html").read_bytes()) < MOST_BYTES
+
+
+def test_it_prints_on_few_pages_with_nothing_clipped(browser: "Browser", real: Path) -> None:
+    page = opened(browser, real / "report.html")
+    printed = page.pdf(format="A4", prefer_css_page_size=True)
+    assert 0 < len(re.findall(rb"/Type\s*/Page\b", printed)) < MOST_PRINTED
+    page.set_viewport_size({"width": 688, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.evaluate(CLIPPED) == []
+    box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert box[0] <= box[1]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_strips_letters_keep_their_size(browser: "Browser", real: Path, width: int) -> None:
+    page = opened(browser, real / "report.html", width)
+    (shown,) = page.evaluate("""() => [...document.querySelectorAll("svg.strip")]
+      .filter(each => each.checkVisibility())
+      .map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width * 12)""")
+    assert 10 <= shown <= 15
+
+
+def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
+    page = opened(browser, real / "report.html", java_script_enabled=False)
+    assert not page.locator("#controls").is_visible()
+    assert page.locator("tbody.claim").count() == page.locator("tbody.claim:not([hidden])").count()
+    assert page.locator("tbody.claim").first.is_visible()
+
+
+class TestScript:
+    """Under the page's own policy: bypassing it would prove nothing."""
+
+    @pytest.fixture
+    def page(self, browser: "Browser", real: Path) -> "Page":
+        return opened(browser, real / "report.html")
+
+    def test_it_searches(self, page: "Page") -> None:
+        whole = page.locator("tbody.claim").count()
+        page.fill("#search", "tma bandwidth")
+        shown = page.locator("tbody.claim:not([hidden])").count()
+        assert 0 < shown < whole
+        assert page.locator("#shown").text_content() == f"{shown} of {whole} claims"
+        page.click("#reset")
+        assert page.locator("tbody.claim:not([hidden])").count() == whole
+
+    def test_it_filters_and_unfolds_what_fits(self, page: "Page") -> None:
+        page.locator("label", has_text=re.compile("^Verdict")).locator("select").select_option(
+            "v:inconsistent"
+        )
+        shown = page.locator("tbody.claim:not([hidden])")
+        assert shown.count() > 0
+        assert shown.first.is_visible()
+        tokens = shown.evaluate_all("found => found.map(each => each.dataset.f)")
+        assert all("v:inconsistent" in each.split() for each in tokens)
+
+    def test_it_sorts_what_is_furthest_below_first(self, page: "Page") -> None:
+        page.select_option("#order", "ratio-up")
+        table = page.locator("table.claims").first.locator("tbody.claim")
+        keys = table.evaluate_all("found => found.map(each => each.dataset.o.split(' ')[0])")
+        ratios = [float(key) for key in keys if key != "-"]
+        assert ratios == sorted(ratios)
+        assert keys[len(ratios) :] == ["-"] * (len(keys) - len(ratios))
+
+    def test_a_link_opens_its_claim_and_marks_it(self, page: "Page") -> None:
+        claim = page.locator("details.group tbody.claim").first.get_attribute("id")
+        page.evaluate("claim => { location.hash = claim }", claim)
+        page.wait_for_function("claim => document.getElementById(claim)"
+                               ".querySelector('details').open", arg=claim)  # fmt: skip
+        target = page.locator(f"[id='{claim}']")
+        assert target.is_visible()
+        assert target.evaluate("each => each.matches(':target')")
