@@ -50,7 +50,9 @@ def _codes(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Call):
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         given = [word.value for word in node.keywords if word.arg == "code"]
-        given += node.args[:1] if name in FIRST else []
+        # What other code refuses has its place first, a tuple, and no code.
+        first = [one for one in node.args[:1] if not isinstance(one, ast.Tuple)]
+        given += first if name in FIRST else []
         given += node.args[1:2] if name in SECOND else []
         given += node.args[3:4] if name == "NamedCheck" else []
         for value in given:

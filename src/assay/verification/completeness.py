@@ -7,7 +7,6 @@ from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    BENCHMARKS,
     CHEATS,
     PLATFORMS,
     PROFILES,
@@ -18,7 +17,7 @@ from assay.evidence.stages import (
 )
 from assay.judging.answers import Asked, make_answers
 from assay.judging.cutlass_output import job_id
-from assay.judging.needs import closure, comparisons_of, needed_on, programs_of
+from assay.judging.needs import comparisons_of, needed_on, programs_of
 from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
@@ -27,6 +26,7 @@ from assay.verification.contradictions import Findings, names
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
 from assay.verification.origin import Origin
+from assay.verification.taken_over import check_taken_over
 
 AnswerKey = tuple[str, str | None]
 """(claim, target)."""
@@ -58,7 +58,7 @@ def check_complete(
     for plan in evidence.plan.targets:
         _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
         _check_guards(catalog, plan, origins.get(plan.target), findings, todays=todays)
-        _check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
+        check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
     check_file_compiles(catalog, evidence, origins, findings)
@@ -186,33 +186,6 @@ def _check_figures(
         says = f"{of.target}: the plan answers by what it does not call for: {names(left)}"
         older = f"that the plan of {of.target} calls for all that its answers rest on"
         findings.refuse_or_leave("figures-not-planned", says if todays else older, refused=todays)
-
-
-def _check_taken_over(
-    catalog: Catalog, plan: Plan, of: TargetPlan, origin: Origin | None, findings: Findings
-) -> None:
-    """Of what a run took over, no figure is left that the claims ask for.
-
-    What was measured otherwise is not taken; where nothing is defined otherwise, nothing was.
-    """
-    if of.provision.kind != "recorded" or origin is None:
-        return
-    asked = [
-        catalog.claims[answer.claim]
-        for answer in plan.answers
-        if answer.target == of.target and answer.claim in catalog.claims
-    ]
-    left = {
-        name
-        for name in set(comparisons_of(catalog, closure(catalog, asked))) - set(of.comparisons)
-        if BENCHMARKS.path(of.target, name) in origin.paths
-    }
-    if left and origin.defined_alike:
-        says = f"{of.target}: not taken over, though nothing of it changed: {names(left)}"
-        findings.refuse("figures-not-planned", says)
-    elif left:
-        says = f"{of.target}: whether what was not taken over was measured otherwise: {names(left)}"
-        findings.leave(says)
 
 
 def _check_guards(

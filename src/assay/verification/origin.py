@@ -22,6 +22,8 @@ from assay.verification.trusted_keys import TrustedKey
 DEFINITIONS = ("evidence/config/comparisons/", "evidence/config/workloads/",
                "evidence/config/protocols.yaml", "evidence/kernels/")  # fmt: skip
 """Files that say what a comparison measures."""
+TOOLS = "evidence/requirements/"
+"""Locks of what compiles."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Origin:
     """Of its evidence."""
     defined_alike: bool
     """Whether it measured by the very definitions that the report has that took them over."""
+    tools_alike: bool = False
+    """Whether it compiled by the very tools; not known of a report that does not list them."""
+    same: frozenset[str] = frozenset()
+    """Paths of the evidence at which both hold the same file."""
 
 
 def check_origin(
@@ -84,11 +90,20 @@ def check_origin(
         if path not in here:
             findings.refuse("origin-left-out", f"{path} was left out")
     paths = {path.removeprefix(EVIDENCE) for path in signed if path.startswith(EVIDENCE)}
-    return Origin(frozenset(paths), _definitions(signed) == _definitions(here))
+    same = {
+        path.removeprefix(EVIDENCE) for path, entry in here.items() if signed.get(path) == entry
+    }
+    tools = _below(here, (TOOLS,))
+    return Origin(
+        frozenset(paths),
+        defined_alike=_below(signed, DEFINITIONS) == _below(here, DEFINITIONS),
+        tools_alike=bool(tools) and _below(signed, (TOOLS,)) == tools,
+        same=frozenset(same),
+    )
 
 
-def _definitions(files: Mapping[str, FileDigest]) -> dict[str, FileDigest]:
-    return {path: entry for path, entry in files.items() if path.startswith(DEFINITIONS)}
+def _below(files: Mapping[str, FileDigest], where: tuple[str, ...]) -> dict[str, FileDigest]:
+    return {path: entry for path, entry in files.items() if path.startswith(where)}
 
 
 def _signed_manifest(folder: Path, keys: Sequence[TrustedKey]) -> Manifest:
