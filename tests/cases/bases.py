@@ -12,15 +12,18 @@ from assay.evidence.stages import (
     TARGET_STAGES,
     origin_folder,
     pipeline_path,
+    platform_path,
     target_paths,
     timings_path,
 )
 from assay.evidence.timings import write_timing
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
+from assay.records.platform import PlatformRecord
 from assay.records.timings import Stage
 from assay.report.render import render
 from assay.shared.files import write_bytes
+from assay.verification.provisions import told_origin
 from assay.verification.sign import load_or_create_signer, sign, write_public_key
 from tests.checkout_fixtures import (
     JOBS,
@@ -84,9 +87,10 @@ def taken_over(base: Path) -> None:
     _time_steps(run_dir)
     first = signed_report(root, "first_run")
     paths = tuple(target_paths(read_record(Plan, first / "evidence" / "plan.json").targets[0]))
+    platform = read_record(PlatformRecord, first / "evidence" / platform_path("h100"))
     recorded = provision(
         kind="recorded", recorded_in="reports/first_run", recorded_paths=(*paths, timings_path()),
-        detail="taken from reports/first_run",
+        detail=told_origin("reports/first_run", platform),
     )  # fmt: skip
     run_dir = write_run(root, RUN, [recorded])
     for path in paths:

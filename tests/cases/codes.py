@@ -24,6 +24,7 @@ ELSEWHERE = {
     "key-passphrase": "verification/test_trusted_keys.py",
     "key-permissions": "verification/test_trusted_keys.py",
     "rebuild": "verification/test_rebuild.py",
+    "rules": "verification/test_policy.py",
     "signature-there": "cli/commands/test_sign.py",
     "source-missing": "verification/test_rebuild.py",
     "timestamp": "verification/test_time_stamp.py",

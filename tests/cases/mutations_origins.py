@@ -63,20 +63,44 @@ def origin_with_fewer_cheats(site: Site) -> None:
     _make_origin_again(site)
 
 
-def recorded_in(site: Site, name: str) -> None:
-    """Name another report than the one that figures were taken over from."""
-    site.edit(PLAN, lambda plan: plan["targets"][0]["provision"].update(recorded_in=name))
+def recorded_in(site: Site, name: str, told: bool = True) -> None:
+    """Name another report than the one that figures were taken over from; ``told``: in words."""
+
+    def change(plan: Any) -> None:
+        given = plan["targets"][0]["provision"]
+        words = given["detail"].replace(given["recorded_in"], name) if told else given["detail"]
+        for answer in plan["answers"]:
+            answer["detail"] = answer["detail"].replace(given["detail"], words)
+        given.update(recorded_in=name, detail=words)
+
+    site.edit(PLAN, change)
+
+
+def words_of_the_figures(site: Site, words: str) -> None:
+    """Have the plan, and each of its answers, say in other words where figures come from."""
+
+    def change(plan: Any) -> None:
+        given = plan["targets"][0]["provision"]
+        for answer in plan["answers"]:
+            answer["detail"] = answer["detail"].replace(given["detail"], words)
+        given["detail"] = words
+
+    site.edit(PLAN, change)
+
+
+def absence_made_up(site: Site, words: str) -> None:
+    """Say in words of one's own why nothing was measured here."""
+    site.edit(PLAN, lambda plan: plan["targets"][0]["provision"].update(absence=words))
 
 
 def take_over_less(site: Site, without: str, otherwise: bool = False) -> None:
     """Plan again, as if the origin held no paths with that in them, or held them ``otherwise``."""
     catalog = load_catalog(site.evidence)
-    held = Provision.model_validate_json(
-        spelled(site.read(PLAN)["targets"][0]["provision"])
-    ).recorded_paths
+    before = Provision.model_validate_json(spelled(site.read(PLAN)["targets"][0]["provision"]))
+    held = before.recorded_paths
     kept = tuple(path for path in held if without not in path)
     given = provision(
-        kind="recorded", recorded_in="reports/first_run", recorded_paths=kept, detail="taken over"
+        kind="recorded", recorded_in="reports/first_run", recorded_paths=kept, detail=before.detail
     )
     plan = make_plan(catalog, make_request("demo_run", [given], tuple(catalog.sources)))
     write_record(plan, site.report / PLAN)

@@ -7,6 +7,7 @@ import pytest
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record, write_record
 from assay.evidence.stages import pipeline_path
+from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord
 from assay.verification.policy import Policy, differences
 from assay.verification.sign import public_key_path
@@ -120,3 +121,26 @@ def test_every_difference_is_listed(root: Path) -> None:
 def test_other_words_for_the_same_are_no_difference() -> None:
     assert list(differences({"a": b"x: 1 # one\n"}, {"a": b"x: 1\n"})) == []
     assert list(differences({"a": b"x: 1\n"}, {})) == ["a is no file of theirs"]
+
+
+def _judging_by(root: Path, rules: int | None) -> str:
+    """Commit code that judges by such rules, or that has no number of them yet."""
+    code = root / "src" / "assay"
+    (code / "judging").mkdir(parents=True)
+    (code / "__init__.py").write_text("")
+    if rules is not None:
+        (code / "judging" / "rules.py").write_text(f'"""Rules."""\n\nRULES = {rules}\n')
+    git(root, "add", "src")
+    return commit(root)
+
+
+def test_the_commits_code_judges_by_the_rules_that_the_report_says(root: Path) -> None:
+    assert check(signed_by(root, _judging_by(root, RULES)), root).passed
+
+
+@pytest.mark.parametrize("rules", [RULES - 1, None])
+def test_a_commit_of_other_rules_did_not_judge_it(root: Path, rules: int | None) -> None:
+    report = signed_by(root, _judging_by(root, rules))
+    with pytest.raises(CheckFailed) as refused:
+        check(report, root)
+    assert refused.value.code == "rules"

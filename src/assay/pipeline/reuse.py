@@ -45,6 +45,7 @@ from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.own_rules import NotJudgedAgain
+from assay.verification.provisions import told_origin
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.verify import VerificationLog, verify
 
@@ -100,7 +101,6 @@ def _recorded_in(
     found = {}
     for target in held:
         platform = evidence.platforms[target]
-        gpu = platform.device.gpu
         planned = next(plan for plan in evidence.plan.targets if plan.target == target)
         made = _builds_of(evidence, planned)
         builds = usable_builds(root, catalog, made)
@@ -126,10 +126,7 @@ def _recorded_in(
                 job for job in planned.originals if original_path(target, job.original) in paths
             ),
             recorded_compilations=tuple(compiled.values()),
-            detail=(
-                f"figures come from {name}, measured on {gpu.product} "
-                f"({gpu.uuid}) at {platform.recorded_at}"
-            ),
+            detail=told_origin(name, platform),
         )
     return found
 

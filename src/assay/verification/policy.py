@@ -5,6 +5,7 @@ are the verifier's where the verifier's own history vouches for them: for a repo
 commit that is that commit's configuration, not today's.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +18,19 @@ from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import OWN_CLAIMS, base_files
 from assay.catalog.project_folder import project_of
+from assay.judging.rules import RULES
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
 from assay.verification.commit_tree import (
+    file_of,
     files_below,
     head_of_whole_history,
     require_ancestor,
 )
 
 CONFIGURATION = ("config/", "kernels/")
+RULES_CODE, ANY_CODE = "src/assay/judging/rules.py", "src/assay/__init__.py"
+FIRST_RULES = 1
 LONGEST = 60
 """Characters of a value that a sentence quotes."""
 MOST_DIFFERENCES = 1000
@@ -60,27 +65,35 @@ class _Own:
 
     files: Mapping[str, bytes]
     whose: str
+    rules: int | None = None
+    """That the code judges by; None where it is not here."""
 
 
 def check_policy(
-    log: CheckLog, report_dir: Path, commit: str | None, policy: Policy, *, todays: bool
+    log: CheckLog, report_dir: Path, commit: str | None, policy: Policy, *, rules: int | None
 ) -> None:
     """Compare the configuration of a report's evidence with the verifier's own.
 
     What a project claims is its signer's, and compared with nothing.
 
     Differences are listed by name and value. They fail the check, unless they are accepted. Where
-    no history is here that could vouch for any configuration, nothing is proven. ``todays``:
-    whether the rules that made the report are today's; one of others is judged by its own commit's
-    code or not at all.
+    no history is here that could vouch for any configuration, nothing is proven. ``rules``: those
+    that the report says it was judged by, None for today's; one of others is judged by its own
+    commit's code or not at all. They must be the commit's.
     """
     with log.check("policy") as says:
         try:
-            own = _own(commit, policy, todays=todays)
+            own = _own(commit, policy, todays=rules is None)
         except MissingEnvironment as lack:
             says("")
             says.leave([f"that margins, protocols and claims are this verifier's: {lack}"])
             return
+        judged_by = RULES if rules is None else rules
+        if own.rules is not None and own.rules != judged_by:
+            problem = (
+                f"judged by rules {judged_by}, it says, and {own.whose}, judges by {own.rules}"
+            )
+            raise CheckFailed(problem, code="rules")
         evidence = report_dir / "evidence"
         of_project = project_of(evidence) is not None
         given = _files(evidence, claims=not of_project)
@@ -118,14 +131,29 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
         raise MissingEnvironment("there is no checkout whose history would tell")
     try:
         found = require_ancestor(policy.checkout, commit)
+        rules = rules_of(policy.checkout, found)
         whose = f"commit {found[:12]}, which this checkout's history holds"
     except MissingEnvironment as lack:
         head = head_of_whole_history(policy.checkout) if todays else None
         if head is None:
             raise
-        found, whose = head, f"what is checked out here ({lack})"
+        found, rules = head, None
+        whose = f"what is checked out here ({lack})"
     files = files_below(policy.checkout, found, CONFIGURATION)
-    return _Own({path: content for path, content in files.items() if _is_policy(path)}, whose)
+    kept = {path: content for path, content in files.items() if _is_policy(path)}
+    return _Own(kept, whose, rules)
+
+
+def rules_of(checkout: Path, commit: str) -> int | None:
+    """Return the rules that a commit's code judges by; None for a commit without that code.
+
+    The first ones had no number yet.
+    """
+    code = file_of(checkout, commit, RULES_CODE)
+    if code is None:
+        return FIRST_RULES if file_of(checkout, commit, ANY_CODE) is not None else None
+    told = re.search(rb"^RULES = ([0-9]+)$", code, re.MULTILINE)
+    return int(told[1]) if told else None
 
 
 def _is_policy(path: str) -> bool:

@@ -128,7 +128,7 @@ def verify(
         rules = other_rules(contents.verdicts)
         if policy is not None:
             commit = contents.pipeline.commit
-            check_policy(log, report_dir, commit, policy, todays=rules is None)
+            check_policy(log, report_dir, commit, policy, rules=rules)
         _check_complete(log, contents, held, todays=rules is None)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys, threshold)
