@@ -13,13 +13,16 @@ import pytest
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.evidence.report_contents import ReportContents
+from assay.evidence.stages import platform_path
 from assay.records.plan import Plan
+from assay.records.platform import PlatformRecord
 from assay.report.render import render, render_contents
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification import own_rules, signed_files
 from assay.verification import verify as verifying
 from assay.verification.origin import origin_folder, target_paths
+from assay.verification.provisions import told_origin
 from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationResult, verify
@@ -290,7 +293,7 @@ class TestOrigins:
         for name in ("report.md", "report.html"):
             page = (second / name).read_text()
             assert "records of an earlier, signed report were judged again." in page
-            assert "taken from reports/demo_run, " in page
+            assert "figures come from reports/demo_run, measured on" in page
 
 
 def _second(base: Path, report: Path, leave_out: str | None = None) -> Path:
@@ -298,11 +301,12 @@ def _second(base: Path, report: Path, leave_out: str | None = None) -> Path:
     root = base / "repo"
     first = read_record(Plan, report / "evidence" / "plan.json").targets[0]
     paths = tuple(target_paths(first))
+    platform = read_record(PlatformRecord, report / "evidence" / platform_path("h100"))
     recorded = provision(
         kind="recorded",
         recorded_in="reports/demo_run",
         recorded_paths=paths,
-        detail="taken from reports/demo_run",
+        detail=told_origin("reports/demo_run", platform),
     )
     run_dir = write_run(root, "second_run", [recorded])
     for path in paths:
