@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.cli.verification_output import STATE_WIDTH, tree_lines
+from assay.base.check_log import passed_check
+from assay.base.errors import MissingEnvironment
+from assay.cli.verification_output import STATE_WIDTH, failed_line, tree_lines
 from assay.records.manifest import TEXTS
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from assay.verification.proof_tree import verification_record
+from assay.verification.sign import sign
+from assay.verification.verify import VerificationLog
 from tests.report_fixtures import signed_report, write_repository
 
 IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
@@ -52,7 +57,7 @@ class TestText:
         assert tree_of(answer.out) == IDS
         first = next(n for n, line in enumerate(lines) if line.startswith("proven      key: "))
         assert any(line.startswith("ok   texts: ") for line in lines[:first])
-        assert lines[first + len(IDS) :] == [f"verified: {report}"]
+        assert lines[first + len(IDS) :] == [f"PASSED: {report}"]
 
     def test_it_is_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
         answer = assay("verify", changed, "--key", changed / "signer.pub")
@@ -61,6 +66,31 @@ class TestText:
         assert "failed         -> manifest: contents\n" in answer.out
         assert "not checked       -> records: because what nobody vouched for" in answer.out
         assert answer.err.startswith(f"assay: {changed} does not verify:\n  contents: ")
+        assert answer.out.splitlines()[-1].startswith(
+            f"FAILED: {changed}: contents: report.md has "
+        )
+
+    def test_the_last_line_names_the_claim_whose_verdict_is_another(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        forged = shutil.copytree(report, tmp_path / "repo" / "demo_run")
+        file = json.loads((forged / "verdicts.json").read_text())
+        figure = next(each for each in file["verdicts"] if each["claim"] == "demo_rate")
+        figure["measured"] *= 2
+        text = json.dumps(file, indent=2, sort_keys=True, ensure_ascii=False)
+        (forged / "verdicts.json").write_text(f"{text}\n")
+        sign(forged, tmp_path / "key.pem")
+        answer = assay("verify", forged, "--key", tmp_path / "key.pem.pub", "--accept-policy")
+        assert answer.code == 1
+        last = answer.out.splitlines()[-1]
+        assert last.startswith(f"FAILED: {forged}: ")
+        assert "demo_rate on h100" in last
+
+    def test_what_this_machine_lacks_is_no_failure(self) -> None:
+        log = VerificationLog()
+        log.add(passed_check("signature", "signed"))
+        result = verification_record("a", log, MissingEnvironment("there is no git"))
+        assert failed_line(result, log.checks) == "NOT VERIFIED: a: there is no git"
 
     def test_the_last_line_says_what_nobody_checked(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
@@ -74,7 +104,7 @@ class TestText:
         )
         assert answer.code == 0
         assert answer.out.splitlines()[-1] == (
-            f"verified: {report}; nobody checked that report.html, appendix.html and report.md say "
+            f"PASSED: {report}; nobody checked that report.html, appendix.html and report.md say "
             "what the evidence does"
         )
 

@@ -29,7 +29,7 @@ FIRST, SECOND, THIRD = "first", "second", "third"
 def verified_line(name: str) -> str:
     """The last line of verify in a tree without a history."""
     open_ = "that margins, protocols and claims are this verifier's"
-    return f"verified: {name}; nobody checked {open_}"
+    return f"PASSED: {name}; nobody checked {open_}"
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class TestAnArchive:
         name = f"reports/{FIRST}"
         assert directory.stdout.endswith(f"\n{verified_line(name)}\n")
         assert archive.stdout.endswith(f"\n{verified_line(f'{name}.tar.xz')}\n")
-        last = f"verified: {name}"
+        last = f"PASSED: {name}"
         assert archive.stdout == directory.stdout.replace(last, f"{last}.tar.xz")
 
     def test_compare_calls_it_by_the_reports_name(self, repository: Repository) -> None:

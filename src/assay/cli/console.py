@@ -10,11 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from assay.base.printable import shown, shown_json, shown_line
+from assay.base.printable import shown, shown_json, shown_line, shown_sentence
 from assay.cli.tables import TableColumn, show_table
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
-from assay.judging.counts import KINDS, VerdictCounts
 from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
@@ -46,6 +45,12 @@ err = PlainConsole(stderr=True, highlight=False)
 def say(text: str) -> None:
     """A line of the result, whole however long, with nothing in it read as markup."""
     out.print(shown_line(text), markup=False, soft_wrap=True)
+
+
+def show_error(sentence: str) -> None:
+    """Print what is wrong, to standard error."""
+    text = shown_sentence(f"assay: {sentence}")
+    err.print(text, markup=False, soft_wrap=True)
 
 
 def show_json(value: object) -> None:
@@ -138,23 +143,6 @@ def show_image(record: ImageRecord) -> None:
         f"{fmt.size(record.bytes)}, {counted(len(record.debian_packages), 'Debian package')}, "
         f"{counted(len(record.python_packages), 'Python distribution')}; {record.engine}"
     )
-
-
-def show_counts(counts: VerdictCounts, verdicts: int) -> None:
-    """What came out how, by kind; ``verdicts`` is the number of rows that it was counted from."""
-    tallies = {kind: tally for kind, tally in counts.by_kind().items() if tally}
-    columns = (
-        TableColumn("status"),
-        *(TableColumn(kind, rank, number=True) for rank, kind in enumerate(tallies)),
-    )
-    rows = [
-        (status.value, *(str(tally.get(status, 0)) for tally in tallies.values()))
-        for status in counts.statuses()
-    ]
-    title = f"{counted(verdicts, 'verdict')}; one measurement counts once, whatever it answers"
-    show_table(out, err, title, columns, rows)
-    if counts.elsewhere:
-        say(f"elsewhere: {KINDS['elsewhere']}")
 
 
 def show_timings(

@@ -17,7 +17,6 @@ from typer.exceptions import TyperException
 
 from assay.base.errors import AssayError, BadInput, Interrupted
 from assay.base.isolation import HOST_PATH, host_packages
-from assay.base.printable import shown_sentence
 from assay.base.progress import SignalledExit, leave_on_signals
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
@@ -153,14 +152,13 @@ def _usage_sentence(error: TyperException) -> str:
 
 
 def _end(sentence: str, exit_code: int) -> NoReturn:
-    text = shown_sentence(f"assay: {sentence}")
     # Where nobody can be told, the exit code is left; the end of Python would change that, too.
     try:
         sys.stdout.flush()
     except OSError:
         _send_nowhere(1)
     try:
-        console.err.print(text, markup=False, soft_wrap=True)
+        console.show_error(sentence)
     except OSError:
         _send_nowhere(2)
     sys.exit(exit_code)

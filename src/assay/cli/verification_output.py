@@ -1,14 +1,15 @@
 """The output of ``verify``: each check when it is made, and at the end a tree of what holds."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from assay.base.check_log import NamedCheck
-from assay.base.printable import shown_line
+from assay.base.printable import shortened, shown_line
 from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from assay.shared.exit_codes import ExitCode
 
 COLOURS = {
     ProofState.PROVEN: "green",
@@ -21,6 +22,8 @@ STATE_WIDTH = 12
 STEP = "   "
 """A level of the tree."""
 NARROWEST = 40
+LONGEST_FOUND = 300
+"""Characters that the last line quotes of what a check found: the lines above have all of it."""
 
 
 def show_check(to: Console, check: NamedCheck) -> None:
@@ -70,13 +73,23 @@ def verified_line(result: VerificationRecord) -> str:
     named = f", which is the report of run '{result.run}'" if _lies_elsewhere(result.proof) else ""
     whose = f"; its claims are its signer's own: {_project(result)}" if result.project else ""
     if not result.unchecked:
-        return f"verified: {result.report}{named}{whose}"
+        return f"PASSED: {result.report}{named}{whose}"
     left = ", nor ".join(result.unchecked)
-    return f"verified: {result.report}{named}{whose}; nobody checked {left}"
+    return f"PASSED: {result.report}{named}{whose}; nobody checked {left}"
 
 
 def _project(result: VerificationRecord) -> str:
     return f"project {result.project}"
+
+
+def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:
+    """Return the last line where nothing verified: the first check that failed and what it found,
+    claims by their names; or what this machine lacks.
+    """
+    failed = next((check for check in checks if check.state is ProofState.FAILED), None)
+    found = f"{failed.name}: {failed.detail}" if failed else result.error or "nothing was checked"
+    word = "FAILED" if result.exit_code == ExitCode.CHECK_FAILED else "NOT VERIFIED"
+    return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
 
 
 def _lies_elsewhere(node: ProofNode) -> bool:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
@@ -19,6 +20,7 @@ from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.places import run_path
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import forced, snakemake_command, snakemake_environment
+from assay.pipeline.stage_progress import mean_seconds
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 from assay.verification.trust import published_reports
@@ -139,6 +141,15 @@ def known_seconds(root: Path, run_dir: Path) -> dict[Step, float]:
         for step in found
         if step.stage is not Stage.BUILD
     }
+
+
+def stage_seconds(root: Path, run_dir: Path) -> dict[str, float]:
+    """Return what a step of each stage takes, by what earlier ones took; compilations by their
+    processor seconds.
+    """
+    costs = [cost.cpu_seconds for cost in known_costs(root)]
+    builds = {Stage.BUILD.value: fmean(costs)} if costs else {}
+    return mean_seconds(known_seconds(root, run_dir)) | builds
 
 
 def build_seconds(

@@ -19,7 +19,7 @@ from assay.pipeline.places import RESULTS, home_of, report_dir, report_path, run
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_owner import lock_path
-from assay.pipeline.workflow_process import log_path, run_process
+from assay.pipeline.workflow_process import Audience, log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
 from assay.runtimes import leftovers, owners
@@ -42,21 +42,24 @@ def run_workflow(
     goal: str | None = None,
     again: Sequence[str] = (),
     verbose: bool = False,
+    audience: Audience | None = None,
 ) -> None:
     """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
 
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
-    ``verbose``. The first step that finds that the machine lacks something ends the run; what was
-    finished is kept. A report that is no longer as it was signed is made again. Raises CheckFailed
-    for a toolchain that is not what its wheels hold, the failed steps' error with the first one's
-    exit code, Interrupted when this process is.
+    ``verbose``; ``audience`` shows it otherwise than by a line a step. The first step that finds
+    that the machine lacks something ends the run; what was finished is kept. A report that is no
+    longer as it was signed is made again. Raises CheckFailed for a toolchain that is not what its
+    wheels hold, the failed steps' error with the first one's exit code, Interrupted when this
+    process is.
     """
     require_sound_toolchain(root)
     run_dir = run_dir_of(root, request)
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
-    say("each step is told when it ends, but for those that take less than a second")
+    if audience is None:
+        say("each step is told when it ends, but for those that take less than a second")
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
     command += forced(root, request, again)
@@ -74,6 +77,7 @@ def run_workflow(
             ends_run=lambda failure: failure.lacks_something,
             cancels=request.executor == "slurm",
             on_tick=lambda: _keep_dates(clock, root, request),
+            audience=audience,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED

@@ -108,8 +108,8 @@ def first_screen(
         headline=headline_words(figures),
         elsewhere=_elsewhere(figures),
         causes=tuple(CauseChip(count, cause.short) for cause, count in figures.causes.items()),
-        apart=tuple(_apart(figures)),
-        guards=tuple(_guards(guarded)),
+        apart=tuple(apart_words(figures)),
+        guards=tuple(guard_words(guarded)),
         strip=_strip(catalog, evidence, verdicts, lines),
     )
 
@@ -169,15 +169,16 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
     )
 
 
-def _apart(figures: PublishedFigures) -> Iterator[str]:
+def apart_words(figures: PublishedFigures) -> Iterator[str]:
+    """Yield what the headline leaves out, a line a kind."""
     assert NAMES.keys() <= KINDS.keys()
     for kind, tally in figures.apart.by_kind().items():
         if kind in NAMES and tally:
             yield f"{sum(tally.values())} {NAMES[kind]}: {told(tally)}"
 
 
-def _guards(found: Guards) -> Iterator[tuple[str, bool]]:
-    """Yield each guard in a few words."""
+def guard_words(found: Guards) -> Iterator[tuple[str, bool]]:
+    """Yield each guard in a few words, and whether it held throughout."""
     for share, words, must in (
         (found.cheats, "kernels that cheat were caught", True),
         (found.sanitizer, "compute-sanitizer runs were clean", True),

@@ -27,7 +27,7 @@ class TestVerify:
         assert answer.code == 0
         lines = answer.out.splitlines()
         assert lines[0].startswith("ok   signature: signed by")
-        assert lines[-1] == f"verified: {report}"
+        assert lines[-1] == f"PASSED: {report}"
 
     def test_a_changed_report_is_a_failed_check(
         self, assay: Any, report: Path, tmp_path: Path

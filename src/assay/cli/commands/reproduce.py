@@ -12,6 +12,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
+from assay.cli.live_stages import stages_shown
 from assay.cli.options import (
     CoresOption,
     DevicePathOption,
@@ -24,12 +25,13 @@ from assay.cli.options import (
 from assay.cli.preview_words import preview_lines
 from assay.cli.project_folder import ProjectOption, default_project_run, home, project_folder
 from assay.cli.project_trust import TrustOption, require_trust
+from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
 from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
-from assay.judging.counts import count_verdicts, failing_strict
+from assay.judging.counts import failing_strict
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.places import report_dir, report_path, run_dir
 from assay.pipeline.plan import make_plan
@@ -38,11 +40,12 @@ from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
-from assay.records.manifest import PAGE, VERDICTS
+from assay.records.manifest import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
+from assay.verification.attestation import load_public_key
 from assay.verification.sign import public_key_path
 from assay.verification.time_service import time_service
 
@@ -219,8 +222,11 @@ def reproduce(
     with (
         only_run(home(folder), request.run),
         bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
+        stages_shown(request, width, verbose=verbose) as audience,
     ):
-        run_workflow(checkout.ROOT, request, cores=width, again=again, verbose=verbose)
+        run_workflow(
+            checkout.ROOT, request, cores=width, again=again, verbose=verbose, audience=audience
+        )
     if timings:
         _tell_timings(run_dir(checkout.ROOT, request))
     tell_outcome(request, strict)
@@ -239,13 +245,15 @@ def tell_outcome(request: Request, strict: bool) -> None:
     report = report_dir(checkout.ROOT, request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = load_catalog(report / "evidence")
-    console.show_counts(count_verdicts(catalog, verdicts), len(verdicts))
+    tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
     for provision in request.targets:
         say(f"{provision.target}: {console.provided(provision)}")
     plan = read_record(Plan, run_dir(checkout.ROOT, request) / plan_path())
     if left := told_not_compiled(plan):
         say(left)
     say(f"report: {report / PAGE}")
+    if (report / SIGNER).is_file():
+        say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
     say(f"verify: {shlex.join(_verify_command(request))}")
     failed = failing_strict(catalog, verdicts)
     if strict and failed:

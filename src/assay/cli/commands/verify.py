@@ -19,7 +19,7 @@ from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.options import AcceptPolicyOption, PolicyOption
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
-from assay.cli.verification_output import show_check, show_proof, verified_line
+from assay.cli.verification_output import failed_line, show_check, show_proof, verified_line
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
 from assay.records.images import RuntimeWish
@@ -112,7 +112,11 @@ def verify(
     elif log.checks:
         show_proof(console.out, result)
     if error is not None:
-        raise error
+        if as_json or not log.checks:
+            raise error
+        console.show_error(str(error))
+        say(failed_line(result, log.checks))
+        raise typer.Exit(error.exit_code)
     if not as_json:
         say(verified_line(result))
 

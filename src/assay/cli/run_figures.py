@@ -1,0 +1,28 @@
+"""The result of a run in some lines: what came out, why not, and what guards it."""
+
+from collections.abc import Sequence
+
+from assay.catalog.model import Catalog
+from assay.cli.console import say
+from assay.evidence.model import Evidence
+from assay.findings.binary_matches import binary_matches
+from assay.findings.block_quality import clocks_of
+from assay.findings.guards import guards
+from assay.findings.headline import published_figures
+from assay.findings.stopwatch_agreement import agreements
+from assay.frames import turns
+from assay.records.verdicts import Verdict
+from assay.report.first_screen import apart_words, guard_words, headline_words
+
+
+def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
+    """Say the headline, why figures do not plainly hold, what is counted apart, and the guards."""
+    figures = published_figures(catalog, verdicts)
+    say(headline_words(figures))
+    if figures.causes:
+        say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
+    if apart := "; ".join(apart_words(figures)):
+        say(f"beside them: {apart}")
+    agreed = tuple(agreements(evidence, clocks_of(turns(evidence.benchmarks.values()))))
+    found = guards(catalog, evidence, binary_matches(catalog, evidence), agreed)
+    say("guards: " + "; ".join(words for words, _ in guard_words(found)))
