@@ -34,7 +34,6 @@ from assay.records.evaluations import (
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
-from assay.records.workloads import Judging
 
 
 def judge_derived(
@@ -139,20 +138,13 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
     return value, base
 
 
-def opening(
-    measured: float,
-    interval: tuple[float, float],
-    claimed: float,
-    unit: Unit,
-    judging: Judging,
-) -> str:
-    """Return what a verdict's explanation begins with: the figures, which tables have beside it."""
-    low, high = interval
-    return (
-        f"Measured {with_unit(measured, unit)} ({show_percent(judging.confidence)} interval "
-        f"{with_unit(low, unit)} to {with_unit(high, unit)}) against the claimed "
-        f"{with_unit(claimed, unit)}: "
-    )
+BEGINS = "Measured "
+"""What the figures of an explanation begin with; ``against`` ends them."""
+
+
+def against(claimed: float, unit: Unit) -> str:
+    """Return what stands between a verdict's figures and how they stand to each other."""
+    return f" against the claimed {with_unit(claimed, unit)}: "
 
 
 def decided(
@@ -175,9 +167,10 @@ def decided(
     low, high = (from_base(x, unit) for x in measured.summary.interval())
     value = from_base(measured.summary.value(), unit)
     target = answer.target or ""
+    confidence = show_percent(case.catalog.judging.confidence)
     sentences = [
-        f"{opening(value, (low, high), from_base(claimed, unit), unit, case.catalog.judging)}"
-        f"{decision.clause}.",
+        f"{BEGINS}{with_unit(value, unit)} ({confidence} interval {with_unit(low, unit)} to "
+        f"{with_unit(high, unit)}){against(from_base(claimed, unit), unit)}{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
         modes_sentence(measured.summary, unit),

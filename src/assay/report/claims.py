@@ -8,7 +8,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.findings.work_done import work_by_reading
 from assay.judging.counts import kind_of, outcome
-from assay.judging.verdicts import opening
+from assay.judging.verdicts import BEGINS, against
 from assay.records.claims import Audit, Claim, Relation
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -102,7 +102,8 @@ class ClaimLine:
     """What it can be filtered by (``claim_filters``)."""
     details: tuple[VerdictDetail, ...]
     note: str | None
-    unstated: tuple[str, ...]
+    unstated: Told
+    """What the source leaves out, in a sentence; empty where nothing is known to be missing."""
     cite: str
 
 
@@ -143,7 +144,9 @@ def notes_of(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, int]:
     """Return the sentences that several verdicts' explanations share, each with its number."""
     every = list(verdicts)
     readings = (reading.says for verdict in every for reading in verdict.readings)
-    return shared_notes([*(_explanation(catalog, verdict) for verdict in every), *readings])
+    unsaid = (_unstated(catalog.claims.get(verdict.claim)) for verdict in every)
+    explained = (_explanation(verdict) for verdict in every)
+    return shared_notes([*explained, *readings, *unsaid])
 
 
 def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
@@ -232,7 +235,7 @@ def _line(
         tokens=tuple(_tokens(lead, gpus)),
         details=tuple(_details(catalog, evidence, order, notes)),
         note=None if entry.note and entry.note in lead.explanation else entry.note,
-        unstated=claim.unstated if claim else (),
+        unstated=told(_unstated(claim), notes),
         cite=_cite(run, lead, entry, claimed, text),
     )
 
@@ -315,11 +318,11 @@ def _details(
     """Yield every verdict in full; those after the first without what it has said."""
     first, *others = (_detail(catalog, evidence, row, notes) for row in rows)
     yield first
-    known = sentences(_explanation(catalog, rows[0]))
+    known = sentences(_explanation(rows[0]))
     for row, other in zip(rows[1:], others, strict=True):
         yield replace(
             other,
-            told=told(_explanation(catalog, row), notes, known),
+            told=told(_explanation(row), notes, known),
             facts=tuple(fact for fact in other.facts if fact not in first.facts),
             readings=in_short(other.readings, first.readings),
             links=tuple(link for link in other.links if link not in first.links),
@@ -335,7 +338,7 @@ def _detail(
     machines = [f"evidence/{platform_path(target)}" for target in evidence.platforms]
     return VerdictDetail(
         text=_text(catalog, verdict),
-        told=told(_explanation(catalog, verdict), notes),
+        told=told(_explanation(verdict), notes),
         readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict), notes),
         facts=tuple(_facts(verdict, claim)),
         nearest=tuple(
@@ -350,17 +353,22 @@ def _detail(
     )
 
 
-def _explanation(catalog: Catalog, verdict: Verdict) -> str:
-    """Return a verdict's explanation without the figures that it begins with."""
-    text = verdict.explanation
-    known = isinstance(verdict.measured, float) and isinstance(verdict.claimed, float)
-    if known and verdict.ci90 is not None and verdict.unit is not None:
-        begin = opening(
-            float(verdict.measured or 0), verdict.ci90, float(verdict.claimed or 0),
-            next(unit for unit in Unit if unit.value == verdict.unit), catalog.judging,
-        )  # fmt: skip
-        text = capital(text.removeprefix(begin))
-    return text
+def _unstated(claim: Claim | None) -> str:
+    """Return what a claim's source leaves out, in one sentence; empty where it leaves nothing."""
+    if claim is None or not claim.unstated:
+        return ""
+    return f"The source leaves unsaid: {'; '.join(claim.unstated)}."
+
+
+def _explanation(verdict: Verdict) -> str:
+    """Return a verdict's explanation without the figures in it, which stand beside it."""
+    text, claimed = verdict.explanation, verdict.claimed
+    if not isinstance(claimed, float) or verdict.ci90 is None or verdict.unit is None:
+        return text
+    unit = next(unit for unit in Unit if unit.value == verdict.unit)
+    before, found, after = text.partition(against(claimed, unit))
+    told_before, begins, _ = before.rpartition(BEGINS)
+    return f"{told_before}{capital(after)}" if found and begins else text
 
 
 def _cite(run: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:

@@ -211,7 +211,7 @@ def _strip(
         verdict = each.worst
         figure = f"{fmt.quantity(verdict.measured, verdict.unit)} for {line.claimed}"
         dots[verdict.source].append(
-            Dot(f"#{verdict.claim}", f"{line.title}: {figure}", ratio, verdict_mark(verdict))
+            Dot(f"#{verdict.claim}", line.title, figure, ratio, verdict_mark(verdict))
         )
     lanes = [Lane(_lane_label(catalog, source), tuple(found)) for source, found in dots.items()]
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, ProfiledKernel, longest_kernel
+from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import profile_path
 from assay.records.profile import ProfileRecord
 from assay.report import formatting as fmt
@@ -83,6 +83,8 @@ def _metric(kernel: ProfiledKernel, name: str) -> str:
     value, unit = kernel.values[name], kernel.units.get(name, "")
     if unit in HZ:
         value, unit = value / 1e6, "MHz"
+    elif unit in MS:
+        value, unit = value * MS[unit], "ms"
     text = fmt.number(value)
     return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
 

@@ -14,26 +14,27 @@ from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 def rules(catalog: Catalog) -> Iterator[str]:
     """Yield how verdicts are reached, said from the constants that decide."""
     judging = catalog.judging
-    level = fmt.percent(judging.confidence).replace(".0", "")
+    level = fmt.short_percent(judging.confidence)
     yield (
-        f"A claim that states a figure is reproduced when the whole {level} confidence interval of "
-        f"measured over claimed lies within a factor of 1 ± the margin: "
+        "A claim that states a figure is held against a margin that was declared before the run: "
         f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
-        f"{fmt.percent(judging.ratio_margin)} for ratios of arms measured side by side. "
-        "It is exceeded or not reproduced when the interval lies wholly beyond it on the better or "
-        "the worse side, and inconclusive otherwise."
+        f"{fmt.percent(judging.ratio_margin)} for ratios of kernels measured side by side. It is "
+        f"reproduced when the whole {level} confidence interval lies inside the margin, exceeded "
+        "or not reproduced when the whole interval lies outside on the better or the worse side, "
+        "and inconclusive otherwise."
     )
     yield (
-        "A claim of at least (or at most) a figure is reproduced when the whole interval is on the "
-        "claimed side of the figure; it has no margin. A measured value no further from the figure "
-        "than the A/A noise floor decides nothing."
+        "A claim of at least (or at most) a figure has no margin. It is reproduced when the whole "
+        "interval is on the claimed side of the figure."
     )
     yield (
-        "A margin below the A/A noise floor (the same binary as both arms) makes a verdict "
-        "inconclusive. An incorrect kernel has no time."
+        "Each comparison times one binary twice, under two names. Where these two differ by more "
+        "than the margin, or by more than the distance to a one-sided figure, the verdict is "
+        "inconclusive: the machine was too noisy to tell."
     )
+    yield "A kernel whose output is wrong has no time."
     yield (
-        "Intervals treat the fresh process as the unit of replication: a hierarchical bootstrap of "
+        "Intervals count fresh processes, not launches: a hierarchical bootstrap of "
         f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
         f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
         f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
@@ -42,8 +43,9 @@ def rules(catalog: Catalog) -> Iterator[str]:
         f"Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
     )
     yield (
-        "A failed reproduction with a reimplemented artifact does not say that the original was "
-        "wrong: it says what was rebuilt, from which statements, and how that stands."
+        "A kernel that was rebuilt here from a description and is slower than claimed does not say "
+        "that the original was wrong: it says what was rebuilt, from which statements, and how "
+        "fast that is."
     )
 
 

@@ -25,8 +25,10 @@ class Dot:
     """One figure."""
 
     href: str
-    told: str
+    title: str
     """What it is, for a pointer and for a reader of the page aloud."""
+    figure: str
+    """Measured for claimed, in words."""
     ratio: Ratio
     mark: Mark
 
@@ -143,8 +145,8 @@ def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
         else ""
     )
     hollow = " hollow" if dot.mark.hollow else ""
-    told = f"<title>{escape(dot.told)}</title>" if tip else ""
-    label = "" if tip else f' aria-label="{escape(dot.told)}"'
+    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}</title>" if tip else ""
+    label = "" if tip else f' aria-label="{escape(dot.title)}"'
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '
         f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}'

@@ -1,0 +1,91 @@
+"""Words of the pages: phrases that were retired stay so, and figures are written one way."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.report import formatting as fmt
+from assay.report.render import texts_of
+from assay.verification.report_archive import is_archive
+from assay.verification.trust import published_reports
+from tests.report.told import told_report
+
+ROOT = Path(__file__).resolve().parents[2]
+RETIRED = (
+    "Chance alone would make",
+    "were every claim at the edge of its margin",
+    "were every figure exactly true",
+    "would miss the true value",
+    "would be inconclusive by chance",
+    "What was run, and how it stands",
+    "This report holds published GPU-kernel figures against measurements",
+    "It is the figure's own",
+    "stands to the claim",
+    "against the claimed",
+    "decides nothing",
+)
+"""Each was read by somebody who had to read it twice, or repeats what stands beside it."""
+PAGES = ("report.html", "appendix.html", "report.md")
+
+
+def words(page: str) -> str:
+    """Return what a page says, without its style, script and tags."""
+    shown = re.sub(r"<(style|script)>.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", shown).split())
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    report = told_report(tmp_path_factory.mktemp("words") / "repo")
+    return {name: (report / name).read_text(encoding="utf-8") for name in PAGES}
+
+
+@pytest.fixture(scope="module")
+def real() -> dict[str, str]:
+    """The newest published report, as this version says it."""
+    newest = next(report for report in published_reports(ROOT) if not is_archive(report))
+    return texts_of(ROOT, newest)
+
+
+@pytest.mark.parametrize("which", ["small", "real"])
+@pytest.mark.parametrize("page", PAGES)
+def test_no_retired_phrase_is_said(which: str, page: str, request: pytest.FixtureRequest) -> None:
+    said = words(request.getfixturevalue(which)[page])
+    assert [phrase for phrase in RETIRED if phrase in said] == []
+
+
+@pytest.mark.parametrize("which", ["small", "real"])
+def test_a_ratio_has_one_sign_in_cells_and_findings(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    """No ``6.17 x`` beside ``6.169x``: findings and lines are written by the same function."""
+    page = request.getfixturevalue(which)["report.html"]
+    findings = re.search(r'<section id="findings">.*?</section>', page, re.DOTALL)
+    lines = " ".join(re.findall(r'<tr class="line">.*?</tr>', page, re.DOTALL))
+    assert findings
+    for text in (words(findings.group()), words(lines)):
+        assert not re.search(r"\d\s?x\b(?!\d)", text)
+        assert not re.search(r"\d\s\N{MULTIPLICATION SIGN}", text)
+
+
+def test_nothing_is_told_in_nanoseconds_beside_milliseconds(real: dict[str, str]) -> None:
+    for page in PAGES:
+        assert not re.search(r"\d\sns\b", words(real[page])), page
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(0.1076, "0.11"), (0.0734, "0.073"), (1.05, "1.05"), (6.82, "6.8"),
+                        (13.2, "13")],
+)  # fmt: skip
+def test_a_factor_has_no_more_digits_than_tell_it_from_one(ratio: float, text: str) -> None:
+    assert fmt.factor(ratio) == f"{text}\N{MULTIPLICATION SIGN}"
+
+
+def test_the_short_text_is_one_page_with_a_narrow_table(real: dict[str, str]) -> None:
+    text = real["report.md"]
+    assert len(text.split()) < 1200
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.count("|") - 1 <= 10 for line in table)
+    shown = [re.sub(r"\]\([^)]*\)", "]", line) for line in table[2:]]
+    assert all(len(line) <= 80 for line in shown)
