@@ -59,7 +59,16 @@ def test_a_pattern_that_goes_back_for_ever_elsewhere_ends_here() -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    [r"(?P<v>a)\1", r"(?=a)b", r"(?<!a)b", r"(?i)a", "(", r"(?P<v>(?:a{100}){100})", "a" * 300],
+    [
+        r"(?P<v>a)\1",
+        r"(?=a)b",
+        r"(?<!a)b",
+        r"(?i)a",
+        "(",
+        r"(?P<v>(?:a{100}){100})",
+        r"(?:){99999}",
+        "a" * 300,
+    ],
 )
 def test_what_needs_going_back_or_is_too_much_is_refused(pattern: str) -> None:
     with pytest.raises(BadRegex):

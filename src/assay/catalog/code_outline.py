@@ -18,7 +18,7 @@ def code_problems(folder: Path, workload: Workload, arms: list[str]) -> Iterator
     assert code is not None
     try:
         tree = ast.parse(read_text(folder / code.file))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         yield f"{code.file}: is no Python that can be read: {error}"
         return
     functions = {

@@ -156,6 +156,8 @@ class Workload(Record):
         for what, formula in (("flops", self.flops), ("bytes", self.bytes)):
             for name in sorted(parse(formula or "0").names - numbers):
                 raise ValueError(f"{what} names '{name}', which is no parameter that is a number")
+            if parse(formula or "0").value(self.numbers) < 1:
+                raise ValueError(f"{what}: '{formula}' comes to less than 1 for these parameters")
         return self
 
     @model_validator(mode="after")

@@ -17,8 +17,9 @@ from typing import Any
 _parser: Any = re._parser  # type: ignore[attr-defined]
 LONGEST = 200
 """Characters of a pattern."""
-MOST_STATES = 2000
-"""Of a pattern with its counted repetitions written out."""
+MOST_STATES = 200
+"""Of a pattern with its counted repetitions written out: a search takes as many steps a character,
+at worst."""
 
 Test = Callable[[str], bool]
 
@@ -47,8 +48,15 @@ class LinearRegex:
     groups: dict[str, int]
     """Named groups, and their numbers."""
 
+    def first(self, line: str) -> dict[str, str] | None:
+        """Return the named groups of the first match in a line."""
+        return next(self.finds(line), None)
+
     def finds(self, line: str) -> Iterator[dict[str, str]]:
-        """Yield the named groups of each match in a line, from left to right."""
+        """Yield the named groups of each match in a line, from left to right.
+
+        Each may look at the rest of the line once.
+        """
         start = 0
         while start <= len(line):
             found = self._match(line, start)
@@ -226,6 +234,8 @@ class _Building:
 
     def repeat(self, least: int, most: int | None, inner: Any, greedy: bool) -> None:
         """Add repetitions, written out as far as they are counted."""
+        if max(least, most or 0) > MOST_STATES:  # also of what adds nothing, such as (?:){99999}
+            raise BadRegex(f"'{self.text}': a repetition is counted up to {MOST_STATES} here")
         for _ in range(least):
             self.sequence(inner)
         if most is None:

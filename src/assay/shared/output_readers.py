@@ -1,7 +1,7 @@
 """Figures read off what a command prints: words, regular expressions, JSON, CSV. Pure.
 
     GFLOPs: {value}              words and one number (``output_patterns``)
-    regex: rate=(?P<value>\\S+)   a named group ``value``, searched for line by line
+    regex: rate=(?P<value>\\S+)   a named group ``value``: the first match of each line
     json: runs[0].tflops         of the document that is printed, or of the last line that is one;
                                  ``[*]`` for every entry of a list
     csv: tflops                  the column under that heading
@@ -104,9 +104,10 @@ class _RegexReader:
         for number, line in enumerate(output.splitlines()):
             if number >= MOST_TRIES:
                 return
-            if len(line) <= LONGEST_LINE:
-                texts = (each.get(VALUE_GROUP, "") for each in self.regex.finds(line))
-                yield from filter(None, map(_number, texts))
+            found = self.regex.first(line) if len(line) <= LONGEST_LINE else None
+            value = _number(found.get(VALUE_GROUP)) if found else None
+            if value is not None:
+                yield value
 
 
 @dataclass(frozen=True)
