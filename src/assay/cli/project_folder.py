@@ -1,5 +1,6 @@
 """The project that a command works in: the folder that is named, or the one it is typed in."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,8 @@ from assay.cli import checkout
 from assay.records.plan import RunConfig
 from assay.verification.trusted_keys import project_keys, project_threshold, threshold, trusted_keys
 
+ODD = re.compile(r"[^\w./+@,~= -]")
+"""What the workflow, whose files' names are patterns, would take for something else."""
 ProjectOption = Annotated[
     Path | None,
     typer.Option(
@@ -30,7 +33,13 @@ def project_folder(named: Path | None) -> Path | None:
     """
     folder = Path.cwd() if named is None else named
     if (folder / PROJECT_FILE).is_file():
-        return folder.resolve()
+        place = folder.resolve()
+        if (odd := ODD.search(str(place))) is not None:
+            raise BadInput(
+                f"{place}: a project's path has letters, digits, blanks and . _ - + @ , ~ = only, "
+                f"no {odd[0]!r}: move it"
+            )
+        return place
     if named is not None:
         raise BadInput(f"{named}: holds no {PROJECT_FILE}: ./assay new {named} writes one")
     return None

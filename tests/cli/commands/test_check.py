@@ -124,6 +124,13 @@ class TestCheck:
         assert all(line.startswith("  line ") for line in lines[1:])
         assert any("did you mean 'relation'" in line for line in lines)
 
+    def test_a_path_that_would_be_a_pattern_is_refused(self, assay: Any, tmp_path: Path) -> None:
+        folder = tmp_path / "{mine}"
+        assert assay("new", folder).code == 0
+        answer = assay("check", "--project", folder)
+        assert answer.code == 2
+        assert "no '{': move it" in answer.err
+
     def test_a_folder_that_is_none_says_how_to_make_one(self, assay: Any, tmp_path: Path) -> None:
         answer = assay("check", "--project", tmp_path)
         assert answer.code == 2
