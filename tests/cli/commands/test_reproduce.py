@@ -1,5 +1,6 @@
 """``./assay reproduce``: what surrounds the workflow."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,16 @@ class TestReproduce:
         answer = assay("reproduce", "--run", "demo_run")
         assert answer.code == 0
         assert "where the time went" not in answer.out
-        assert "6 verdicts" in answer.err
+
+    def test_the_result_is_short(self, assay: Any, finished: Path) -> None:
+        """The headline, why not, what stands beside it, guards, the report, the next command."""
+        answer = assay("reproduce", "--run", "demo_run")
+        lines = answer.out.splitlines()
+        assert len(lines) <= 10
+        assert re.match(r"\d published speed figures: .*reproduced", lines[0])
+        assert any(line.startswith("guards: ") for line in lines)
+        assert lines[-2].startswith("report: ") or lines[-2].startswith("signed by: key ")
+        assert lines[-1].startswith("verify: ./assay verify reports/demo_run")
 
     def test_a_checkout_and_its_lines_reach_the_request(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
