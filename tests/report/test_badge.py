@@ -16,6 +16,7 @@ def test_what_was_not_run_is_not_counted():
     tally = {Status.REPRODUCED: 2, Status.EXCEEDED: 1, Status.NOT_REPRODUCED: 4, Status.NOT_RUN: 9}
     assert words(badge(tally)) == ["assay", "3 of 7 figures hold"]
     assert "9 not run" in badge(tally)
+    assert words(badge({Status.EXCEEDED: 1})) == ["assay", "1 of 1 figure holds"]
 
 
 def test_nothing_measured_is_said():

@@ -9,7 +9,7 @@ from html import escape
 
 from assay.judging.counts import Tally
 from assay.records.verdicts import Status
-from assay.shared.counting import counted
+from assay.shared.counting import agreeing, counted
 
 HEIGHT = 20
 PADDING = 6
@@ -67,7 +67,8 @@ def _said(tally: Tally) -> tuple[str, str]:
     state = Status.REPRODUCED if hold == judged else Status.INCONCLUSIVE
     if not hold:
         state = Status.NOT_REPRODUCED
-    return f"{hold} of {counted(judged, 'figure')} hold", state.facts.light
+    verb = agreeing(hold, "holds", "hold")
+    return f"{hold} of {counted(judged, 'figure')} {verb}", state.facts.light
 
 
 def _width(text: str) -> float:

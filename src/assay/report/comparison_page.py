@@ -63,19 +63,22 @@ def _names(reports: Sequence[GivenReport]) -> tuple[str, ...]:
     )
 
 
-def cell(figure: ReportFigure | None) -> str:
-    """Return one report's figure with status, interval and cause in a few words."""
+def cell(figure: ReportFigure | None, *, words: bool = False) -> str:
+    """Return one report's figure with status, interval and cause, in codes or in ``words``."""
     if figure is None:
         return "absent"
-    said = figure.status.value
+    said = figure.status.word if words else figure.status.value
     if figure.as_if is not None:
-        said += f" (there: {figure.as_if.value})"
+        said += f" (there: {figure.as_if.word if words else figure.as_if.value})"
     if figure.measured is None:
-        return f"{said} ({figure.reason or 'no figure'})"
+        reason = figure.reason or "no figure"
+        return f"{said} ({fmt.words(reason) if words else reason})"
     said += f": {fmt.quantity(figure.measured, figure.unit)}"
     if figure.ci90 is not None:
         said += f" {fmt.interval(figure.ci90)}"
-    return said if figure.why is None else f"{said} ({figure.why.value})"
+    if figure.why is None:
+        return said
+    return f"{said} ({figure.why.short if words else figure.why.value})"
 
 
 def difference(figure: ComparedFigure) -> str:
@@ -103,7 +106,13 @@ def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
 def comparison_page(templates: Path, view: ComparisonView) -> str:
     """Return the page: no script, no link outside. Raises BadInput for a broken template."""
     parts = [
-        (title, [(row, difference(row), [cell(each) for each in row.figures]) for row in rows])
+        (
+            title,
+            [
+                (row, difference(row), [cell(each, words=True) for each in row.figures])
+                for row in rows
+            ],
+        )
         for title, rows in (
             ("Changed", view.of(Standing.CHANGED)),
             ("Shifted beyond both intervals", view.of(Standing.SHIFTED)),

@@ -148,6 +148,7 @@ class Site:
     def _claim_row(self, entry: HistoryEntry) -> str:
         report, on = self.reports[entry.place], entry.machine
         before = [] if entry.before is None else [f"<b>{fmt.words(entry.before)} before</b>"]
+        at = entry.at[:16].replace("T", " ") if on else f"signed {entry.at[:10]}"
         mark = "" if report.verified else ' class="unverified"'
         machine = (
             f"<td>{escape(on.gpu_uuid[:12])}<td>{escape(on.driver)}<td>{(on.commit or '')[:12]}"
@@ -155,9 +156,10 @@ class Site:
             else "<td><td><td>"
         )
         return (
-            f"<tr{mark}><td>{escape(entry.target)}<td>{escape(entry.at[:16])}"
+            f"<tr{mark}><td>{escape(entry.target)}<td>{escape(at)}"
             f'<td><a href="../reports/{report.file}.html">{escape(report.name)}</a>'
-            f"<td>{escape(cell(entry.figure))}<td>{', '.join([*before, *entry.changed])}{machine}"
+            f"<td>{escape(cell(entry.figure, words=True))}"
+            f"<td>{', '.join([*before, *entry.changed])}{machine}"
         )
 
 
@@ -168,7 +170,8 @@ def _report_row(entry: HistoryEntry) -> str:
         claimed = fmt.with_unit(f"{figure.claimed:g}", figure.unit)
     return (
         f'<tr><td><a href="../claims/{figure.claim}.html">{figure.claim}</a>'
-        f"<td>{escape(entry.target)}<td>{escape(claimed or '')}<td>{escape(cell(figure))}"
+        f"<td>{escape(entry.target)}<td>{escape(claimed or '')}"
+        f"<td>{escape(cell(figure, words=True))}"
     )
 
 

@@ -74,6 +74,7 @@ def test_what_does_not_verify_is_marked_wherever_it_is_told(
     text = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
     rows = re.findall(r"<tr[^>]*><td>.*", text)
     assert [row.startswith('<tr class="unverified">') for row in rows] == [False, True]
+    assert "reproduced: " in rows[0]
     page = (tmp_path / "site" / "reports" / "0001-demo_run.html").read_text()
     assert "unverified: contents: report.md" in page
     assert "unverified" in (tmp_path / "site" / "reports" / "0001-demo_run.svg").read_text()
