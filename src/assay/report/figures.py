@@ -90,6 +90,8 @@ def _roofline(
         drawing.mark(x, y, shape, 5, colour)
         beside = _free(x + 5, y, taken)
         taken.append(beside)
+        if beside != (x + 5, y):
+            drawing.line([(x, y), beside], MUTED, 0.35)
         drawing.beside(*beside, str(number), "start")
     middle = (across.start + across.end) / 2
     drawing.add(text_at(middle, up.start + 27, "arithmetic intensity, FLOP/byte", "middle"))
@@ -99,9 +101,12 @@ def _roofline(
 
 def _free(x: float, y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return a place for a number beside a mark that covers no other number."""
-    step = SIZE + 0.5
-    while any(abs(x - across) < 2 * SIZE and abs(y - up) < step for across, up in taken):
-        x += 1.5 * SIZE
+    step, tried = SIZE + 0.5, 0
+    first = y
+    while any(abs(x - across) < 1.6 * SIZE and abs(y - up) < step for across, up in taken):
+        tried += 1
+        # Above and below in turn, each time a little further.
+        y = first + step * (tried + 1) / 2 * (-1) ** tried
     return x, y
 
 

@@ -1,7 +1,8 @@
 """The pictures of rates in the report: rooflines, and rate against tile depth."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -13,6 +14,9 @@ from assay.report import figures
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
+
+MOST_NAMED = 12
+"""Variants with a number in a roofline: those that most claims speak of."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def rooflines(
 ) -> tuple[Picture, ...]:
     """Return one roofline a target and tensor peak, with the fastest arm of every variant."""
     pictures = []
-    claimed = _claimed_variants(catalog, evidence)
+    claims = _claims_on(catalog, evidence)
     for plan in evidence.plan.targets:
         target = catalog.targets[plan.target]
         best: dict[float, dict[str, figures.RooflinePoint]] = {}
@@ -59,7 +63,7 @@ def rooflines(
                     intensity=facts.flop / facts.bytes,
                     rate=rate_of(facts, time).value(),
                     ours=catalog.variants[arm.variant].kind == "kernel",
-                    named=arm.variant in claimed,
+                    named=False,
                 )
                 dtype = catalog.workloads[arm.workload].dtype
                 same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
@@ -68,21 +72,34 @@ def rooflines(
         pictures += [
             Picture(drawn.svg, _roofline_caption(target, peak), drawn.legend)
             for peak, points in sorted(best.items())
-            if (drawn := _roofline(target, peak, list(points.values())))
+            if (drawn := _roofline(target, peak, _named(points, claims)))
         ]
     return tuple(pictures)
 
 
-def _claimed_variants(catalog: Catalog, evidence: Evidence) -> set[str]:
-    """Return the variants that a claim of the plan, and not merely a reading of one, speaks of."""
+def _claims_on(catalog: Catalog, evidence: Evidence) -> Counter[str]:
+    """Return how many claims of the plan, not merely readings of them, speak of each variant."""
     claims = [catalog.claims[a.claim] for a in evidence.plan.answers if a.claim in catalog.claims]
-    terms = {(t.comparison, arm) for t in primary_terms(claims) for arm in (t.arm, t.over)}
-    return {
-        arm.variant
-        for comparison in catalog.comparisons.values()
-        for arm in comparison.arms
-        if (comparison.id, arm.id) in terms
-    }
+    terms = Counter(
+        (term.comparison, arm)
+        for claim in claims
+        for term in primary_terms([claim])
+        for arm in (term.arm, term.over)
+    )
+    counts: Counter[str] = Counter()
+    for comparison in catalog.comparisons.values():
+        for arm in comparison.arms:
+            counts[arm.variant] += terms[comparison.id, arm.id]
+    return counts
+
+
+def _named(
+    points: Mapping[str, figures.RooflinePoint], claims: Counter[str]
+) -> list[figures.RooflinePoint]:
+    """Return points by variant, those named that most claims speak of."""
+    spoken = sorted((name for name in points if claims[name]), key=lambda name: -claims[name])
+    chosen = spoken[:MOST_NAMED]
+    return [replace(point, named=name in chosen) for name, point in points.items()]
 
 
 def _of_fp8(target: Target, peak: float) -> bool:
@@ -101,7 +118,7 @@ def _roofline_caption(target: Target, peak: float) -> str:
     return (
         f"{target.product}: the fastest measurement of {every}, by stored-block FLOPs and least "
         "traffic. Circles are kernels of this repository, squares are libraries; small dots are "
-        "variants that no claim speaks of. "
+        "other variants. "
         f"Ceilings: {target.peaks.source}."
     )
 

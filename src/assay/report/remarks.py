@@ -11,6 +11,11 @@ from assay.shared.counting import agreeing, counted
 def remarks(summary: RunSummary) -> Iterator[str]:
     """Yield how figures were counted, what chance may do to verdicts, and what a run took."""
     yield from _counting(summary)
+    if summary.not_run_reasons:
+        listed = ", ".join(
+            f"{fmt.words(reason)} ({count})" for reason, count in summary.not_run_reasons.items()
+        )
+        yield f"What was not run, by reason: {listed}."
     yield from _chance(summary.chance)
     if summary.binaries:
         yield told(summary.binaries)
