@@ -20,6 +20,24 @@ from assay.records.plan import Request
 from tests.report_fixtures import UUID
 
 COMPILES = """
+  - id: demo_file_lines
+    kind: statistic
+    statement: The library's file has 417 lines
+    place: {section: Support, line: 12}
+    value: 417
+    unit: count
+    resolution: 0
+    hardware: {target: null, as_stated: any}
+    evaluation: {kind: inspection, package: demo, path: include/demo.h, quantity: lines}
+  - id: demo_file_bytes
+    kind: statistic
+    statement: The library's file has 18666 bytes
+    place: {section: Support, line: 13}
+    value: 18666
+    unit: count
+    resolution: 0
+    hardware: {target: null, as_stated: any}
+    evaluation: {kind: inspection, package: demo, path: include/demo.h, quantity: bytes}
   - id: demo_file_sm90a
     kind: support
     statement: The kernel compiles for Hopper
@@ -72,7 +90,7 @@ REFUSAL = 'checkout/b.cu(9): error: identifier "wgmma" is undefined'
 
 
 def describe_checkout_claims(root: Path) -> None:
-    """Have the demo source have a program of its own, and claims on a file of it."""
+    """Have the demo source have a program of its own, and claims on files: of it, of a package."""
     path = root / "config" / "claims" / "demo.yaml"
     claims = path.read_text().replace("\naudits:", f"{COMPILES}\naudits:")
     path.write_text(claims + OWN + PUBLISHED)

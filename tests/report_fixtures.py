@@ -767,8 +767,8 @@ def sanitizer(
         runs=tuple(
             Sanitized(
                 variant=variant, tool=tool, status="errors" if found else "clean",
-                shapes=("regular", "ragged"), errors=1 if found else 0, warnings=0,
-                messages=(race,) if found else (), detail="unaligned refused",
+                shapes=("regular", "ragged", "unaligned"), errors=1 if found else 0, warnings=0,
+                messages=(race,) if found else (), detail="",
                 binary_sha256=binary_sha256(variant, arch),
             )
             for variant in variants

@@ -60,7 +60,8 @@ def _codes(node: ast.AST) -> Iterator[str]:
             yield from _texts(value)
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         names = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
-        if any(getattr(name, "id", "") in ("code", "PARTS") for name in names):
+        called = {getattr(name, "id", "") for name in names}
+        if "code" in called or ("PARTS" in called and isinstance(node.value, ast.Dict)):
             yield from _texts(node.value)
     elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         yield from (text for text in _texts(node.value) if text.startswith("yaml-"))

@@ -91,3 +91,15 @@ def compilation_planned_twice(site: Site) -> None:
         plan["compilations"].insert(0, {**first, "checkout": {**first["checkout"], "files": 9}})
 
     site.edit(PLAN, change)
+
+
+def inspected(site: Site, member: str, value: Argument, every: bool = True) -> None:
+    """Have the inspections find something else: in the file that two claims are about, or of one
+    of them only.
+    """
+
+    def change(record: Any) -> None:
+        for entry in record["inspections"][: None if every else 1]:
+            entry[member] = value
+
+    site.edit("evidence/inspections.json", change)

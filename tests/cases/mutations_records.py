@@ -53,6 +53,27 @@ def gate_refused(site: Site, shapes: list[str] | None, without: str, detail: str
             arm["checks"] = _without(arm["checks"], [without])
 
     site.edit(CORRECTNESS, change)
+    _sanitized_without(site, [without])
+
+
+def _sanitized_without(site: Site, shapes: list[str]) -> None:
+    """Have compute-sanitizer tell of no launch at some shapes, either."""
+
+    def change(record: Any) -> None:
+        for run in record["runs"]:
+            run["shapes"] = [name for name in run["shapes"] if name not in shapes]
+
+    site.edit("evidence/h100/sanitizer.json", change)
+
+
+def one_arm_tells_no_refusals(site: Site, arm: str) -> None:
+    """Have one arm say nothing of shapes that its kernel refuses, which the others tell."""
+
+    def change(record: Any) -> None:
+        for each in record["arms"]:
+            each["refused"] = None if each["arm"] == arm else []
+
+    site.edit(CORRECTNESS, change)
 
 
 def _without(checks: list[Any], shapes: list[str]) -> list[Any]:
@@ -267,8 +288,11 @@ def one_gpu_for_two_targets(site: Site) -> None:
         path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
 
 
-def shapes_said_not_to_run(site: Site) -> None:
-    """Have the gate say that kernels refuse every shape but the timed one."""
+def shapes_said_not_to_run(site: Site, sanitized: bool = False) -> None:
+    """Have the gate say that kernels refuse every shape but the timed one; ``sanitized``: and
+    compute-sanitizer, too.
+    """
+    left = set[str]()
 
     def change(record: Any) -> None:
         for arm in record["arms"]:
@@ -277,5 +301,8 @@ def shapes_said_not_to_run(site: Site) -> None:
             arm["detail"] = "; ".join(f"{name} not run: refused" for name in names)
             arm["refused"] = names
             arm["checks"] = _without(arm["checks"], names)
+            left.update(names)
 
     site.edit(CORRECTNESS, change)
+    if sanitized:
+        _sanitized_without(site, sorted(left))

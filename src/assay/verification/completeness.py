@@ -25,6 +25,7 @@ from assay.shared.counting import counted
 from assay.verification.contradictions import Findings, names
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
+from assay.verification.inspections import check_inspections
 from assay.verification.origin import Origin
 from assay.verification.provisions import check_provisions
 from assay.verification.taken_over import check_taken_over
@@ -63,6 +64,7 @@ def check_complete(
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
     check_provisions(evidence, findings, todays=todays)
+    check_inspections(catalog, evidence, findings)
     check_file_compiles(catalog, evidence, origins, findings)
     if evidence.other_runs is not None:
         count = len(evidence.other_runs.runs)

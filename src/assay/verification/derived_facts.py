@@ -8,6 +8,7 @@ from assay.evidence.model import Evidence
 from assay.shared.counting import counted
 from assay.verification.contradictions import Findings
 from assay.verification.gate import check_gates
+from assay.verification.guards import check_sanitized
 from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from assay.verification.original_runs import check_originals
@@ -32,7 +33,9 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
         "each target's records are of one GPU, of its product and architecture",
     ),
     "gate": (
-        lambda catalog, evidence, todays: check_gates(catalog, evidence, todays=todays),
+        lambda catalog, evidence, todays: check_sanitized(
+            catalog, evidence, check_gates(catalog, evidence, todays=todays)
+        ),
         "{arms}: each that is correct passed every check of the gate, by name and seed",
     ),
     "problems": (

@@ -34,6 +34,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
     ``todays``: whether the rules that made the report are today's, and so the gate.
     """
     findings, untold = Findings(), set[str]()
+    telling = {target for target in evidence.platforms if _tells_refused(evidence, target)}
     for (target, name), record in evidence.correctness.items():
         path = CORRECTNESS.path(target, name)
         planned = {arm.id for arm in catalog.comparisons[name].arms}
@@ -41,6 +42,9 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
         if sorted(given) != sorted(planned):
             findings.refuse("gate-arms", f"{path}: it is not about each arm of {name} once")
         for arm in record.arms:
+            if arm.refused is None and target in telling:
+                says = f"{path}: arm {arm.arm} does not say which shapes it refuses, as others do"
+                findings.refuse("gate-checks", says)
             _check_status(evidence, target, name, arm, path, findings)
             known = arm.variant in catalog.variants and arm.workload in catalog.workloads
             if arm.status == "correct" and known:  # other arms are found as unplanned
@@ -49,6 +53,20 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
         # Why is only told in words there, which anybody may write.
         findings.leave(f"whether kernels refuse the gate's other shapes: {names(untold)}")
     return findings
+
+
+def _tells_refused(evidence: Evidence, target: str) -> bool:
+    """Return whether a target's records are of versions that say which shapes a kernel refuses:
+    some do, or have what came later.
+    """
+    gates = [gate for (of, _), gate in evidence.correctness.items() if of == target]
+    timed = [record for (of, _), record in evidence.benchmarks.items() if of == target]
+    return any(arm.refused is not None for gate in gates for arm in gate.arms) or any(
+        facts.input_bytes is not None
+        for record in timed
+        for process in record.processes
+        for facts in process.arms
+    )
 
 
 def _check_arm(

@@ -8,9 +8,11 @@ from typing import get_args
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import CHEATS, OPERATORS, SANITIZERS, STOPWATCHES
+from assay.measuring.told import workload_spec
 from assay.records.plan import TargetPlan
 from assay.records.sanitizer import Tool
 from assay.shared.cheats import CAUGHT_BY
+from assay.shared.gate_shapes import small_shapes
 from assay.verification.contradictions import Findings, names
 
 
@@ -63,6 +65,46 @@ def _check_sanitizer(evidence: Evidence, plan: TargetPlan, findings: Findings) -
     left |= {f"what {tool} must catch" for tool in tools - {one.tool for one in record.controls}}
     if left:
         findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
+
+
+def check_sanitized(catalog: Catalog, evidence: Evidence, findings: Findings) -> Findings:
+    """Add kernels that ran under a tool at other small shapes than the gate ran them at."""
+    for plan in evidence.plan.targets:
+        _check_shapes(catalog, evidence, plan, findings)
+    return findings
+
+
+def _check_shapes(
+    catalog: Catalog, evidence: Evidence, plan: TargetPlan, findings: Findings
+) -> None:
+    record = evidence.sanitizers.get(plan.target)
+    arms = [arm for name in plan.comparisons for arm in catalog.comparisons[name].arms]
+    for run in record.runs if record else ():
+        if run.status not in ("clean", "warnings"):
+            continue
+        problems = {arm.workload for arm in arms if arm.variant == run.variant}
+        expected = [
+            _launched(catalog, evidence, plan, run.variant, problem) for problem in problems
+        ]
+        if len(set(run.shapes)) < len(run.shapes) or (problems and set(run.shapes) not in expected):
+            says = f"{SANITIZERS.path(plan.target)}: {run.variant} under {run.tool} was launched at"
+            findings.refuse("guard-incomplete", f"{says} {names(run.shapes)}")
+
+
+def _launched(
+    catalog: Catalog, evidence: Evidence, plan: TargetPlan, variant: str, problem: str
+) -> set[str]:
+    """Return the shapes of a problem at which the gate ran a kernel, with the regular one."""
+    ran = {
+        check.name
+        for name in plan.comparisons
+        if (gate := evidence.correctness.get((plan.target, name))) is not None
+        for arm in gate.arms
+        if arm.variant == variant
+        for check in arm.checks
+    }
+    small = {name for name, _, _ in small_shapes(workload_spec(catalog.workloads[problem]))}
+    return {"regular"} | (small & ran)
 
 
 def _check_operators(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:
