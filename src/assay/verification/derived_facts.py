@@ -52,8 +52,9 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
     ),
     "samples": (
         lambda catalog, evidence, _: _check_samples(catalog, evidence),
-        "sums, telemetry, void blocks, other stopwatches and the roofline contradict no sample, "
-        "no process is there twice, and each program ran as often as it was to",
+        "sums, lengths of turns, telemetry, void blocks, other stopwatches and the roofline "
+        "contradict no sample, no process is there twice, and each program ran as often as it was "
+        "to",
     ),
     "windows": (
         lambda _catalog, evidence, _: check_windows(evidence),
