@@ -85,6 +85,9 @@ def program_runs(site: Site, how: str) -> None:
             record["runs"] = runs[-1:] * len(runs)
         elif how == "twice as many":
             record["runs"] = [*runs, *({**run, "seconds": 2.0} for run in runs)]
+        elif how == "of no time":
+            for number, run in enumerate(runs):
+                run["seconds"] = 1e-6 * (number + 1)
         elif how == "other output":
             for run in runs:
                 run["stdout"] = run["stdout"].replace(": 59", ": 79").replace(": 60", ": 80")

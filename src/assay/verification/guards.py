@@ -100,7 +100,7 @@ def _launched(
         for name in plan.comparisons
         if (gate := evidence.correctness.get((plan.target, name))) is not None
         for arm in gate.arms
-        if arm.variant == variant
+        if (arm.arm, variant) in {(one.id, one.variant) for one in catalog.comparisons[name].arms}
         for check in arm.checks
     }
     small = {name for name, _, _ in small_shapes(workload_spec(catalog.workloads[problem]))}
