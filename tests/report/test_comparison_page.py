@@ -9,9 +9,9 @@ SPACE = "\N{NO-BREAK SPACE}"
 
 def test_a_figure_stands_with_interval_and_cause():
     missed = figure(90.0, status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
-    assert cell(missed) == f"not_reproduced: 90{SPACE}TFLOP/s [89.5, 90.5] (original_slower)"
+    assert cell(missed) == f"not_reproduced: 90{SPACE}TFLOP/s [89.50, 90.50] (original_slower)"
     assert cell(missed, words=True) == (
-        f"not reproduced: 90{SPACE}TFLOP/s [89.5, 90.5] ({Why.ORIGINAL_SLOWER.short})"
+        f"not reproduced: 90{SPACE}TFLOP/s [89.50, 90.50] ({Why.ORIGINAL_SLOWER.short})"
     )
 
 
