@@ -41,11 +41,9 @@ def check_taken_over(
     """Add figures, and records beside them, that were left though nothing of them changed."""
     if of.provision.kind != "recorded" or origin is None:
         return
-    asked = [
-        catalog.claims[answer.claim]
-        for answer in plan.answers
-        if answer.target == of.target and answer.claim in catalog.claims
-    ]
+    # Also what is for other hardware: elsewhere it is answered only where a figure was taken over.
+    names_asked = dict.fromkeys(answer.claim for answer in plan.answers)
+    asked = [catalog.claims[name] for name in names_asked if name in catalog.claims]
     needed = closure(catalog, asked)
     for left in (*_figures(catalog, plan, of, origin, needed), *_beside(of, origin)):
         if not left.paths:
