@@ -318,7 +318,7 @@ class TestRevoked:
         day = text[text.index(", revoked") : text.index("}}")] + "}"
         notes.write_text(text.replace(day, "").replace("name: First", f"name: First{day}"))
         shutil.copy(public_key_path(base / "key"), base / "mine.pub")
-        where = (report, report) if command == "compare" else (report, "--accept-policy")
+        where = (report, report, "--all") if command == "compare" else (report, "--accept-policy")
         answer = assay(command, *where, "--key", base / "mine.pub")
         assert "was revoked on 2026-01-01: stolen" in answer.err
         assert answer.code == (1 if command == "verify" else 0)
