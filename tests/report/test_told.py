@@ -47,7 +47,7 @@ class TestReadings:
     """A table a verdict: each meaning, its figure, the work it counts, whether the claim holds."""
 
     def test_each_stands_with_its_figure_and_its_work(self, text: str) -> None:
-        table = between(text, "Under which reading of the words", "Deeper tile")
+        table = between(text, "Reading of the words", "Deeper tile")
         assert table.startswith(
             " Measured Products of blocks done Work done Work counted Counted / done Figure holds"
         )
@@ -60,7 +60,7 @@ class TestReadings:
 
     def test_a_verdict_whose_words_have_one_meaning_has_none(self, html: str) -> None:
         line = between(html, 'id="demo_ratio"', "</tbody>")
-        assert "Under which reading" not in line
+        assert "Reading of the words" not in line
 
 
 class TestCauses:

@@ -101,7 +101,8 @@ class ClaimLine:
     tokens: tuple[str, ...]
     """What it can be filtered by (``claim_filters``)."""
     details: tuple[VerdictDetail, ...]
-    note: str | None
+    note: Told
+    """What the claim's entry says beside; empty where the explanation says it, or nothing does."""
     unstated: Told
     """What the source leaves out, in a sentence; empty where nothing is known to be missing."""
     cite: str
@@ -146,7 +147,16 @@ def notes_of(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, int]:
     readings = (reading.says for verdict in every for reading in verdict.readings)
     unsaid = (_unstated(catalog.claims.get(verdict.claim)) for verdict in every)
     explained = (_explanation(verdict) for verdict in every)
-    return shared_notes([*explained, *readings, *unsaid])
+    beside = (
+        _entry_note(entry, verdict)
+        for verdict in every
+        if (entry := catalog.claims.get(verdict.claim)) is not None
+    )
+    return shared_notes([*explained, *readings, *unsaid, *beside])
+
+
+def _entry_note(entry: Claim | Audit, verdict: Verdict) -> str:
+    return "" if not entry.note or entry.note in verdict.explanation else entry.note
 
 
 def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
@@ -234,7 +244,7 @@ def _line(
         others=sum(gpu != lead.target for gpu in gpus),
         tokens=tuple(_tokens(lead, gpus)),
         details=tuple(_details(catalog, evidence, order, notes)),
-        note=None if entry.note and entry.note in lead.explanation else entry.note,
+        note=told(_entry_note(entry, lead), notes),
         unstated=told(_unstated(claim), notes),
         cite=_cite(run, lead, entry, claimed, text),
     )
