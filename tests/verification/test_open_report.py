@@ -102,6 +102,6 @@ def test_the_lines_of_the_documentation_draw_the_headline_figure(tmp_path: Path)
         check=True,
     )
     picture = (tmp_path / "figures.svg").read_text()
-    opened = assay.open_report(ROOT / "reports" / "published" / "hopper_20261122_original")
+    opened = assay.open_report(ROOT / "reports" / "published" / "hopper_20261122_sources")
     for status in ("reproduced", "exceeded", "not_reproduced"):
         assert (opened.verdicts.status == status).any() and f"<!-- {status} -->" in picture
