@@ -15,7 +15,7 @@ from assay.report.render import texts_of
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 
-SIZE = (1180, 820)
+SIZE = (1180, 720)
 
 
 def main() -> None:
