@@ -76,6 +76,17 @@ class TestForward:
         assert (o - right).abs().max() <= limit * right.abs().max()
         assert torch.allclose(lse.double(), sums, atol=1e-5)
 
+    def test_autocast_changes_nothing(self):
+        mask = MASKS["window"]
+        given = values(mask, dtype=torch.float32)
+        right, _ = attend(*given, mask)
+        expected = torch.autograd.grad(right.sum(), given)
+        with torch.autocast("cpu", torch.bfloat16):
+            o, _ = attend(*given, mask)
+            found = torch.autograd.grad(o.sum(), given)
+        assert torch.equal(o, right)
+        assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
     def test_the_result_lies_as_the_queries_do(self):
         q, k, v = values(MASKS["window"])
         assert attend(q, k, v, MASKS["window"])[0].stride() == q.stride()
@@ -241,6 +252,8 @@ class TestRefusals:
             ),
             (lambda g: {"partial_bits": g["partial_bits"][..., :0]}, ValueError, "partial_bits is"),
             (lambda g: {"window_right": 0}, ValueError, "only one speaks"),
+            (lambda g: {"window_right": 2**31}, ValueError, "window_right is 2147483648, and must"),
+            (lambda g: {"window_left": -2}, ValueError, "window_left is -2, and must be from -1"),
             (
                 lambda g: {"partial_counts": None, "partial_columns": None},
                 ValueError,

@@ -127,6 +127,13 @@ class TestInPlaceOfFlexAttention:
         with pytest.raises(ValueError, match="the mask is for 90 keys, not for 80"):
             flex_block_sparse_attention(q, k[:, :, :80], v[:, :, :80], mask)
 
+    def test_a_window_is_of_exact_lengths(self):
+        """It counts from the ends; lists alone speak of whole blocks."""
+        mask = AttentionMask.window(96, 96, left=30, block=BLOCK)
+        q, k, v = values(mask)
+        with pytest.raises(ValueError, match="the mask is for 96 keys, not for 90"):
+            flex_block_sparse_attention(q, k[:, :, :90], v[:, :, :90], mask)
+
 
 class TestPatterns:
     """Masks by name, windows and documents."""

@@ -24,6 +24,8 @@ from assay.shared.counting import counted
 WORD = 32
 """Scores that one word of ``partial_bits`` speaks of."""
 VALUE_TYPES = (torch.float16, torch.bfloat16, *REFERENCE_ONLY)
+WIDEST = 2**30
+"""Of a window's side: kernels add it to a position, in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ def check_attention(
     )  # fmt: skip
     if not 0 < call.scale < math.inf:
         raise ValueError(f"scale is {call.scale}, and must be positive")
+    for side, bound in (("left", window_left), ("right", window_right)):
+        if not NO_BOUND <= bound <= WIDEST:
+            raise ValueError(f"window_{side} is {bound}, and must be from {NO_BOUND} to {WIDEST}")
     _check_lists(call)
     _check_bits(call)
     if order is not None:

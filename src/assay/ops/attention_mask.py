@@ -192,6 +192,11 @@ class AttentionMask:
         return replace(self, full=full, partial=partial, bits=bits, order=order)
 
     @property
+    def windowed(self) -> bool:
+        """Return whether a window hides scores of partial blocks."""
+        return self.window_left != NO_BOUND or self.window_right != NO_BOUND
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """Return what ``torch.ops.assay.block_sparse_attention`` takes beside q, k, v and scale."""
         full, partial = self.full, self.partial

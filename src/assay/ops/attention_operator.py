@@ -37,8 +37,15 @@ GIVEN = 13
 TENSORS = 9
 
 
+def _in_given_types(q: Tensor) -> torch.autocast:
+    """Return a context in which products keep the types that they are given, autocast or not."""
+    return torch.autocast(q.device.type, enabled=False)
+
+
 def _forward_cpu(*arguments: Any) -> tuple[Tensor, Tensor]:
-    return reference.attention(check_attention(*arguments))
+    call = check_attention(*arguments)
+    with _in_given_types(call.q):
+        return reference.attention(call)
 
 
 def _forward_cuda(*arguments: Any) -> tuple[Tensor, Tensor]:
@@ -53,7 +60,9 @@ def _forward_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
 def _backward(
     grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return reference.gradients(check_attention(*arguments), grad, grad_lse, o, lse)
+    call = check_attention(*arguments)
+    with _in_given_types(call.q):
+        return reference.gradients(call, grad, grad_lse, o, lse)
 
 
 def _backward_fake(

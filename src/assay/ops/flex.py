@@ -27,9 +27,10 @@ def flex_block_sparse_attention(
     made = isinstance(block_mask, AttentionMask)
     mask = block_mask if made else AttentionMask.from_block_mask(block_mask)
     for what, length, tensor in (("queries", mask.queries, q), ("keys", mask.keys, k)):
-        # A BlockMask that was made of lists alone speaks of whole blocks.
+        # A BlockMask that was made of lists alone speaks of whole blocks; a window is one of ends.
         rounded = -(-tensor.shape[2] // mask.block) * mask.block
-        if length not in (tensor.shape[2], rounded):
+        fitting = (tensor.shape[2],) if mask.windowed else (tensor.shape[2], rounded)
+        if length not in fitting:
             raise ValueError(f"the mask is for {length} {what}, not for {tensor.shape[2]}")
     o, lse = torch.ops.assay.block_sparse_attention(q, k, v, **mask.arguments, scale=scale)
     return (o, lse) if return_lse else o
