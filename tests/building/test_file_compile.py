@@ -6,7 +6,8 @@ import pytest
 
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.building.checkout_copy import describe_checkout
-from assay.building.file_compile import compile_file, first_errors
+from assay.building.compiler_errors import first_errors
+from assay.building.file_compile import compile_file
 from assay.building.toolchain import Toolchain
 from assay.records.builds import ToolchainRecord
 from assay.records.file_compiles import LONGEST_LINE, MOST_LINES, FileCompileJob

@@ -4,7 +4,6 @@ The compiler reads a stranger's file and nothing of it is run. Of what it prints
 kept, bounded: neither warnings nor the lines of the file that it quotes below each.
 """
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,12 +11,11 @@ from assay.base.deadline import deadline
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.printable import shown_line
 from assay.building.checkout_copy import copy_checkout
+from assay.building.compiler_errors import MOST_OUTPUT, first_errors
 from assay.building.nvcc import TOOL_LINKED, lacked_resources, last_lines
 from assay.building.recipe import CHECKOUT, TOOL, file_command
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.file_compiles import (
-    LONGEST_LINE,
-    MOST_LINES,
     FileCompileJob,
     FileCompileRecord,
 )
@@ -26,15 +24,6 @@ from assay.shared.files import sha256_file
 
 COMPILE_S = 900.0
 """Seconds after which a compilation is given up: a stranger's templates may never end."""
-MOST_OUTPUT = 2**22
-"""Characters of the compiler's output that are looked at."""
-_ERRORS = re.compile(
-    r"\S.{0,400}?\(\d+\): (?:catastrophic |internal )?error\b"  # nvcc's front end
-    r"|\S.{0,400}?:\d+(?::\d+)?: (?:fatal |internal compiler )?error:"  # the host's compiler
-    r"|(?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+|g\+\+|gcc|cc1plus|as|ld)\b"
-    r".{0,400}?\b(?:error|fatal)\b"
-)
-"""Lines that state an error. What is quoted of a file is indented, and so is no such line."""
 
 
 def compile_file(
@@ -113,21 +102,3 @@ def _run(
             "memory or space, or run fewer jobs at once"
         )
     return code, text
-
-
-def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the first lines of a compiler's output that state errors, and whether that is less
-    than all that it states.
-
-    What is no printable ASCII stands as an escape.
-    """
-    stated = [line.rstrip() for line in text.splitlines() if _ERRORS.match(line)]
-    spelled = [_spelled(line) for line in stated]
-    kept = tuple(line[:LONGEST_LINE] for line in spelled[:MOST_LINES])
-    whole = len(text) < MOST_OUTPUT and len(spelled) <= MOST_LINES
-    return kept, not (whole and all(len(line) <= LONGEST_LINE for line in spelled))
-
-
-def _spelled(line: str) -> str:
-    plain = line.replace("\t", " ").encode("ascii", "backslashreplace").decode("ascii")
-    return shown_line(plain)

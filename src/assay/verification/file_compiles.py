@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.building.file_compile import first_errors
+from assay.building.compiler_errors import first_errors
 from assay.building.recipe import CHECKOUT, file_command, gencode
 from assay.catalog.model import Catalog
 from assay.catalog.published_files import published_file

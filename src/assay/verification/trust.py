@@ -52,7 +52,7 @@ def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
 def _measured(plan: bytes, claims: Collection[str] | None) -> int:
     try:
         document = parse_bounded(plan)
-        answers, targets = document["answers"], document["targets"]
+        answers, targets = document["answers"], document.get("targets", ())
         measured = {each["claim"] for each in answers if each["way"] in ("measure", "recorded")}
         if claims is None:
             return len(measured)
