@@ -15,7 +15,7 @@ from assay.cli.listing import claim_rows
 from assay.cli.tables import TableColumn, fit, show_table
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
-from assay.findings.report_figures import UNWRITTEN, stated_figures
+from assay.findings.report_figures import UNWRITTEN, figures_of_verdicts
 from assay.records.verdicts import VerdictsFile
 from assay.report.comparison_page import comparison_view
 from assay.verification.report_archive import report_name
@@ -135,7 +135,7 @@ class TestTheCommandsTables:
     def test_compare(self, screen: Terminal) -> None:
         names = [report_name(report) for report in published_reports(ROOT)]
         file = read_record(VerdictsFile, published_reports(ROOT)[0] / "verdicts.json")
-        figures = stated_figures(file, UNWRITTEN)
+        figures = figures_of_verdicts(file, UNWRITTEN)
         given = [GivenReport(name, name, figures, "key", "signed") for name in names]
         show_comparison(comparison_view(given, ()), [*Standing])
         words = {word.rstrip(":") for word in screen.getvalue().split()}

@@ -35,7 +35,7 @@ from assay.cli import checkout, console
 from assay.cli.commands.reproduce import tell_outcome
 from assay.cli.comparison_output import show_comparison
 from assay.evidence.load import load_evidence
-from assay.findings.report_figures import UNWRITTEN, stated_figures
+from assay.findings.report_figures import UNWRITTEN, figures_of_verdicts
 from assay.findings.run_summary import summarise
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.comparison_page import comparison_view
@@ -61,7 +61,8 @@ try:
     strict = ""
 except CheckFailed as error:
     strict = str(error)
-given = GivenReport("demo_run", "demo_run", stated_figures(verdicts, UNWRITTEN), "key", "signed")
+figures = figures_of_verdicts(verdicts, UNWRITTEN)
+given = GivenReport("demo_run", "demo_run", figures, "key", "signed")
 show_comparison(comparison_view([given, given], ()), ["rest"])
 facts = {
     "strict": strict,

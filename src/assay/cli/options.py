@@ -9,6 +9,23 @@ from assay.base.isolation import DEVICE_PATH
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
 
+ReportArgument = Annotated[
+    Path, typer.Argument(help="Report directory, or its archive.", metavar="REPORT_DIR")
+]
+ReportsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Reports or archives; else those published here.", metavar="REPORT_DIR"),
+]
+KeyOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Public key to trust, repeatable: one of them must have signed; else those of "
+        "config/trusted_keys."
+    ),
+]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
+]
 RuntimeOption = Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")]
 ExecutorOption = Annotated[Executor | None, typer.Option(help="Who places the jobs.")]
 DevicePythonOption = Annotated[

@@ -33,7 +33,7 @@ def report_figures(
     manifest_sha256: str,
     rates: bool = True,
 ) -> ReportFigures:
-    """Return a report in short; ``rates``: with those of every arm, which takes seconds."""
+    """Return a whole report in short; ``rates``: with those of every arm, which takes seconds."""
     return ReportFigures(
         schema="assay/report_figures/1",
         run=verdicts.run,
@@ -48,8 +48,12 @@ def report_figures(
     )
 
 
-def stated_figures(verdicts: VerdictsFile, manifest_sha256: str) -> ReportFigures:
-    """Return what verdicts alone say, where nothing else of a report can be read."""
+def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportFigures:
+    """Return what ``report_figures`` would, as far as verdicts.json alone tells it.
+
+    For a report of which nothing else can be read: without protocols, questions, rates and counts,
+    and of unknown commit and time.
+    """
     on = {
         verdict.target: verdict.measured_on
         for verdict in verdicts.verdicts

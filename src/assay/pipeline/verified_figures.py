@@ -19,7 +19,7 @@ from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import parse_record, read_bytes, read_record, write_record
 from assay.evidence.report_contents import read_contents
 from assay.findings.given_report import GivenReport
-from assay.findings.report_figures import UNWRITTEN, report_figures, stated_figures
+from assay.findings.report_figures import UNWRITTEN, figures_of_verdicts, report_figures
 from assay.judging.rules import RULES
 from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.report_figures import ReportFigures, VerifiedReport
@@ -165,7 +165,7 @@ def _stated(directory: Path) -> ReportFigures:
         return _figures(directory, VerificationLog())
     except AssayError:
         verdicts = read_record(VerdictsFile, directory / VERDICTS)
-        return stated_figures(verdicts, UNWRITTEN)
+        return figures_of_verdicts(verdicts, UNWRITTEN)
 
 
 def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:

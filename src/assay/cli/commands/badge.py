@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import say
-from assay.cli.reports_given import KeyOption, ReportArgument, signed_report
+from assay.cli.options import KeyOption, ReportArgument
 from assay.judging.counts import count_verdicts
 from assay.report.badge import badge as draw_badge
 from assay.report.badge import published_tally
 from assay.shared.files import write_bytes
+from assay.verification.open_report import open_report
 
 
 def badge(
@@ -22,7 +23,7 @@ def badge(
     ] = None,
 ) -> None:
     """Draw the SVG badge of a signed report."""
-    contents = signed_report(report_dir, key).contents
+    contents = open_report(report_dir, key or None).contents
     counts = count_verdicts(contents.catalog, contents.verdicts.verdicts)
     text = draw_badge(published_tally(counts.by_kind()))
     if out is None:

@@ -3,13 +3,14 @@
 import sys
 
 from assay import __version__
-from assay.cli.reports_given import KeyOption, ReportArgument, signed_report
+from assay.cli.options import KeyOption, ReportArgument
 from assay.report.citation import CitedReport, bibtex
+from assay.verification.open_report import open_report
 
 
 def cite(report_dir: ReportArgument, key: KeyOption = None) -> None:
     """Print the BibTeX entry of a signed report."""
-    report = signed_report(report_dir, key)
+    report = open_report(report_dir, key or None)
     assert report.signed is not None
     products = report.verdicts.gpu.dropna().unique().tolist()
     signer = report.signed.signers[0]

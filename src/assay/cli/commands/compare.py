@@ -10,7 +10,7 @@ from assay.cli import checkout, console
 from assay.cli.comparison_output import comparison_document, show_comparison
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
-from assay.cli.reports_given import KeyOption
+from assay.cli.options import FreshOption, KeyOption
 from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.shared.files import write_bytes
@@ -43,9 +43,7 @@ def compare(
     html: Annotated[
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
-    ] = False,
+    fresh: FreshOption = False,
 ) -> None:
     """Compare reports: what changed, what shifted."""
     folders = report_dirs or []

@@ -7,11 +7,12 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.cli.console import say
-from assay.cli.reports_given import KeyOption, ReportArgument, signed_report
+from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.table_files import Format, about, require_writer, table_bytes
 from assay.frames import TABLES
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes, write_json
+from assay.verification.open_report import open_report
 
 
 def export(
@@ -34,7 +35,7 @@ def export(
     if unknown := [name for name in names if name not in TABLES]:
         raise BadInput(f"there is no table '{unknown[0]}'; known: {', '.join(TABLES)}")
     require_writer(table_format)
-    report = signed_report(report_dir, key)
+    report = open_report(report_dir, key or None)
     folder = out or Path(f"{report.run}_tables")
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is no directory")

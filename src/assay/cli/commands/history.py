@@ -1,6 +1,5 @@
 """``./assay history``: one claim through every report."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from assay.base.errors import BadInput
 from assay.cli import checkout, console
 from assay.cli.given_reports import given_reports
-from assay.cli.reports_given import KeyOption
+from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.tables import TableColumn, show_table
 from assay.findings.claim_history import HistoryEntry, claim_history
 from assay.findings.given_report import GivenReport
@@ -30,17 +29,10 @@ COLUMNS = (
 
 def history(
     claim: Annotated[str, typer.Argument(help="Claim or audit id.")],
-    report_dirs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Reports or archives; else those published here.", metavar="REPORT_DIR"
-        ),
-    ] = None,
+    report_dirs: ReportsArgument = None,
     key: KeyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
-    ] = False,
+    fresh: FreshOption = False,
 ) -> None:
     """Show one claim through all reports: runs, cards, changes."""
     paths = report_dirs or published_reports(checkout.ROOT)

@@ -13,7 +13,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
-from assay.cli.reports_given import KeyOption
+from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.report.site import Site
 from assay.shared.counting import counted
 from assay.shared.files import canonical_json
@@ -25,16 +25,9 @@ MARK = "assay-site.json"
 
 def site(
     folder: Annotated[Path, typer.Argument(help="Directory to write.", metavar="DIR")],
-    report_dirs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Reports or archives; else those published here.", metavar="REPORT_DIR"
-        ),
-    ] = None,
+    report_dirs: ReportsArgument = None,
     key: KeyOption = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
-    ] = False,
+    fresh: FreshOption = False,
 ) -> None:
     """Write a static site over signed reports, verifying each."""
     _require_place(folder)

@@ -17,7 +17,7 @@ from assay.base.unwritable import unwritable_sentence
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.cli.options import AcceptPolicyOption, PolicyOption
+from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
 from assay.cli.verification_output import failed_line, show_check, show_proof, verified_line
 from assay.evidence.report_contents import ReportContents
@@ -37,9 +37,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 def verify(
-    report_dir: Annotated[
-        Path, typer.Argument(help="Report directory, or its archive.", metavar="REPORT_DIR")
-    ],
+    report_dir: ReportArgument,
     key: Annotated[
         list[Path] | None,
         typer.Option(
