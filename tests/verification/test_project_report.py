@@ -9,7 +9,7 @@ import yaml
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.cli.verification_output import verified_line
-from assay.records.manifest import VERDICTS
+from assay.records.manifest import APPENDIX, PAGE, TEXT, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
@@ -88,7 +88,34 @@ def test_the_last_line_says_whose_claims_they_are(report: tuple[Path, Path]) -> 
     record = verification_record(str(folder), log)
     assert record.project is not None
     line = verified_line(record)
-    assert f"its claims are its signer's own: project {record.project}" in line
+    assert f"its claims are its signer's own: project {record.project} (Rows), not Assay's" in line
+
+
+def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    digest = verification_record("r", verified(folder, key)).project
+    assert digest is not None
+    run = read_record(VerdictsFile, folder / VERDICTS).run
+    text, page, appendix = (
+        (folder / name).read_text(encoding="utf-8") for name in (TEXT, PAGE, APPENDIX)
+    )
+    assert text.startswith(f"# Rows: report {run}, made with Assay\n\nNot a report of Assay's own")
+    assert "**2 figures that this project states: " in text
+    assert "No published speed figure" not in text + page
+    assert "<h1>Rows</h1>" in page
+    assert "<h1>Rows</h1>" in appendix
+    for each in (text, page):
+        assert digest in each
+        assert "for which its signer stands and nobody else" in each
+    assert "./assay reproduce --project DIR --claim ratio\n" in page
+    assert f"Rows, report {run} of project {digest[:12]}, by Assay, " in page
+
+
+def test_a_title_is_quoted_in_part(report: tuple[Path, Path]) -> None:
+    folder, key = report
+    record = verification_record("r", verified(folder, key))
+    long = record.model_copy(update={"project_title": "very " * 100})
+    assert len(verified_line(long)) < len(verified_line(record)) + 100
 
 
 def test_claims_put_in_afterwards_are_found(report: tuple[Path, Path]) -> None:

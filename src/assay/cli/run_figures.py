@@ -13,15 +13,18 @@ from assay.findings.stopwatch_agreement import agreements
 from assay.frames import turns
 from assay.records.verdicts import Verdict
 from assay.report.first_screen import apart_words, guard_words, headline_words
+from assay.report.project_stamp import project_stamp
 
 
 def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
     """Say the headline, why figures do not plainly hold, what is counted apart, and the guards."""
     figures = published_figures(catalog, verdicts)
-    say(headline_words(figures))
+    if (stamp := project_stamp(catalog)) is not None:
+        say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
+    say(headline_words(catalog, figures))
     if figures.causes:
         say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
-    if apart := "; ".join(apart_words(figures)):
+    if apart := "; ".join(apart_words(catalog, figures)):
         say(f"beside them: {apart}")
     agreed = tuple(agreements(evidence, clocks_of(turns(evidence.benchmarks.values()))))
     found = guards(catalog, evidence, binary_matches(catalog, evidence), agreed)

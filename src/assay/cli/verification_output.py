@@ -22,6 +22,8 @@ STATE_WIDTH = 12
 STEP = "   "
 """A level of the tree."""
 NARROWEST = 40
+LONGEST_TITLE = 80
+"""Characters of a project's title in the last line: it is its author's."""
 LONGEST_FOUND = 300
 """Characters that the last line quotes of what a check found: the lines above have all of it."""
 
@@ -79,7 +81,8 @@ def verified_line(result: VerificationRecord) -> str:
 
 
 def _project(result: VerificationRecord) -> str:
-    return f"project {result.project}"
+    title = shortened(result.project_title or "", LONGEST_TITLE)
+    return f"project {result.project}{f' ({title})' if title else ''}, not Assay's"
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:

@@ -86,8 +86,13 @@ def compiled_builds(
 
 
 def is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
-    """Return whether a run is about what this project says of itself, among others."""
-    return any(catalog.sources[source].source.file is None for source in sources)
+    """Return whether a run is about what Assay says of itself, among others.
+
+    A project of one's own may have statements of its own; they bring none of Assay's sweeps.
+    """
+    return catalog.project is None and any(
+        catalog.sources[source].source.file is None for source in sources
+    )
 
 
 def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:

@@ -82,6 +82,8 @@ class VerificationRecord(Record):
     project: str | None = None
     """SHA-256 of the project whose claims are judged, which are the signers' own; None where they
     are those of Assay's sources."""
+    project_title: str | None = None
+    """Its name, as its signers wrote it."""
     signers: tuple[SignerEntry, ...]
     proof: ProofNode
     """The key, and all that rests on it."""

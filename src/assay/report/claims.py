@@ -16,6 +16,7 @@ from assay.report import formatting as fmt
 from assay.report.counts import capital
 from assay.report.links import Link, record_link
 from assay.report.marks import Mark, verdict_mark
+from assay.report.project_stamp import project_stamp
 from assay.report.ratios import ratio_of
 from assay.report.readings import ReadingTable, in_short, reading_table
 from assay.report.shared_notes import Told, sentences, shared_notes, told
@@ -246,7 +247,7 @@ def _line(
         details=tuple(_details(catalog, evidence, order, notes)),
         note=told(_entry_note(entry, lead), notes),
         unstated=told(_unstated(claim), notes),
-        cite=_cite(run, lead, entry, claimed, text),
+        cite=_cite(_report_name(catalog, run), lead, entry, claimed, text),
     )
 
 
@@ -381,7 +382,15 @@ def _explanation(verdict: Verdict) -> str:
     return f"{told_before}{capital(after)}" if found and begins else text
 
 
-def _cite(run: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
+def _report_name(catalog: Catalog, run: str) -> str:
+    """Return how a line that is quoted names the report."""
+    stamp = project_stamp(catalog)
+    if stamp is None:
+        return f"Assay report {run}"
+    return f"{stamp.title}, report {run} of project {fmt.short_hash(stamp.sha256)}, by Assay"
+
+
+def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
     """Return one line to quote a verdict by."""
     stands = f"{text.word}{f', there it would be {text.as_if}' if text.as_if else ''}"
     figures = f"claimed {claimed}"
@@ -390,7 +399,7 @@ def _cite(run: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: Ver
         figures += f" on {text.gpu}"
     day = f", {lead.measured_on.recorded_at[:10]}" if lead.measured_on else ""
     return (
-        f"Assay report {run}{day}, claim {lead.claim} (source {lead.source}, "
+        f"{report}{day}, claim {lead.claim} (source {lead.source}, "
         f"{entry.place.spot}): {figures}: {stands}."
     )
 

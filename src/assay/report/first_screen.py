@@ -7,7 +7,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.guards import Guards, Share
 from assay.findings.headline import PublishedFigures, published_figures
-from assay.judging.counts import KINDS, counted_once, outcome
+from assay.judging.counts import KINDS, Tally, counted_once, outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Verdict
@@ -15,6 +15,7 @@ from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.counts import told
 from assay.report.marks import Mark, mark_of, verdict_mark
+from assay.report.project_stamp import ProjectStamp, project_stamp
 from assay.report.ratios import ratio_of
 from assay.report.strip import Dot, Lane, Strip, strip
 from assay.shared.counting import agreeing, counted
@@ -61,6 +62,8 @@ class FirstScreen:
     """What a reader sees without scrolling."""
 
     run: str
+    project: ProjectStamp | None
+    """None where Assay's own sources are judged."""
     commit: str
     commit_long: str
     measured_here: bool
@@ -92,6 +95,7 @@ def first_screen(
     here = any(plan.provision.kind == "device" for plan in plans)
     return FirstScreen(
         run=evidence.plan.run,
+        project=project_stamp(catalog),
         commit=pipeline.commit[:12] if pipeline.commit else "not known",
         commit_long=commit_words(pipeline),
         measured_here=here,
@@ -100,15 +104,15 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ),
-        total=counted(figures.total, "published speed figure"),
+        total=_headed(catalog, figures)[1],
         chips=tuple(
             CountChip(count, status.word, mark_of(status))
-            for status, count in figures.statuses.items()
+            for status, count in _headed(catalog, figures)[0].items()
         ),
-        headline=headline_words(figures),
+        headline=headline_words(catalog, figures),
         elsewhere=_elsewhere(figures),
         causes=tuple(CauseChip(count, cause.short) for cause, count in figures.causes.items()),
-        apart=tuple(apart_words(figures)),
+        apart=tuple(apart_words(catalog, figures)),
         guards=tuple(guard_words(guarded)),
         strip=_strip(catalog, evidence, verdicts, lines),
     )
@@ -123,11 +127,28 @@ def commit_words(pipeline: PipelineRecord) -> str:
     return f"commit {pipeline.commit[:12]}{state}"
 
 
-def headline_words(figures: PublishedFigures) -> str:
-    """Return the counts of published speed figures in one sentence."""
-    if not figures.total:
+def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
+    """Return the counts of published speed figures in one sentence; of a project that quotes no
+    document those of its own.
+    """
+    tally, total = _headed(catalog, figures)
+    if not tally:
         return "No published speed figure is among the claims."
-    return f"{counted(figures.total, 'published speed figure')}: {told(figures.statuses)}."
+    return f"{total}: {told(tally)}."
+
+
+def _only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
+    """Return whether a project has figures of its own and quotes no document's."""
+    return catalog.project is not None and not figures.total and bool(figures.apart.own)
+
+
+def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Tally, str]:
+    """Return what the headline counts by status, and how many of what they are."""
+    if _only_own(catalog, figures):
+        own = figures.apart.own
+        figure, many = "figure that this project states", "figures that this project states"
+        return own, counted(sum(own.values()), figure, many)
+    return figures.statuses, counted(figures.total, "published speed figure")
 
 
 def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
@@ -169,11 +190,12 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
     )
 
 
-def apart_words(figures: PublishedFigures) -> Iterator[str]:
+def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
     """Yield what the headline leaves out, a line a kind."""
     assert NAMES.keys() <= KINDS.keys()
+    headed = {"own"} if _only_own(catalog, figures) else set[str]()
     for kind, tally in figures.apart.by_kind().items():
-        if kind in NAMES and tally:
+        if kind in NAMES and kind not in headed and tally:
             yield f"{sum(tally.values())} {NAMES[kind]}: {told(tally)}"
 
 
@@ -220,4 +242,10 @@ def _strip(
 
 
 def _lane_label(catalog: Catalog, source: str) -> str:
-    return f"source {source}" if catalog.sources[source].source.file else "our own claims"
+    return (
+        f"source {source}"
+        if catalog.sources[source].source.file
+        else "its own claims"
+        if catalog.project
+        else "our own claims"
+    )

@@ -195,7 +195,8 @@ def _own_kernels(catalog: Catalog, own: Sequence[Counted]) -> Iterator[Ranked]:
     for each in own:
         statuses[each.status] = statuses.get(each.status, 0) + 1
     tally = {status: statuses[status] for status in Status if status in statuses}
-    before = f"{counted(len(own), 'claim')} of this project on its own kernels: {told(tally)}"
+    whose = "of this project" if catalog.project else "of this project on its own kernels"
+    before = f"{counted(len(own), 'claim')} {whose}: {told(tally)}"
     if not ratios:
         yield 1.0, LeadingFinding(None, f"{before}.", "", "")
         return

@@ -91,6 +91,7 @@ def verification_record(
         commit=None if predicate is None else predicate.commit,
         created=None if predicate is None else predicate.created,
         project=None if predicate is None else predicate.project,
+        project_title=shown_line(log.project_title) if log.project_title else None,
         signers=tuple(
             SignerEntry(keyid=each.keyid, name=shown_line(each.name))
             for each in (() if signed is None else signed.signers)

@@ -54,6 +54,8 @@ class VerificationLog(CheckLog):
     """None until a trusted key vouches for all files."""
     notes: list[str] = field(default_factory=list)
     """Things worth knowing that are no failures."""
+    project_title: str | None = None
+    """Of a project whose claims are judged, as its evidence has it."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ def verify(
         done = {check.name for check in log.checks}
         log.skip([name for name in asked if name not in done], "the evidence cannot be read")
     else:
+        project = contents.catalog.project
+        log.project_title = project.title if project else None
         held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
         rules = other_rules(contents.verdicts)
         if policy is not None:
