@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import AssayError
-from assay.base.io import dump_record, parse_record, write_record
+from assay.base.io import dump_record, parse_record
 from assay.cli.commands.site import write_site
 from assay.cli.given_reports import reader
 from assay.findings.given_report import GivenReport
-from assay.pipeline.verified_figures import ReportReader
+from assay.pipeline.verified_figures import ReportReader, keep
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.records.report_figures import ReportFigure, VerifiedReport
 from assay.records.verdicts import Status
@@ -106,13 +106,13 @@ def try_site(base: Path, folder: Path, count: int) -> dict[str, float]:
     original = reader(None, fresh=True).read(base)
     uncached = time.monotonic() - started
     known = reader([public])
-    kept = ReportReader(known.verifier, known.keys, known.threshold, folder / "kept")
+    kept = ReportReader(known.verifier, known.keys, known.threshold, ROOT, folder / "kept")
     reports = []
     for number in range(count):
         report = synthetic_report(base, folder / "reports", f"synthetic_{number:04d}", key)
         place = kept.place(report)
         assert place is not None
-        write_record(made_up(original, report, number, str(signer.public_key.keyid)), place)
+        keep(made_up(original, report, number, str(signer.public_key.keyid)), place)
         reports.append(report)
     started = time.monotonic()
     site = Site({})

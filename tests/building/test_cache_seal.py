@@ -76,4 +76,4 @@ def test_a_key_that_others_read_is_none(
     (folder / SEAL).unlink()
     write_seal(folder)
     assert not (folder / SEAL).exists()
-    assert "no key to seal cached builds with" in capsys.readouterr().err
+    assert "no key to seal what is cached with" in capsys.readouterr().err

@@ -1,8 +1,8 @@
-"""Cached builds carry a seal: only who holds this user's key can have put them there.
+"""What is cached carries a seal: only who holds this user's key can have put it there.
 
 A record in the cache says what its artifact is, but whoever can write the cache can write both.
 The seal is an HMAC-SHA256 of the two, and of the place that they are for, under a key that lies
-outside of the checkout.
+outside of the checkout. What was found of a report is a file with its seal in the first line.
 """
 
 import hmac
@@ -14,11 +14,14 @@ from pathlib import Path
 
 from assay.base.progress import say
 from assay.shared.files import sha256_file, write_bytes
+from assay.shared.read_limits import Unreadable, whole_file_bytes
 
 VARIABLE = "ASSAY_CACHE_KEY"
 """Names another file for the key."""
 SEAL = "seal"
 RECORD = "record.json"
+FILE = b"file\0"
+"""What the MAC of a single file begins with, and that of no folder: builds lie under digests."""
 KEY_BYTES = 32
 PRIVATE = 0o600
 
@@ -50,6 +53,33 @@ def is_sealed(folder: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         found = ""
     return key is not None and hmac.compare_digest(found.encode(), _seal(folder, key).encode())
+
+
+def write_sealed(path: Path, data: bytes) -> None:
+    """Write a file with its seal before ``data``; nothing without a key. Raises OSError."""
+    key = _make_key()
+    if key is not None:
+        write_bytes(path, f"{_file_seal(path, data, key)}\n".encode() + data)
+
+
+def sealed_bytes(path: Path, most: int) -> bytes | None:
+    """Return what this user wrote with ``write_sealed`` under this very name, of at most ``most``
+    bytes; None for anything else.
+    """
+    key = _read_key()
+    try:
+        found = whole_file_bytes(path, most) if key is not None else b""
+    except (OSError, Unreadable):
+        return None
+    seal, _, data = found.partition(b"\n")
+    sealed = key is not None and hmac.compare_digest(seal, _file_seal(path, data, key).encode())
+    return data if sealed else None
+
+
+def _file_seal(path: Path, data: bytes, key: bytes) -> str:
+    mac = hmac.new(key, FILE + path.name.encode() + b"\0", "sha256")
+    mac.update(data)
+    return mac.hexdigest()
 
 
 def _seal(folder: Path, key: bytes) -> str:
@@ -91,7 +121,8 @@ def _make_key() -> bytes | None:
     key = _read_key()
     if key is None:
         say(
-            "there is no key to seal cached builds with, and none can be made: name a private "
-            f"file with {VARIABLE}; until then each run compiles again"
+            "there is no key to seal what is cached with, and none can be made: name a private "
+            f"file with {VARIABLE}; until then each run compiles again, and reports are verified "
+            "anew"
         )
     return key

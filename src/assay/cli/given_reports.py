@@ -27,7 +27,8 @@ def reader(keys: Sequence[Path] | None, *, fresh: bool = False) -> ReportReader:
         check_report(directory, Trust(keys), rules, texts=False, log=log)
 
     trusted = load_trusted_keys(keys or ours, ours)
-    return ReportReader(verify, trusted, needed, None if fresh else checkout.ROOT / KEPT)
+    folder = None if fresh else checkout.ROOT / KEPT
+    return ReportReader(verify, trusted, needed, checkout.ROOT, folder)
 
 
 def given_reports(

@@ -100,7 +100,8 @@ def _difference(measured: Sequence[ReportFigure]) -> float | None:
     first, last = (
         linear(float(figure.measured or 0.0), figure.unit) for figure in (measured[0], measured[-1])
     )
-    return last / first - 1 if first > 0 and last > 0 else None
+    difference = last / first - 1 if first > 0 and last > 0 else math.inf
+    return difference if math.isfinite(difference) else None
 
 
 def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures]) -> Iterator[str]:
@@ -117,7 +118,8 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     if count := sum(_protocols_differ(row) for row in compare_figures(reports)):
         verb = agreeing(count, "was", "were")
         yield f"protocol differs: {counted(count, 'figure')} {verb} measured by another one"
-    rules = {name: str(report.rules) for name, report in zip(names, reports, strict=True)}
+    read = [(name, report) for name, report in zip(names, reports, strict=True) if report.rules]
+    rules = {name: str(report.rules) for name, report in read}
     yield from _told("judging rules", rules)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
+from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.counts import count_verdicts
@@ -18,7 +19,11 @@ from assay.statistics.shared_summaries import SharedSummaries
 _BENCHMARK = re.compile(r"evidence/[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
 _PROGRAM = re.compile(r"evidence/[a-z0-9_]+/program/[a-z0-9_]+\.json\.gz")
 UNWRITTEN = "0" * 64
-"""Digest of a manifest that is not written yet: of a run whose report is still to be made."""
+"""Digest of a manifest that is not there: of a run whose report is still to be made."""
+MOST_STATED = 4000
+"""Verdicts of a report that nobody vouches for; the largest published one has 340."""
+LONGEST_WORD = 80
+"""Characters of a code, a unit or a name in it: ids have as many."""
 DIGITS = 12
 """Of a protocol's digest: enough to tell protocols of one name apart."""
 
@@ -49,11 +54,7 @@ def report_figures(
 
 
 def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportFigures:
-    """Return what ``report_figures`` would, as far as verdicts.json alone tells it.
-
-    For a report of which nothing else can be read: without protocols, questions, rates and counts,
-    and of unknown commit and time.
-    """
+    """Return what verdicts alone say, of a report of which nothing else is read."""
     on = {
         verdict.target: verdict.measured_on
         for verdict in verdicts.verdicts
@@ -69,18 +70,50 @@ def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportF
         machines=tuple(
             ReportMachine(
                 target=target,
-                product=machine.product,
-                gpu_uuid=machine.uuid,
-                driver=machine.driver,
-                vbios=machine.vbios,
+                product=_word(machine.product),
+                gpu_uuid=_word(machine.uuid),
+                driver=_word(machine.driver),
+                vbios=machine.vbios and _word(machine.vbios),
                 power_limit_w=machine.power_limit_w,
                 recorded_at=machine.recorded_at,
                 commit=None,
             )
             for target, machine in on.items()
         ),
-        figures=tuple(_figure(None, verdict) for verdict in verdicts.verdicts),
+        figures=tuple(_short(_figure(None, verdict)) for verdict in verdicts.verdicts),
     )
+
+
+def unread_figures(manifest_sha256: str = UNWRITTEN) -> ReportFigures:
+    """Return what is known of a report that cannot be read: nothing, by rules 0."""
+    return ReportFigures(
+        schema="assay/report_figures/1",
+        run="unread",
+        rules=0,
+        commit=None,
+        created=None,
+        manifest_sha256=manifest_sha256,
+        machines=(),
+        figures=(),
+    )
+
+
+def _short(figure: ReportFigure) -> ReportFigure:
+    """Return a figure in which no text is longer than a word: nobody vouches for it."""
+    texts = {
+        name: value if not isinstance(value, str) else _word(value)
+        for name, value in (
+            ("reason", figure.reason),
+            ("claimed", figure.claimed),
+            ("measured", figure.measured),
+            ("unit", figure.unit),
+        )
+    }
+    return figure.model_copy(update=texts)
+
+
+def _word(text: str) -> str:
+    return shortened(text, LONGEST_WORD)
 
 
 def machines(evidence: Evidence) -> Iterator[ReportMachine]:

@@ -2,36 +2,54 @@
 
 What is kept is named by the report's bytes (the digests of its manifest and of its attestation, or
 of its archive), the keys that are trusted and how many must have signed, the judging rules, and a
-digest of the code that verifies. Anything else than that has it verified anew. Of a kept directory
-every file is there with the size that its manifest says; its bytes are not read again.
+digest of the code and templates that verify; it bears the seal of this user. Anything else than
+that has it verified anew. Of a kept directory signature, list and every byte are checked again, and
+of any kept report the name that it lies under: left out is only to judge and to render.
+
+Of a report that does not verify only ``verdicts.json`` is read, as far as it is bounded.
 """
 
 import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from assay.base.errors import AssayError, BadInput, CheckFailed
-from assay.base.io import parse_record, read_bytes, read_record, write_record
+from assay.base.check_log import CheckLog
+from assay.base.errors import AssayError, CheckFailed
+from assay.base.io import dump_record, parse_record, read_bytes
+from assay.base.printable import shortened
+from assay.building.cache_seal import sealed_bytes, write_sealed
 from assay.evidence.report_contents import read_contents
 from assay.findings.given_report import GivenReport
-from assay.findings.report_figures import UNWRITTEN, figures_of_verdicts, report_figures
+from assay.findings.report_figures import (
+    MOST_STATED,
+    UNWRITTEN,
+    report_figures,
+    figures_of_verdicts,
+    unread_figures,
+)
 from assay.judging.rules import RULES
 from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.report_figures import ReportFigures, VerifiedReport
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE
+from assay.verification.manifest import plain_bytes
+from assay.verification.place import check_place
 from assay.verification.report_archive import MOST_PACKED, is_archive, opened_report, report_name
+from assay.verification.signed_files import check_signed_files
 from assay.verification.trusted_keys import TrustedKey
 from assay.verification.verify import VerificationLog
 
 KEPT = Path("results") / "cache" / "verified"
-"""Below the repository: whoever writes there could change the code that verifies as well."""
+"""Below the repository."""
+MOST_UNVOUCHED = 8_000_000
+"""Bytes that are read of the verdicts of a report that does not verify; the largest has 800,000."""
+LONGEST_NOTE = 400
+"""Characters of why a report does not verify: the line names it, ``./assay verify`` tells all."""
 Verifier = Callable[[Path, VerificationLog], None]
 """Verifies a report directory; raises AssayError where it does not verify."""
 
@@ -43,24 +61,29 @@ class ReportReader:
     verifier: Verifier
     keys: Sequence[TrustedKey]
     threshold: int
+    repository: Path
+    """The checkout, whose own reports lie under the names of their runs."""
     folder: Path | None
     """Where verified ones are kept; None: nowhere."""
 
     def read(self, path: Path) -> GivenReport:
-        """Return a report, verified or with what is wrong. Raises BadInput where there is nothing
-        that could be read.
+        """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
+        directory nor an archive, MissingEnvironment where this machine cannot unpack it.
         """
         place = self.place(path)
-        kept = None if place is None else _kept(place, path)
+        kept = None if place is None else self._kept(place, path)
         if kept is not None:
             return _given(path, kept, kept=True)
         log = VerificationLog()
-        with opened_report(path) as directory:
-            log.called = (directory, path) if directory != path else None
-            wrong = self._wrong(directory, log)
-            figures = _stated(directory) if wrong else _figures(directory, log)
-        if wrong is not None:
-            return GivenReport(report_name(path), str(path), figures, None, f"unverified: {wrong}")
+        try:
+            with opened_report(path) as directory:
+                log.called = (directory, path) if directory != path else None
+                wrong = self._wrong(directory, log)
+                if wrong is not None:
+                    return _unverified(path, _stated(directory), wrong)
+                figures = _figures(directory, log)
+        except CheckFailed as error:  # an archive that packing did not write
+            return _unverified(path, unread_figures(), str(error))
         assert log.signed is not None
         found = VerifiedReport(
             schema="assay/verified_report/1",
@@ -70,8 +93,7 @@ class ReportReader:
             figures=figures,
         )
         if place is not None:
-            with suppress(OSError):  # what cannot be kept is verified again
-                write_record(found, place)
+            keep(found, place)
         return _given(path, found, kept=False)
 
     def _wrong(self, directory: Path, log: VerificationLog) -> str | None:
@@ -80,6 +102,8 @@ class ReportReader:
         except AssayError as error:
             failed = [check for check in log.checks if not check.passed]
             return f"{failed[0].name}: {failed[0].detail}" if failed else str(error)
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
         return None
 
     def place(self, path: Path) -> Path | None:
@@ -91,63 +115,54 @@ class ReportReader:
                 [sha256_bytes(read_bytes(path, MOST_PACKED))]
                 if is_archive(path)
                 else [
-                    sha256_bytes(read_bytes(path / MANIFEST, MOST_DOCUMENT)),
-                    sha256_bytes(read_bytes(path / ATTESTATION, MOST_ENVELOPE)),
+                    sha256_bytes(plain_bytes(path, MANIFEST, MOST_DOCUMENT)),
+                    sha256_bytes(plain_bytes(path, ATTESTATION, MOST_ENVELOPE)),
                 ]
             )
-        except BadInput:
+        except AssayError:
             return None
         trusted = sorted(f"{key.keyid} {key.since} {key.until} {key.revoked}" for key in self.keys)
-        named = [digests, trusted, self.threshold, RULES, code_digest()]
+        named = [digests, trusted, self.threshold, RULES, code_digest(self.repository)]
         return self.folder / f"{sha256(json.dumps(named).encode()).hexdigest()}.json"
+
+    def _kept(self, place: Path, path: Path) -> VerifiedReport | None:
+        """Return what was kept of a report whose files are still those that were signed; None where
+        nothing was, or they are others.
+        """
+        data = sealed_bytes(place, MOST_DOCUMENT)
+        if data is None:
+            return None
+        log = CheckLog()
+        try:
+            found = parse_record(VerifiedReport, data, place)
+            if not is_archive(path):  # an archive's place is named by all of its bytes
+                check_signed_files(log, path, self.keys, threshold=self.threshold)
+            check_place(log, path, found.figures.run, self.repository)
+        except AssayError:
+            return None
+        return found if log.holds else None
+
+
+def keep(found: VerifiedReport, place: Path) -> None:
+    """Keep what was found of a report that verified, where that can be written."""
+    with suppress(OSError):  # what cannot be kept is verified again
+        write_sealed(place, dump_record(found))
 
 
 @cache
-def code_digest() -> str:
-    """Return a digest of this package's code: another version of it verifies anew."""
-    package = Path(__file__).resolve().parents[1]
-    digest = sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(f"{path.relative_to(package)}\0".encode() + path.read_bytes() + b"\0")
+def code_digest(repository: Path) -> str:
+    """Return a digest of this package's code and of the templates of ``repository``: another
+    version of them verifies anew.
+    """
+    package, digest = Path(__file__).resolve().parents[1], sha256()
+    files = [*package.rglob("*.py"), *(repository / "reports" / "templates").glob("*.j2")]
+    for path in sorted(files):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def _kept(place: Path, path: Path) -> VerifiedReport | None:
-    """Return what was kept; None where nothing was, or a directory lacks a file that it had."""
-    try:
-        found = parse_record(VerifiedReport, place.read_bytes(), place)
-        if not is_archive(path):
-            _require_sizes(path)
-    except (OSError, AssayError):
-        return None
-    return found
-
-
-def _require_sizes(directory: Path) -> None:
-    """Raise CheckFailed unless a directory holds the files that its manifest lists, by size."""
-    listed = json.loads((directory / MANIFEST).read_bytes())["files"]
-    sizes = _sizes(directory)
-    if any(sizes.get(entry["path"]) != entry["bytes"] for entry in listed):
-        raise CheckFailed("a file is not of the size that was signed", code="contents")
-
-
-def _sizes(directory: Path) -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
-        with os.scandir(directory / prefix) as entries:
-            for entry in entries:
-                name = f"{prefix}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(f"{name}/")
-                elif entry.is_file(follow_symlinks=False):
-                    found[name] = entry.stat(follow_symlinks=False).st_size
-    return found
-
-
 def _figures(directory: Path, log: VerificationLog) -> ReportFigures:
-    """Return what a report says in short, whoever vouches for it. Raises BadInput."""
+    """Return what a report that verified says in short."""
     contents = read_contents(directory)
     return report_figures(
         contents.catalog,
@@ -160,12 +175,27 @@ def _figures(directory: Path, log: VerificationLog) -> ReportFigures:
 
 
 def _stated(directory: Path) -> ReportFigures:
-    """Return what a report says that does not verify, as far as it can be read. Raises BadInput."""
+    """Return what the verdicts of a report say that does not verify; nothing where they cannot be
+    read, or are more than any report has.
+    """
+    digest = UNWRITTEN
     try:
-        return _figures(directory, VerificationLog())
+        with suppress(CheckFailed):
+            digest = sha256_bytes(plain_bytes(directory, MANIFEST, MOST_DOCUMENT))
+        data = plain_bytes(directory, VERDICTS, MOST_UNVOUCHED)
+        verdicts = parse_record(VerdictsFile, data, directory / VERDICTS)
     except AssayError:
-        verdicts = read_record(VerdictsFile, directory / VERDICTS)
-        return figures_of_verdicts(verdicts, UNWRITTEN)
+        return unread_figures(digest)
+    return (
+        figures_of_verdicts(verdicts, digest)
+        if len(verdicts.verdicts) <= MOST_STATED
+        else unread_figures(digest)
+    )
+
+
+def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
+    said = " ".join(shortened(wrong, LONGEST_NOTE).split())
+    return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
 
 
 def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli import checkout
+from assay.cli import checkout, given_reports
 from assay.pipeline import verified_figures
 from assay.verification.report_archive import pack_report
 from tests.report.told import told_report
@@ -145,13 +145,115 @@ class TestVerifiedFirst:
         assert answer.out.splitlines()[0].endswith("demo_run\tnewest_run (run demo_run)")
 
 
+@pytest.fixture
+def nothing_else_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence that nobody vouches for is not opened."""
+
+    def refuse(directory: Path) -> None:
+        raise AssertionError(f"the evidence of {directory} was read")
+
+    monkeypatch.setattr(verified_figures, "read_contents", refuse)
+
+
+def other_verdicts(verdicts: Path, **changes: object) -> None:
+    """Have every verdict of a file say something else."""
+    file = json.loads(verdicts.read_text())
+    file["verdicts"] = [
+        {**verdict, **{name: value for name, value in changes.items() if verdict[name] is not None}}
+        for verdict in file["verdicts"]
+    ]
+    verdicts.write_text(json.dumps(file))
+
+
+@pytest.mark.usefixtures("nothing_else_read")
+class TestHostile:
+    """Of a report that does not verify its verdicts are read, within bounds, and nothing else."""
+
+    @pytest.fixture
+    def enemy(self, report: Path, tmp_path: Path) -> Path:
+        return shutil.copytree(report, tmp_path / "enemy")
+
+    def test_its_evidence_is_not_opened(self, assay: Any, enemy: Path) -> None:
+        shutil.rmtree(enemy / "evidence")
+        (enemy / "evidence").mkdir()
+        answer = assay("compare", enemy, enemy, "--only", "rest")
+        assert answer.code == 0
+        assert rows(answer)[0][4].startswith("unverified, ")
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"{", b"[" * 100_000, b'{"schema": 1}', b"\xff", bytes(9_000_000)]
+    )
+    @pytest.mark.parametrize("command", ["compare", "history", "site"])
+    def test_verdicts_that_cannot_be_read_are_one_line_and_the_rest_goes_on(
+        self, assay: Any, report: Path, enemy: Path, tmp_path: Path, command: str, content: bytes
+    ) -> None:
+        (enemy / "verdicts.json").write_bytes(content)
+        rest = ("--only", "rest")
+        first = {"compare": rest, "history": ("demo_rate",), "site": (tmp_path / "site",)}[command]
+        answer = assay(command, *first, enemy, report)
+        assert answer.code == 0
+        assert "enemy: unverified: " in answer.err
+        assert len(answer.err.splitlines()) < 8
+        if command == "site":
+            assert "2 reports" in answer.out
+        else:
+            assert any("unverified, " in row[-1] or row[-1] == "demo_run" for row in rows(answer))
+
+    def test_further_verdicts_than_any_report_has_are_not_taken(
+        self, assay: Any, report: Path, enemy: Path
+    ) -> None:
+        file = json.loads((enemy / "verdicts.json").read_text())
+        first = file["verdicts"][0] | {"explanation": "", "evidence": []}
+        file["verdicts"] = [{**first, "claim": f"c{number}"} for number in range(4001)]
+        (enemy / "verdicts.json").write_text(json.dumps(file, separators=(",", ":")))
+        answer = assay("compare", enemy, report, "--all")
+        assert "enemy: unverified: " in answer.err
+        assert not [row for row in rows(answer) if row[1].startswith("c") and row[1][1:].isdigit()]
+
+    @pytest.mark.parametrize("value", [0.0, -1.0, 1e308, 5e-324])
+    def test_figures_of_any_size_can_be_shown(
+        self, assay: Any, report: Path, enemy: Path, tmp_path: Path, value: float
+    ) -> None:
+        other_verdicts(enemy / "verdicts.json", measured=value, ci90=[-1e308, value])
+        page = tmp_path / "page.html"
+        answer = assay("compare", report, enemy, "--all", "--html", page)
+        assert answer.code == 0
+        answer = assay("compare", report, enemy, "--json")
+        assert "Infinity" not in answer.out and "NaN" not in answer.out
+        assert assay("site", tmp_path / "site", report, enemy).code == 0
+
+    def test_words_are_short_and_steer_nothing(
+        self, assay: Any, enemy: Path, tmp_path: Path
+    ) -> None:
+        evil = "\x1b]0;title\x07\u202e<script>" + "x" * 100_000
+        other_verdicts(enemy / "verdicts.json", reason=evil, unit=evil, measured=evil)
+        page = tmp_path / "page.html"
+        answer = assay("compare", enemy, enemy, "--all", "--html", page)
+        for text in (answer.out, answer.err, page.read_text()):
+            assert "\x1b" not in text and "\u202e" not in text and "x" * 100 not in text
+        assert "<script" not in page.read_text()
+
+    def test_an_archive_that_packing_did_not_write_is_one_line(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        archive = tmp_path / "demo_run.tar.xz"
+        archive.write_bytes(b"\xfd7zXZ\0 nothing")
+        answer = assay("site", tmp_path / "site", archive, report)
+        assert answer.code == 0
+        assert "demo_run: unverified: " in answer.err
+
+    def test_what_is_no_report_at_all_ends_it(
+        self, assay: Any, report: Path, tmp_path: Path
+    ) -> None:
+        answer = assay("compare", report, tmp_path / "nothing")
+        assert (answer.code, answer.out) == (2, "")
+
+
 class TestKept:
     """A report is judged once; changed bytes, other keys, other code have it judged again."""
 
     @pytest.fixture
     def judged(self, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-        from assay.cli import given_reports
-
         seen: list[Path] = []
         check = given_reports.check_report
 
@@ -186,6 +288,63 @@ class TestKept:
         assert len(judged) == 2
         assert "unverified: contents: evidence/plan.json" in answer.err
 
+    @pytest.mark.parametrize("change", ["same size", "further file", "link"])
+    def test_other_bytes_have_it_judged(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], tmp_path: Path, change: str
+    ) -> None:
+        copy = shutil.copytree(report, tmp_path / "demo_run")
+        assay("compare", report, copy, *key)
+        assert len(judged) == 1
+        page = copy / "report.html"
+        if change == "same size":
+            page.write_bytes(page.read_bytes().replace(b"reproduced", b"REPRODUCED"))
+        elif change == "further file":
+            (copy / "more.html").write_text("unsigned")
+        else:
+            page.unlink()
+            page.symlink_to(report / "report.html")
+        answer = assay("compare", report, copy, *key)
+        assert len(judged) == 2
+        assert "demo_run: unverified: " in answer.err
+
+    def test_another_runs_name_among_the_checkouts_own_is_no_kept_report(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        assay("compare", report, report, *key)
+        for name in ("config", "reports/templates"):
+            shutil.copytree(ROOT / name, tmp_path / "ours" / name)
+        monkeypatch.setattr(checkout, "ROOT", tmp_path / "ours")
+        verified_figures.code_digest.cache_clear()
+        copy = shutil.copytree(report, tmp_path / "ours" / "reports" / "published" / "newest_run")
+        monkeypatch.setattr(verified_figures, "code_digest", lambda _: "same")
+        assay("compare", report, report, *key)
+        answer = assay("compare", report, copy, *key)
+        assert judged[-1] == copy
+        assert "newest_run: unverified: name: it lies as 'newest_run'" in answer.err
+
+    def test_what_somebody_else_put_there_is_not_believed(
+        self, assay: Any, report: Path, key: Any, judged: list[Path], kept: Path
+    ) -> None:
+        """Whoever can write the cache: not its content, and not another entry under this name."""
+        assay("compare", report, report, *key)
+        (entry,) = kept.iterdir()
+        seal, _, data = entry.read_bytes().partition(b"\n")
+        for content in (
+            data,
+            bytes(64) + b"\n" + data,
+            seal + b"\n" + data.replace(b'"reproduced"', b'"exceeded"'),
+        ):
+            assert content != seal + b"\n" + data
+            entry.write_bytes(content)
+            before = len(judged)
+            assert "before, and unchanged" not in assay("compare", report, report, *key).err[:200]
+            assert len(judged) == before + 1
+        entry.rename(kept / f"{'0' * 64}.json")
+        reader = given_reports.reader([key[1]])
+        assert reader.place(report) == entry
+        assert not reader.read(report).kept
+
     def test_another_key_or_other_code_has_it_judged(
         self, assay: Any, report: Path, key: Any, judged: list[Path], monkeypatch: Any
     ) -> None:
@@ -193,7 +352,7 @@ class TestKept:
         answer = assay("compare", report, report)
         assert "which is not trusted" in answer.err
         before = len(judged)
-        monkeypatch.setattr(verified_figures, "code_digest", lambda: "other")
+        monkeypatch.setattr(verified_figures, "code_digest", lambda _: "other")
         assay("compare", report, report, *key)
         assert len(judged) == before + 1
 
