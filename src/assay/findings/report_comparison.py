@@ -71,12 +71,11 @@ def _compared(
 ) -> ComparedFigure:
     there = [figure for figure in figures if figure is not None]
     measured = [figure for figure in there if figure.ci90 and isinstance(figure.measured, float)]
-    questions = {(figure.question, figure.unit) for figure in measured}
+    questions = {figure.question for figure in measured} - {None}  # of some nobody knows
+    one_question = len(questions) < 2 and len({figure.unit for figure in measured}) < 2
     told = [figure for figure in there if figure.reason not in NOT_ASKED]
     changed = len({(figure.status, figure.as_if) for figure in told}) > 1
-    shifted = len(questions) == 1 and any(
-        _apart(one, two) for one, two in combinations(measured, 2)
-    )
+    shifted = one_question and any(_apart(one, two) for one, two in combinations(measured, 2))
     standing = Standing.REST
     if changed or shifted:
         standing = Standing.CHANGED if changed else Standing.SHIFTED
@@ -84,8 +83,8 @@ def _compared(
         *key,
         standing,
         figures,
-        difference=_difference(measured) if len(questions) == 1 else None,
-        asked_otherwise=len(questions) > 1,
+        difference=_difference(measured) if one_question else None,
+        asked_otherwise=not one_question,
     )
 
 
@@ -109,7 +108,7 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     targets = dict.fromkeys(m.target for report in reports for m in report.machines)
     for target in targets:
         on = {
-            name: machine
+            name: (machine, report.created is not None)
             for name, report in zip(names, reports, strict=True)
             for machine in report.machines
             if machine.target == target
@@ -125,23 +124,26 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
 
 def _protocols_differ(row: ComparedFigure) -> bool:
     measured = [figure for figure in row.figures if figure and figure.ci90]
-    return len({figure.protocol for figure in measured}) > 1
+    return len({figure.protocol for figure in measured} - {None}) > 1
 
 
-def _differing(target: str, on: Mapping[str, ReportMachine]) -> Iterator[str]:
-    told = {name: _conditions(machine) for name, machine in on.items()}
+def _differing(target: str, on: Mapping[str, tuple[ReportMachine, bool]]) -> Iterator[str]:
+    """``on``: each report's machine, and whether the report was signed, and so read whole."""
+    told = {name: _conditions(*each) for name, each in on.items()}
     for what in dict.fromkeys(what for values in told.values() for what in values):
-        yield from _told(f"{target}: {what}", {name: told[name][what] for name in on})
+        known = {name: values[what] for name, values in told.items() if what in values}
+        yield from _told(f"{target}: {what}", known)
 
 
-def _conditions(machine: ReportMachine) -> dict[str, str]:
+def _conditions(machine: ReportMachine, whole: bool) -> dict[str, str]:
     limit, commit = machine.power_limit_w, machine.commit
+    told = {"commit that measured": commit[:12] if commit else "not recorded"} if whole else {}
     return {
         "card": machine.gpu_uuid,
         "driver": machine.driver,
         "VBIOS": machine.vbios or "not recorded",
         "power limit": "not recorded" if limit is None else f"{limit:g} W",
-        "commit that measured": commit[:12] if commit else "not recorded",
+        **told,
     }
 
 

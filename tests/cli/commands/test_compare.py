@@ -128,6 +128,16 @@ class TestVerifiedFirst:
         assert "demo_run: unverified: " in answer.err
         assert "verified: signed by key" in answer.err
 
+    def test_what_is_not_read_of_it_differs_in_nothing(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        """Protocols, questions and commits stand in evidence; a figure may be shifted anyhow."""
+        enemy = shutil.copytree(report, tmp_path / "enemy")
+        other_verdicts(enemy / "verdicts.json", ci90=[1.0, 2.0])
+        answer = assay("compare", report, enemy, *key, "--only", "shifted")
+        assert "demo_rate" in {row[1] for row in rows(answer)}
+        assert "differs" not in answer.err
+
     def test_an_archive_is_the_same_report(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
     ) -> None:
