@@ -27,8 +27,8 @@ from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import (
     MOST_STATED,
     UNWRITTEN,
-    report_figures,
     figures_of_verdicts,
+    report_figures,
     unread_figures,
 )
 from assay.judging.rules import RULES
