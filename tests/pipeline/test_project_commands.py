@@ -1,13 +1,15 @@
 """A project's command, from its lines to a verdict through the workflow; the GPU is made up."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
+from assay.cli.project_folder import use_own_cache
 from assay.cli.project_trust import code_that_runs, require_trust
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
@@ -94,7 +96,37 @@ def test_what_it_prints_is_judged(checkout: Checkout, tmp_path: Path) -> None:
     assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
     assert verdict.artifact == "original"
     assert sorted(path.name for path in folder.iterdir()) == ["assay.yaml", "bench.cpp", "results"]
-    assert not (checkout.root / "results" / RUN).exists()
+
+
+def test_nothing_of_it_lands_in_the_checkout(
+    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE", "")  # so that it is as before in the end
+    folder = tmp_path / "mine"
+    use_own_cache(folder)
+    before = files_of(checkout.root)
+    verdict = measured(checkout, folder, 64)
+    assert verdict.status is Status.REPRODUCED
+    assert files_of(checkout.root) == before
+    assert (folder / "results" / ".snakemake").is_dir()
+
+
+def files_of(root: Path) -> dict[str, int]:
+    """Every file below ``root``, and when it was written."""
+    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_user_without_a_place_for_what_is_kept_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("ASSAY_CACHE", "")  # so that it is as before in the end
+    with pytest.raises(MissingEnvironment, match="name another folder of yours with ASSAY_CACHE"):
+        use_own_cache(tmp_path)
+    use_own_cache(None)  # Assay's own runs keep theirs in the checkout
+    assert os.environ["ASSAY_CACHE"] == ""
 
 
 def test_a_run_of_another_problem_is_no_figure(checkout: Checkout, tmp_path: Path) -> None:

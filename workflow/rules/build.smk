@@ -7,10 +7,10 @@ localrules:
 rule build:
     input:
         # What is included counts as much as what is compiled, and nothing else does.
-        sources=lambda wildcards: COMPILATIONS.sources(
-            wildcards.artifact, wildcards.arch
+        sources=lambda wildcards: map(
+            ASSAY.ours, COMPILATIONS.sources(wildcards.artifact, wildcards.arch)
         ),
-        lock="requirements/toolchain.txt",
+        lock=ASSAY.ours("requirements/toolchain.txt"),
         image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
     output:
         f"{RUN}/builds/{{arch}}/{{artifact}}.json",
@@ -36,7 +36,7 @@ rule build:
 
 rule file_compile:
     input:
-        lock="requirements/toolchain.txt",
+        lock=ASSAY.ours("requirements/toolchain.txt"),
         image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
     output:
         f"{RUN}/compiled_files/{{arch}}/{{artifact}}.json",
@@ -60,7 +60,7 @@ rule inspect:
         plan=ASSAY.given("plan.json"),
         request=ASSAY.given("request.json"),
         configuration=ASSAY.catalog_files(),
-        lock="requirements/toolchain.txt",
+        lock=ASSAY.ours("requirements/toolchain.txt"),
     output:
         f"{RUN}/inspections.json",
     log:

@@ -6,11 +6,11 @@ rule toolchain_image:
     input:
         # Docker's own layer of caches must not decide: the step compares digests of what it finds.
         definition=sorted(
-            str(p.relative_to(ROOT))
+            ASSAY.ours(str(p.relative_to(ROOT)))
             for p in ROOT.glob("containers/*.*")
             if p.is_file()
         ),
-        lock="requirements/toolchain.txt",
+        lock=ASSAY.ours("requirements/toolchain.txt"),
     output:
         record=f"{RUN}/images/{{target}}.json",
         sbom=f"{RUN}/images/{{target}}.cdx.json",
@@ -27,11 +27,11 @@ rule toolchain_image:
 use rule platform as runner_image with:
     input:
         definition=sorted(
-            str(p.relative_to(ROOT))
+            ASSAY.ours(str(p.relative_to(ROOT)))
             for p in ROOT.glob("containers/*.*")
             if p.is_file()
         ),
-        lock="requirements/runner.txt",
+        lock=ASSAY.ours("requirements/runner.txt"),
     output:
         record=f"{RUN}/{{target}}/image.json",
         sbom=f"{RUN}/{{target}}/image.cdx.json",

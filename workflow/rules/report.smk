@@ -7,7 +7,8 @@ rule report:
         verdicts=f"{RUN}/verdicts.json",
         pipeline=ASSAY.given("pipeline.json"),
         templates=sorted(
-            str(p.relative_to(ROOT)) for p in ROOT.glob("reports/templates/*")
+            ASSAY.ours(str(p.relative_to(ROOT)))
+            for p in ROOT.glob("reports/templates/*")
         ),
     output:
         html=f"{ASSAY.report_dir}/report.html",

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.cache_place import own_cache
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.pip_locks import (
@@ -93,8 +94,13 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 
 def toolchain_directory(root: Path) -> Path:
-    """Return where the lock's wheels are unpacked; another lock has another directory."""
-    return root / FOLDER / toolchain_lock_digest(root)[:12]
+    """Return where the lock's wheels are unpacked; another lock has another directory.
+
+    A project's run takes those that are in the repository, and unpacks none there.
+    """
+    name = toolchain_lock_digest(root)[:12]
+    ours, other = root / FOLDER / name, own_cache()
+    return ours if other is None or ours.is_dir() else other / "toolchain" / name
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
@@ -162,14 +168,14 @@ def ensure_packages(root: Path) -> Packages:
     if packages.site.is_dir():
         return packages
     try:
-        packages.site.parent.mkdir(exist_ok=True)
+        packages.site.parent.mkdir(parents=True, exist_ok=True)
         waiting = "another process is unpacking the CUDA toolchain; waiting for it"
         with exclusive(packages.site.with_suffix(".lock"), waiting):
             if not packages.site.is_dir():
                 _unpack(lock, packages.site)
     except OSError as error:
         raise MissingEnvironment(
-            f"cannot unpack the CUDA toolchain below {root}: {error.strerror or error}"
+            f"cannot unpack the CUDA toolchain in {packages.site.parent}: {error.strerror or error}"
         ) from error
     return packages
 

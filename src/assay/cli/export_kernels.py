@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from assay.base.cache_place import cache_folder
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
@@ -34,7 +35,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
         )
     place = compiler_place(root, runtime)
     require_sound_toolchain(root)
-    cache = root / "results" / "cache"
+    cache = cache_folder(root)
     if why_not_writable(cache / "builds" / target) is not None:
         cache = output / "cache"
     builds: dict[str, tuple[BuildRecord, Path]] = {}

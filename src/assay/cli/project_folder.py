@@ -1,11 +1,13 @@
 """The project that a command works in: the folder that is named, or the one it is typed in."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.base.cache_place import VARIABLE, project_cache
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
@@ -43,6 +45,14 @@ def project_folder(named: Path | None) -> Path | None:
     if named is not None:
         raise BadInput(f"{named}: holds no {PROJECT_FILE}: ./assay new {named} writes one")
     return None
+
+
+def use_own_cache(folder: Path | None) -> None:
+    """Have a project's run, and all that it starts, keep what it makes with the user: nothing of
+    it lands in the repository.
+    """
+    if folder is not None:
+        os.environ[VARIABLE] = str(project_cache(os.environ))
 
 
 def default_project_run(catalog: Catalog) -> RunConfig:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import docker
 
+from assay.base.cache_place import cache_folder
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
@@ -49,7 +50,7 @@ def make(
     Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment and
     CheckFailed.
     """
-    cache = root / "results" / "cache"
+    cache = cache_folder(root)
     say(f"making the image {definition.tag}")
     inputs = _gather(root, definition, cache)
     with partial(folder, f"making the image {definition.tag}") as unfinished:

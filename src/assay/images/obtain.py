@@ -11,6 +11,7 @@ from typing import Any
 
 import docker
 
+from assay.base import cache_place
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import exclusive, say
@@ -57,7 +58,7 @@ def obtain(
 
 def cache_folder(root: Path, digest: str) -> Path:
     """Return where the image of a definition lies."""
-    return root / "results" / "cache" / "images" / digest
+    return cache_place.cache_folder(root) / "images" / digest
 
 
 def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:

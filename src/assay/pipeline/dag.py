@@ -41,6 +41,8 @@ class Dag:
     plan: Plan
     files: Path
     """The folder that holds what the run is bound to: the run's own, but for a dry run."""
+    root: Path = Path()
+    """The repository."""
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -56,6 +58,12 @@ class Dag:
     def report_dir(self) -> str:
         """reports/<run>, likewise."""
         return report_path(self.request)
+
+    def ours(self, name: str) -> str:
+        """Return a file of the repository as the workflow names it, which works elsewhere for a
+        project.
+        """
+        return name if self.request.home is None else str(self.root / name)
 
     def path(self, relative: str) -> str:
         """Return a record of this run by its evidence path."""
@@ -232,6 +240,6 @@ def load_dag(root: Path, run_dir: str | None, draft: str | None = None) -> Dag:
     nothing to do. Raises BadInput where ``./assay`` did not start the run.
     """
     if run_dir is None:
-        return Dag(NO_REQUEST, NO_PLAN, root)
+        return Dag(NO_REQUEST, NO_PLAN, root, root)
     folder = Path(draft) if draft else root / run_dir
-    return Dag(*read_bound(folder), folder)
+    return Dag(*read_bound(folder), folder, root)

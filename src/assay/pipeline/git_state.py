@@ -21,6 +21,7 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
         raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
 
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own["GIT_OPTIONAL_LOCKS"] = "0"  # asking what is changed is no reason to write an index
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(root), *arguments]

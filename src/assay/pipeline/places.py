@@ -36,6 +36,14 @@ def report_path(request: Request) -> str:
     return _below(request, REPORTS)
 
 
+def workflow_dir(root: Path, request: Request) -> Path:
+    """Return where Snakemake works and keeps its own state: the repository, or a project's results.
+
+    A project's files have absolute names, and nothing of its run lands in the repository.
+    """
+    return root if request.home is None else Path(request.home) / RESULTS
+
+
 def home_of_run(run_dir: Path) -> Path:
     """Return the folder in which the run lies whose records are in ``run_dir``."""
     return run_dir.parent.parent

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.building.cache_seal import is_sealed
@@ -159,7 +160,7 @@ def build_seconds(
     else the processor seconds that they took."""
     costs = {(cost.id, cost.arch): cost.cpu_seconds for cost in known_costs(root)}
     compilations = Compilations(root, catalog, plan.builds)
-    cache = root / "results" / "cache" / "builds"
+    cache = cache_folder(root) / "builds"
     found: dict[Step, float] = {}
     for job in plan.builds:
         step = Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())

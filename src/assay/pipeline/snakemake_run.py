@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
 from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
@@ -15,7 +16,14 @@ from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.failures import error_of, read_failures
-from assay.pipeline.places import RESULTS, home_of, report_dir, report_path, run_path
+from assay.pipeline.places import (
+    RESULTS,
+    home_of,
+    report_dir,
+    report_path,
+    run_path,
+    workflow_dir,
+)
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_owner import lock_path
@@ -110,7 +118,7 @@ def snakemake_command(
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
-        "--directory", str(root),
+        "--directory", str(workflow_dir(root, request)),
         "--workflow-profile", str(root / "profiles" / profile),
         "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
         "--config", *_settings(request, draft),
@@ -139,10 +147,12 @@ def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, s
     traceback.
     """
     ours = isolated(environ, [root / "src", *host_packages(environ)])
+    if own_cache() is not None:
+        ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     if why_not_writable(Path(home) / "snakemake") is None:
         return ours
-    return {**ours, "XDG_CACHE_HOME": str(root / "results" / "cache" / "home")}
+    return {**ours, "XDG_CACHE_HOME": str(cache_folder(root) / "home")}
 
 
 def _kept(root: Path, run_dir: Path) -> str:

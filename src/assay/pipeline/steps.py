@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from assay.base.cache_place import cache_folder
 from assay.base.errors import AssayError
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
@@ -82,7 +83,7 @@ class Steps(MeasuringSteps):
             artifact,
             arch,
             out_dir=self.run_dir / "builds",
-            cache_dir=self.root / "results" / "cache",
+            cache_dir=cache_folder(self.root),
             place=self._compiler(arch),
             prebuilt=prebuilt / "builds" if prebuilt else None,
         )
@@ -195,29 +196,27 @@ TOLD_S = 1.0
 """A step that takes less, a build from the cache for one, is not told."""
 
 
-def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
-    """Run one step of a workflow from the repository's root; ``rule`` names a method of Steps.
+def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
+    """Run one step of a workflow of the repository at ``root``; ``rule`` names a method of Steps.
 
-    ``run_dir``: results/<run>. An AssayError becomes a sentence on standard error, in ``log`` and
-    in ``results/<run>/failures/``, where the command line finds it with the exit code it owes its
-    caller, and so does a place that cannot be written; of any other error ``log`` holds the
-    traceback. Says how long the step took.
+    ``run_dir``: results/<run>, of a project with its folder. An AssayError becomes a sentence on
+    standard error, in ``log`` and in ``results/<run>/failures/``, where the command line finds it
+    with the exit code it owes its caller, and so does a place that cannot be written; of any other
+    error ``log`` holds the traceback. Says how long the step took.
     """
     leave_on_signals()
-    if not leave_with_owner(
-        os.environ, lock_path(home_of_run(Path.cwd() / run_dir), Path(run_dir).name)
-    ):
+    if not leave_with_owner(os.environ, lock_path(home_of_run(root / run_dir), Path(run_dir).name)):
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
     try:
-        getattr(Steps(Path.cwd(), run_dir), rule)(**arguments)
+        getattr(Steps(root, run_dir), rule)(**arguments)
     except KeyboardInterrupt:
         sys.exit(
             ExitCode.INTERRUPTED
         )  # whoever interrupted the workflow hears of it from the command line
     except Exception as error:
-        _fail(folder, *_told(name, log, error), Path(log))
+        _fail(folder, *_told(root, name, log, error), Path(log))
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
     write_timing(folder, rule, arguments, began, seconds)
@@ -225,12 +224,12 @@ def run_step(rule: str, arguments: dict[str, str], *, run_dir: str, log: str) ->
         say(f"{name}: {seconds:.1f} s")
 
 
-def _told(step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
+def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
     """Return an error as the failure of a step, and what its log is to hold of it."""
     if isinstance(error, AssayError):
         return StepFailure(step, error.exit_code, str(error)), str(error)
     if isinstance(error, OSError) and is_about_writing(error):
-        words = unwritable_sentence(error, Path.cwd())
+        words = unwritable_sentence(error, root)
         return StepFailure(step, ExitCode.MACHINE_LACKS, words), words
     words = f"{type(error).__name__}: {error} (the traceback is in {log})"
     return StepFailure(step, ExitCode.CHECK_FAILED, words), traceback.format_exc()

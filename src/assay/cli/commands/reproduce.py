@@ -23,7 +23,13 @@ from assay.cli.options import (
     TimestampServiceOption,
 )
 from assay.cli.preview_words import preview_lines
-from assay.cli.project_folder import ProjectOption, default_project_run, home, project_folder
+from assay.cli.project_folder import (
+    ProjectOption,
+    default_project_run,
+    home,
+    project_folder,
+    use_own_cache,
+)
 from assay.cli.project_trust import TrustOption, require_trust
 from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
@@ -176,6 +182,7 @@ def reproduce(
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
+    use_own_cache(folder)
     catalog = load_catalog(checkout.ROOT, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
