@@ -1,10 +1,11 @@
-"""Units: each written one way on pages, one way in sentences, and turned into its base."""
+"""Units: each written one way on pages and in sentences, and turned into its base."""
 
 import pytest
 
 from assay.base.errors import BadInput
-from assay.judging.case import from_base, to_base, with_unit
-from assay.records.units import Unit
+from assay.judging.case import from_base, to_base
+from assay.records import figure_words
+from assay.records.units import Unit, unit_as_written
 from assay.report.formatting import quantity
 
 
@@ -28,11 +29,17 @@ def test_what_is_counted_is_judged_by_no_measurement(unit: Unit):
         to_base(1.0, unit)
 
 
-def test_sentences_are_ascii_and_pages_are_not():
-    assert with_unit(1.5, Unit.RATIO) == "1.5x"
-    assert with_unit(3.0, Unit.US) == "3 us"
-    assert with_unit(3.0, Unit.LINES) == "3 lines"
-    assert quantity(1.5, "ratio") == "1.500\N{MULTIPLICATION SIGN}"
-    assert quantity(3.0, "us") == "3\N{NO-BREAK SPACE}µs"
-    assert quantity(3.0, "count") == "3"
-    assert quantity(3.0, "furlong") == "3\N{NO-BREAK SPACE}furlong"
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(6.1695, "ratio", "6.170\N{MULTIPLICATION SIGN}"), (3.0, "us", "3 µs"), (3.0, "count", "3"),
+     (3.0, "lines", "3 lines"), (459.089, "tflop_per_s", "459.1 TFLOP/s"),
+     (3.0, "furlong", "3 furlong")],
+)  # fmt: skip
+def test_sentences_and_cells_write_a_figure_alike(value: float, unit: str, text: str):
+    assert figure_words.quantity(value, unit) == text
+    assert quantity(value, unit) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def test_people_may_write_a_ratio_and_microseconds_in_ascii():
+    assert unit_as_written("x") is Unit.RATIO
+    assert unit_as_written("us") is Unit.US

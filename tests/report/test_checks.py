@@ -136,7 +136,7 @@ class TestAgreement:
         assert section is not None
         note = " ".join(section.note)
         assert "Against the judged time: of 2 arms, 1 differ" in note
-        assert "process of its own): of 2 arms, 1 differs by more than 3.0" in note
+        assert "process of its own): of 2 arms, 1 differs by more than 3\N{NO-BREAK SPACE}%" in note
         first, second = section.rows
         assert second.nvbench_off.from_events.startswith("events: +5.0\N{NO-BREAK SPACE}%")
         assert first.judged.clock == "1704\N{NO-BREAK SPACE}MHz"

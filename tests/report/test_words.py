@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.evidence.report_contents import read_contents
+from assay.judging.verdicts import FIGURES
+from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
+from assay.report.claims import claimed_text
 from assay.report.render import texts_of
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
@@ -67,6 +71,22 @@ def test_a_ratio_has_one_sign_in_cells_and_findings(
     for text in (words(findings.group()), words(lines)):
         assert not re.search(r"\d\s?x\b(?!\d)", text)
         assert not re.search(r"\d\s\N{MULTIPLICATION SIGN}", text)
+
+
+def test_a_sentence_and_its_cells_write_figures_alike(tmp_path: Path) -> None:
+    """No ``6.17x`` in an explanation beside ``6.169x`` in its cell, nor 600 beside 600.0."""
+    contents = read_contents(told_report(tmp_path / "repo"))
+    told = 0
+    for verdict in contents.verdicts.verdicts:
+        if (found := FIGURES.search(verdict.explanation)) is None:
+            continue
+        told += 1
+        low, high = verdict.ci90 or (0.0, 0.0)
+        begin = f"Measured {quantity(verdict.measured, verdict.unit)} (90\N{NO-BREAK SPACE}% "
+        begin += f"interval {fmt.number(low)} to {fmt.number(high)}) against the claimed "
+        _, _, claimed = claimed_text(contents.catalog, verdict).rpartition(" ")
+        assert fmt.unbroken(found.group()) == fmt.unbroken(f"{begin}{claimed}: ")
+    assert told > 3
 
 
 def test_nothing_is_told_in_nanoseconds_beside_milliseconds(real: dict[str, str]) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.judging.benchmark import measure_term
-from assay.judging.case import Case, Failure, Measured, show, show_percent
+from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
+from assay.records.figure_words import number, percent
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
@@ -234,8 +235,8 @@ def _objection(own: Measured, margin: float) -> str | None:
         return "the A/A control has no usable samples, so the noise of the sweep is unknown"
     if floor > margin:
         return (
-            f"the same binary against itself differs by up to {show_percent(floor)}, more than the "
-            f"margin of {show_percent(margin)}"
+            f"the same binary against itself differs by up to {percent(floor)}, more than the "
+            f"margin of {percent(margin)}"
         )
     return None
 
@@ -245,18 +246,18 @@ def _sentence(
 ) -> str:
     """Return the standing in words, with the ratio that it rests on."""
     low, high = ratio.interval()
-    figure = f"{show(ratio.value())} times as fast as {rival} [{show(low)}, {show(high)}]"
+    figure = f"{number(ratio.value())} times as fast as {rival} [{number(low)}, {number(high)}]"
     if objection is not None:
         return f"Cannot tell: {objection}. The chosen configuration is {figure}."
     if standing is ChoiceStanding.CONFIRMED:
         return (
-            f"Confirmed: no rival is faster by more than {show_percent(margin)}; the chosen "
+            f"Confirmed: no rival is faster by more than {percent(margin)}; the chosen "
             f"configuration is {figure}, the fastest of them."
         )
     if standing is ChoiceStanding.ANOTHER_IS_FASTER:
-        gain = show_percent(math.expm1(-ratio.estimate))
+        gain = percent(math.expm1(-ratio.estimate))
         return f"{rival} is faster by {gain}: the chosen configuration is {figure}."
     return (
         f"Cannot tell: the chosen configuration is {figure}, and the interval reaches beyond the "
-        f"margin of {show_percent(margin)}."
+        f"margin of {percent(margin)}."
     )

@@ -5,6 +5,7 @@ from assay.judging.case import Case, Failure, measured_on, verdict
 from assay.judging.gates import absent, gate_correctness
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Accuracy
+from assay.records.figure_words import number, printed
 from assay.records.measurements import ArmCorrectness
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
@@ -39,8 +40,8 @@ def judge_accuracy(
         answer,
         Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
         f"On {case.catalog.targets[target].product} no element of {arm.variant}'s output on "
-        f"{arm.workload} is further from the oracle than {worst:.3g}, in "
-        f"{counted(len(errors), 'output')}; the source says {claimed:g}.",
+        f"{arm.workload} is further from the oracle than {number(worst)}, in "
+        f"{counted(len(errors), 'output')}; the source says {printed(claimed, claim.resolution)}.",
         claimed=claim.value,
         measured=worst,
         unit=claim.unit,

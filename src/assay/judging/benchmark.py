@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
-from assay.judging.case import Case, Failure, Measured, not_run, show, with_platform
+from assay.judging.case import Case, Failure, Measured, not_run, with_platform
 from assay.judging.formulas import AS_IS, Conversion, Counting, Uncounted, for_benchmark
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
+from assay.records.figure_words import number, short
 from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
@@ -215,7 +216,7 @@ def _broken(
         floor = roofline.floor_ms(facts[arm], dtype, entry, l2)
         if time is not None and time < floor:
             return (
-                f"arm {arm} was timed at {show(time)} ms, below the {show(floor)} ms that "
+                f"arm {arm} was timed at {number(time)} ms, below the {number(floor)} ms that "
                 f"the datasheet of {entry.product} allows: a broken measurement, not a record"
             )
     return None
@@ -273,5 +274,5 @@ def describe(facts: ArmFacts, workload: Workload) -> str:
                 f"{pattern.blocks_per_row} a row"
             )
     if facts.density is not None and not math.isclose(facts.density, 1):
-        text += f" (density {facts.density:.4g})"
+        text += f" (density {short(facts.density)})"
     return text

@@ -146,22 +146,6 @@ def optional_significant(value: float | None) -> float | None:
     return None if value is None else significant(value)
 
 
-def show(value: float) -> str:
-    """Return a number for a sentence: four significant digits, no exponent for common sizes."""
-    rounded = float(f"{value:.4g}")
-    return f"{rounded:g}" if abs(rounded) < 1e5 else f"{rounded:.0f}"
-
-
-def show_percent(fraction: float) -> str:
-    """Return a fraction as per cent."""
-    return f"{fraction * 100:.3g} %"
-
-
-def with_unit(value: float, unit: Unit) -> str:
-    """Return a figure with its unit."""
-    return f"{show(value)}{unit.facts.joint}{unit.facts.words or unit.value}"
-
-
 def reported(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return evidence paths as they stand in a report directory, without repetitions."""
     return tuple(dict.fromkeys(f"evidence/{path}" for path in paths))

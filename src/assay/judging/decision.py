@@ -25,8 +25,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.judging import remedy
-from assay.judging.case import Measured, show_percent
+from assay.judging.case import Measured
 from assay.records.claims import Relation
+from assay.records.figure_words import percent
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
@@ -94,8 +95,8 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
         return Decision(Status.INCONCLUSIVE, "no_control", clause, remedy.CONTROLLED)
     if floor > margin:
         clause = (
-            f"the same binary against itself differs by up to {show_percent(floor)}"
-            f" in this run, more than the declared margin of {show_percent(margin)}"
+            f"the same binary against itself differs by up to {percent(floor)}"
+            f" in this run, more than the declared margin of {percent(margin)}"
         )
         words = remedy.noisy(control, margin, judging)
         return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
@@ -110,7 +111,7 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
         return None
     clause = (
         f"that is no further from the figure than the same binary is from itself in this run, "
-        f"{show_percent(floor)}"
+        f"{percent(floor)}"
     )
     words = remedy.within_noise(control, distance, judging)
     return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
@@ -127,7 +128,7 @@ def equivalence(summary: Summary, claimed: float, margin: float, better: Side | 
     """Make two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
     edge, centre = math.log1p(margin), math.log(claimed)
     low, high = summary.low - centre, summary.high - centre
-    within = f"the margin of {show_percent(margin)} declared before the run"
+    within = f"the margin of {percent(margin)} declared before the run"
     if -edge <= low and high <= edge:
         return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
     if low > edge:

@@ -15,6 +15,7 @@ from assay.judging.cutlass_output import (
     causal_41,
     printed_flop,
 )
+from assay.records.figure_words import number, short
 from assay.records.measurements import ArmFacts
 from assay.records.readings import FlopFormula
 from assay.records.workloads import Workload
@@ -93,8 +94,8 @@ def _counted_by(
     if factor <= 0:
         raise Uncounted(f"No rate can be formed: '{formula.text}' is not above zero.")
     sentence = (
-        f"FLOPs are counted as {formula.text}, {factor:.4g} times those that {who}; the rate is "
-        "restated by that factor before it is compared."
+        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate "
+        "is restated by that factor before it is compared."
     )
     return Conversion(factor, sentence)
 
@@ -122,7 +123,7 @@ def _benchmark_named(
         return AS_IS
     sentence = (
         f"The claim counts the FLOPs of the whole dense problem ({formula.value}); the measured "
-        f"rate is restated by the density of {facts.density:.4g} before it is compared."
+        f"rate is restated by the density of {short(facts.density)} before it is compared."
     )
     return Conversion(1 / facts.density, sentence)
 
@@ -139,7 +140,7 @@ def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
 
 def _sentence_41(factor: float) -> str:
     return (
-        f"The claim counts as CUTLASS example 41 does, {factor:.4g} times the FLOPs of the two "
+        f"The claim counts as CUTLASS example 41 does, {number(factor)} times the FLOPs of the two "
         "products; the measured rate is restated by that factor before it is compared."
     )
 
@@ -196,7 +197,7 @@ def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:
     if formula in WHOLE and causal:
         factor *= score_elements(*sizes[:2], False) / score_elements(*sizes[:2], True)
     sentence = (
-        f"The program counts {own:.4g} times the FLOPs of the two products; the claim does not, so "
-        f"the printed rate is restated by {factor:.4g} before it is compared."
+        f"The program counts {number(own)} times the FLOPs of the two products; the claim does "
+        f"not, so the printed rate is restated by {number(factor)} before it is compared."
     )
     return Conversion(factor, sentence)

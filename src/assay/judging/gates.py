@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from assay.judging.case import Case, Failure, not_run, show
+from assay.judging.case import Case, Failure, not_run
 from assay.records.evaluations import NotRun, Term
+from assay.records.figure_words import number, short
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
@@ -102,7 +103,9 @@ def _failed_checks(entry: ArmCorrectness) -> str:
     if not failed:
         return entry.detail
     worst = failed[0]
-    error = "" if worst.relative_error is None else f", relative error {show(worst.relative_error)}"
+    error = (
+        "" if worst.relative_error is None else f", relative error {number(worst.relative_error)}"
+    )
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     return f"check {worst.name} with seed {worst.seed}{error}{more}"
 
@@ -188,7 +191,7 @@ def _worst_timed_error(record: BenchmarkRecord, arm: str, workload: Workload) ->
     worst = max((error for error in errors if error is not None), default=0.0)
     if worst <= workload.relative_tolerance:
         return None
-    return f"relative error {show(worst)}, tolerated {show(workload.relative_tolerance)}"
+    return f"relative error {number(worst)}, tolerated {short(workload.relative_tolerance)}"
 
 
 def _turns(record: BenchmarkRecord, arm: str) -> Iterator[Turn]:

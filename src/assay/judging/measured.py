@@ -12,9 +12,7 @@ from assay.judging.case import (
     Measured,
     from_base,
     not_run,
-    show_percent,
     significant,
-    with_unit,
 )
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
@@ -31,6 +29,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
+from assay.records.figure_words import percent, quantity
 from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.verdicts import Nearest
@@ -203,8 +202,8 @@ def modes_sentence(summary: Summary, unit: Unit) -> str:
     """Say when a figure is between two groups of values, and where they lie; else say nothing."""
     if summary.modes is None:
         return ""
-    first, second = (with_unit(from_base(x, unit), unit) for x in summary.modes.values())
-    share = show_percent(summary.modes.share)
+    first, second = (quantity(from_base(x, unit), unit) for x in summary.modes.values())
+    share = percent(summary.modes.share)
     return f"Bimodal: {share} of the {summary.modes.of} lie near {first}, the others near {second}."
 
 

@@ -11,6 +11,7 @@ from assay.judging.case import Case, Failure, Measured, not_run, reported, to_ba
 from assay.judging.gates import last_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, NotRun, Program
+from assay.records.figure_words import printed
 from assay.records.originals import (
     FigurePattern,
     GivenLine,
@@ -184,10 +185,11 @@ def _values(
 def _other_problem(original: OriginalSource, run: LineRun) -> str | None:
     """Return in what a run printed another problem than the stated one, or None."""
     for size in original.sizes if run.exit_code == 0 else ():
-        printed = parse_reader(size.pattern).values(run.stdout, Take.ONLY)
-        if printed != (size.equals,):
-            told = " and ".join(f"{value:g}" for value in printed) or "nothing"
-            return f"ran another problem: it printed {told} for {size.name}, not {size.equals:g}."
+        found = parse_reader(size.pattern).values(run.stdout, Take.ONLY)
+        if found != (size.equals,):
+            told = " and ".join(printed(value, None) for value in found) or "nothing"
+            wanted = printed(size.equals, None)
+            return f"ran another problem: it printed {told} for {size.name}, not {wanted}."
     return None
 
 
@@ -204,7 +206,7 @@ def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> f
     if not found or found[0] <= 0:
         return f"printed nothing that '{figure.pattern}' finds a figure in; {option}."
     if len(found) > 1:
-        numbers = ", ".join(f"{value:g}" for value in found)
+        numbers = ", ".join(printed(value, None) for value in found)
         return f"printed several figures at '{figure.pattern}' ({numbers}); {option}."
     return found[0]
 

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from assay.judging.case import with_unit
 from assay.judging.cutlass_output import ParsedOutput, figure_unit, schedule
+from assay.records.figure_words import quantity
 from assay.records.units import Unit
 
 
@@ -36,7 +36,7 @@ def by_speed(pattern: str, outputs: Sequence[ParsedOutput]) -> list[str]:
 def others_beside(chosen: str, names: Sequence[str], outputs: Sequence[ParsedOutput]) -> str:
     """Return a sentence that names the kernel that answers, and what the others printed."""
     others = [
-        f"{name} {with_unit(_median(name, outputs), figure_unit(name))}"
+        f"{name} {quantity(_median(name, outputs), figure_unit(name))}"
         for name in names
         if name != chosen
     ]

@@ -13,7 +13,10 @@ from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Claim,
 )
+from assay.records.figure_words import printed, short
 
+PRECISE = 6
+"""Significant digits of a figure that arithmetic gives."""
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""
 
@@ -181,12 +184,18 @@ def operand_text(operand: Operand, claims: Mapping[str, Claim]) -> str:
     if operand.formula is not None:
         return f"({formula_text(operand.formula, operand.operands, claims)})"
     if operand.value is not None and operand.to is not None:
-        return f"{show(operand.value)} to {show(operand.to)}"
-    return show(resolve(operand, claims).value)
+        ends = (operand.value, operand.to)
+        return " to ".join(printed(end, operand.resolution) for end in ends)
+    value, resolution = operand.value, operand.resolution
+    if operand.claim is None:
+        assert value is not None
+        return printed(value, resolution)
+    claim = claims[operand.claim]
+    factor = claim.unit.facts.factor if claim.unit else 1.0
+    step = claim.resolution if resolution is None else resolution
+    return printed(resolve(operand, claims).value, None if step is None else step * factor)
 
 
 def show(value: float) -> str:
-    """Return a number for a sentence: six significant digits, thousands of FLOPs written out."""
-    if value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return f"{value:.6g}"
+    """Return a figure that printed ones give: ranges differ in digits that pages leave out."""
+    return short(value, PRECISE)

@@ -22,6 +22,7 @@ from assay.judging.gates import last_words
 from assay.judging.printed_figures import by_speed, figure_name, names_one, others_beside
 from assay.judging.program_verification import verification
 from assay.records.evaluations import NotRun, Program
+from assay.records.figure_words import quantity
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
 from assay.records.readings import FlopFormula
@@ -272,7 +273,8 @@ def _work_ratio(
 def _broken(rate: float | None, peak: float) -> str | None:
     if rate is None or rate <= peak:
         return None
-    return f"the program printed {rate:.4g} TFLOP/s, above the datasheet's peak of {peak:.4g}"
+    told, most = (quantity(x, Unit.TFLOP_PER_S) for x in (rate, peak))
+    return f"the program printed {told}, above the datasheet's peak of {most}"
 
 
 def describe(shape: Shape, arguments: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ wider margin must be declared before a new run; it never rescues the run that su
 
 import math
 
-from assay.judging.case import show_percent
+from assay.records.figure_words import percent
 from assay.records.workloads import Judging
 from assay.shared.counting import counted
 from assay.statistics.summaries import (
@@ -47,7 +47,7 @@ def one_sided(summary: Summary, claimed: float, judging: Judging) -> str:
 def noisy(control: Summary, margin: float, judging: Judging) -> str:
     """Return what helps where the A/A control's interval reaches beyond the margin."""
     edge = math.log1p(margin)
-    options = [f"a quieter machine, with a noise floor below {show_percent(margin)}"]
+    options = [f"a quieter machine, with a noise floor below {percent(margin)}"]
     distance = edge - abs(control.low + control.high) / 2
     if distance > 0:
         least = control.processes + 1
@@ -59,7 +59,7 @@ def noisy(control: Summary, margin: float, judging: Judging) -> str:
 
 def within_noise(control: Summary, distance: float, judging: Judging) -> str:
     """Return what helps a one-sided figure inside the noise floor."""
-    quiet = f"a quieter machine, with a noise floor below {show_percent(math.expm1(distance))}"
+    quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
     reach = distance - abs(control.low + control.high) / 2
     needed = None
     if reach > 0:
@@ -74,13 +74,13 @@ def _narrower(summary: Summary, distance: float, judging: Judging, what: str) ->
     if needed is None:
         return [
             f"nothing short of {MOST_PROCESSES} processes, for the figure lies too near {what} at "
-            f"this scatter ({show_percent(summary.spread)} between processes)"
+            f"this scatter ({percent(summary.spread)} between processes)"
         ]
     quieter = summary.spread * distance / half
     return [
         _processes(needed, summary.processes),
-        f"a quieter machine, whose processes scatter by {show_percent(quieter)} at most (here "
-        f"{show_percent(summary.spread)})",
+        f"a quieter machine, whose processes scatter by {percent(quieter)} at most (here "
+        f"{percent(summary.spread)})",
     ]
 
 
@@ -91,4 +91,4 @@ def _processes(needed: int, ran: int) -> str:
 def _rounded_up(fraction: float) -> str:
     """A margin in tenths of a per cent, wide enough."""
     tenths = math.ceil(fraction * 1000 - 1e-9)
-    return f"a margin of {tenths / 10:g} % or more, declared before a new run"
+    return f"a margin of {percent(tenths / 1000)} or more, declared before a new run"

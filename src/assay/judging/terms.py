@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from assay.judging import remedy
 from assay.judging.benchmark import measure_term
-from assay.judging.case import Case, Failure, Measured, from_base, show, with_unit
+from assay.judging.case import Case, Failure, Measured, from_base, significant
 from assay.judging.decision import Decision
 from assay.judging.verdicts import claimed_value, decided, decision_on, fail
 from assay.judging.worst import (
@@ -18,6 +18,7 @@ from assay.judging.worst import (
 )
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark
+from assay.records.figure_words import number, quantity
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -136,6 +137,6 @@ def _term_words(claim: Claim, term: _Decided) -> str:
     if isinstance(term.figure, Failure):
         return f"{term.name} {status}"
     unit = claim.unit or term.figure.unit
-    value = with_unit(from_base(term.figure.summary.value(), unit), unit)
-    low, high = (show(from_base(x, unit)) for x in term.figure.summary.interval())
+    value = quantity(significant(from_base(term.figure.summary.value(), unit)), unit)
+    low, high = (number(significant(from_base(x, unit))) for x in term.figure.summary.interval())
     return f"{term.name} {value} [{low}, {high}] {status}"

@@ -3,6 +3,8 @@
 Benchmarks, of one term or several, are in assay.judging.terms.
 """
 
+import re
+
 from assay.base.errors import BadInput
 from assay.judging.case import (
     Case,
@@ -10,10 +12,9 @@ from assay.judging.case import (
     Measured,
     from_base,
     measured_on,
-    show_percent,
+    significant,
     to_base,
     verdict,
-    with_unit,
 )
 from assay.judging.decision import Decision, decide, margin_for
 from assay.judging.file_compiles import claimed_outcome
@@ -31,6 +32,7 @@ from assay.records.evaluations import (
     Program,
     Support,
 )
+from assay.records.figure_words import number, percent, printed, quantity, with_unit
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -113,7 +115,7 @@ def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> st
     if isinstance(typed, Failure):
         return f"The command as typed gave no figure: {typed.explanation}"
     unit = claim.unit or typed.measured.unit
-    value = with_unit(from_base(typed.measured.summary.value(), unit), unit)
+    value = quantity(significant(from_base(typed.measured.summary.value(), unit)), unit)
     if shape_matches(typed.shape, evaluation.stated.shape):
         what = "the stated problem with other arguments"
     else:
@@ -138,13 +140,8 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
     return value, base
 
 
-BEGINS = "Measured "
-"""What the figures of an explanation begin with; ``against`` ends them."""
-
-
-def against(claimed: float, unit: Unit) -> str:
-    """Return what stands between a verdict's figures and how they stand to each other."""
-    return f" against the claimed {with_unit(claimed, unit)}: "
+FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
+"""A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
 
 
 def decided(
@@ -164,13 +161,14 @@ def decided(
     if decision is None:
         decision = decision_on(case, claim, measured)
     unit = claim.unit or base
-    low, high = (from_base(x, unit) for x in measured.summary.interval())
-    value = from_base(measured.summary.value(), unit)
+    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
+    value = significant(from_base(measured.summary.value(), unit))
     target = answer.target or ""
-    confidence = show_percent(case.catalog.judging.confidence)
+    confidence = percent(case.catalog.judging.confidence)
+    stated = with_unit(printed(claim.value or 0.0, claim.resolution), unit)
     sentences = [
-        f"{BEGINS}{with_unit(value, unit)} ({confidence} interval {with_unit(low, unit)} to "
-        f"{with_unit(high, unit)}){against(from_base(claimed, unit), unit)}{decision.clause}.",
+        f"Measured {quantity(value, unit)} ({confidence} interval {number(low)} to "
+        f"{number(high)}) against the claimed {stated}: {decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
         modes_sentence(measured.summary, unit),
@@ -212,7 +210,7 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     slow_is_high = measured.unit is Unit.MS
     beyond = claimed < measured.limit if slow_is_high else claimed > measured.limit
     unit = claim.unit or measured.unit
-    limit = with_unit(from_base(measured.limit, unit), unit)
+    limit = quantity(from_base(measured.limit, unit), unit)
     return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
 
 

@@ -9,7 +9,6 @@ from assay.evidence.stages import build_path, inspections_path
 from assay.judging.audit import AuditResult, audit
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
-from assay.judging.printed_ranges import show
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Audit,
@@ -22,6 +21,7 @@ from assay.records.evaluations import (
     NotRun,
     Support,
 )
+from assay.records.figure_words import printed
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -202,7 +202,7 @@ def judge_inspection(
     bound = {Relation.AT_LEAST: "at least ", Relation.AT_MOST: "at most "}.get(claim.relation, "")
     text = (
         f"{found.path} of {found.package} {found.version} has {measured} {what}; "
-        f"the source says {bound}{show(claimed)}."
+        f"the source says {bound}{printed(claimed, claim.resolution)}."
     )
     alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]
     if not agrees and alike:

@@ -10,11 +10,7 @@ class UnitFacts:
     """The spelling of a unit, and the conversion that makes its figures comparable."""
 
     symbol: str
-    """Behind a number on a page; empty for a bare number."""
-    words: str | None = None
-    """Behind a number in a verdict's sentence, in ASCII; None for the code itself."""
-    joint: str = " "
-    """Between the number and ``words``."""
+    """Behind a number (``records.figure_words``); empty for a bare number."""
     base: str | None = None
     """Code of the unit that it is judged in; None for a unit that no measurement is judged in."""
     factor: float = 1.0
@@ -40,45 +36,39 @@ class Unit(StrEnum):
     PFLOP_PER_S = (
         "pflop_per_s",
         UnitFacts(
-            symbol="PFLOP/s", words="PFLOP/s", base="tflop_per_s", factor=1e3,
+            symbol="PFLOP/s", base="tflop_per_s", factor=1e3,
             written=("pflops", "pflops/s"),
         ),
     )  # fmt: skip
     TFLOP_PER_S = (
         "tflop_per_s",
-        UnitFacts(
-            symbol="TFLOP/s", words="TFLOP/s", base="tflop_per_s", written=("tflops", "tflops/s")
-        ),
+        UnitFacts(symbol="TFLOP/s", base="tflop_per_s", written=("tflops", "tflops/s")),
     )
     GFLOP_PER_S = (
         "gflop_per_s",
         UnitFacts(
-            symbol="GFLOP/s", words="GFLOP/s", base="tflop_per_s", factor=1e-3,
+            symbol="GFLOP/s", base="tflop_per_s", factor=1e-3,
             written=("gflops", "gflops/s"),
         ),
     )  # fmt: skip
     GB_PER_S = (
         "gb_per_s",
-        UnitFacts(symbol="GB/s", words="GB/s", base="gb_per_s", written=("gb/sec",)),
+        UnitFacts(symbol="GB/s", base="gb_per_s", written=("gb/sec",)),
     )
     TB_PER_S = (
         "tb_per_s",
-        UnitFacts(symbol="TB/s", words="TB/s", base="gb_per_s", factor=1e3, written=("tb/sec",)),
+        UnitFacts(symbol="TB/s", base="gb_per_s", factor=1e3, written=("tb/sec",)),
     )
-    MS = "ms", UnitFacts(symbol="ms", words="ms", base="ms", written=("msec",))
+    MS = "ms", UnitFacts(symbol="ms", base="ms", written=("msec",))
     US = (
         "us",
-        UnitFacts(
-            symbol="µs", words="us", base="ms", factor=1e-3, written=("\N{GREEK SMALL LETTER MU}s",)
-        ),
+        UnitFacts(symbol="µs", base="ms", factor=1e-3, written=("\N{GREEK SMALL LETTER MU}s",)),
     )
     RATIO = (
         "ratio",
-        UnitFacts(
-            symbol="\N{MULTIPLICATION SIGN}", words="x", joint="", base="ratio", written=("times",)
-        ),
+        UnitFacts(symbol="\N{MULTIPLICATION SIGN}", base="ratio", written=("x", "times")),
     )
-    PERCENT = "percent", UnitFacts(symbol="%", words="%")
+    PERCENT = "percent", UnitFacts(symbol="%")
     """Of a gain: 50 % more is a ratio of 1.5, so it has no factor (see judging.case.to_base)."""
     COUNT = "count", UnitFacts(symbol="", exact=True)
     LINES = "lines", UnitFacts(symbol="lines", exact=True)
@@ -95,7 +85,7 @@ def _spellings() -> dict[str, Unit]:
         spelling.lower(): unit
         for unit in Unit
         for spelling in (
-            unit.value, unit.facts.symbol, unit.facts.words or "", *unit.facts.written,
+            unit.value, unit.facts.symbol, *unit.facts.written,
         )
         if spelling
     }  # fmt: skip

@@ -8,9 +8,8 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.findings.work_done import work_by_reading
 from assay.judging.counts import kind_of, outcome
-from assay.judging.verdicts import BEGINS, against
+from assay.judging.verdicts import FIGURES
 from assay.records.claims import Audit, Claim, Relation
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.counts import capital
@@ -373,13 +372,11 @@ def _unstated(claim: Claim | None) -> str:
 
 def _explanation(verdict: Verdict) -> str:
     """Return a verdict's explanation without the figures in it, which stand beside it."""
-    text, claimed = verdict.explanation, verdict.claimed
-    if not isinstance(claimed, float) or verdict.ci90 is None or verdict.unit is None:
-        return text
-    unit = next(unit for unit in Unit if unit.value == verdict.unit)
-    before, found, after = text.partition(against(claimed, unit))
-    told_before, begins, _ = before.rpartition(BEGINS)
-    return f"{told_before}{capital(after)}" if found and begins else text
+    figures = FIGURES.search(verdict.explanation)
+    if figures is None or verdict.ci90 is None:
+        return verdict.explanation
+    before, after = verdict.explanation[: figures.start()], verdict.explanation[figures.end() :]
+    return f"{before}{capital(after)}"
 
 
 def _report_name(catalog: Catalog, run: str) -> str:

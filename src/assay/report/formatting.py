@@ -5,25 +5,14 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from assay.records.units import SYMBOLS, Unit
+from assay.records import figure_words
+from assay.records.figure_words import number, printed
+from assay.records.units import SYMBOLS
+
+__all__ = ["number", "printed"]
 
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
-
-
-def number(value: float) -> str:
-    """Four significant digits, and whole numbers whole; an exponent only where zeros would pile."""
-    if value == 0:
-        return "0"
-    if not 1e-4 <= abs(value) < 1e15:
-        return f"{value:.3g}"
-    rounded = float(f"{value:.4g}")
-    if abs(rounded) >= 1000:
-        return f"{value:.0f}"
-    value = rounded
-    decimals = max(0, 3 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if value == int(value) else text
 
 
 def rough(value: float) -> str:
@@ -54,18 +43,14 @@ def moment(recorded_at: str) -> str:
     return f"{day} {rest[:5]}{' UTC' if utc else rest[8:]}" if rest else recorded_at
 
 
-def printed(value: float, resolution: float | None) -> str:
-    """Return a claimed figure with as many decimals as its source prints."""
-    if resolution is None or resolution <= 0:
-        return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
-    return f"{value:.{max(0, -math.floor(math.log10(resolution) + 1e-9))}f}"
+def unbroken(text: str) -> str:
+    """Return a figure whose unit stays on its line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def with_unit(text: str, unit: str | None) -> str:
     """Return a number and its unit; a space between them is one that does not break."""
-    symbol = SYMBOLS.get(unit, unit) if unit else ""
-    joint = "" if unit == Unit.RATIO.value else "\N{NO-BREAK SPACE}"
-    return f"{text}{joint}{symbol}" if symbol else text
+    return unbroken(figure_words.with_unit(text, unit))
 
 
 def quantity(value: float | str | None, unit: str | None) -> str:
@@ -91,15 +76,8 @@ def whole(count: float | None) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """Return a fraction as per cent with a sensible number of digits."""
-    if fraction is None:
-        return NOTHING
-    return f"{100 * fraction:.{2 if abs(fraction) < 0.01 else 1}f}\N{NO-BREAK SPACE}%"
-
-
-def short_percent(fraction: float) -> str:
-    """Return a declared fraction as per cent: ``8 %``."""
-    return f"{100 * fraction:g}\N{NO-BREAK SPACE}%"
+    """Return a fraction as per cent; a dash where there is none."""
+    return NOTHING if fraction is None else unbroken(figure_words.percent(fraction))
 
 
 def words(code: str) -> str:

@@ -44,7 +44,7 @@ def _chance(chance: Chance) -> Iterator[str]:
     """Yield what sampling alone may do: wrong and open verdicts to expect, and shared samples."""
     if not chance.judged:
         return
-    level = fmt.percent(chance.confidence).replace(".0", "")
+    level = fmt.percent(chance.confidence)
     yield (
         f"{counted(chance.judged, 'verdict')} {agreeing(chance.judged, 'rests', 'rest')} on an "
         f"interval, and {chance.decided} of them {agreeing(chance.decided, 'is', 'are')} decided. "

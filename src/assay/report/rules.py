@@ -14,7 +14,7 @@ from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 def rules(catalog: Catalog) -> Iterator[str]:
     """Yield how verdicts are reached, said from the constants that decide."""
     judging = catalog.judging
-    level = fmt.short_percent(judging.confidence)
+    level = fmt.percent(judging.confidence)
     yield (
         "A claim that states a figure is held against a margin that was declared before the run: "
         f"{fmt.percent(judging.absolute_margin)} for absolute figures, "

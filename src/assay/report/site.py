@@ -167,7 +167,7 @@ def _report_row(entry: HistoryEntry) -> str:
     figure = entry.figure
     claimed = figure.claimed if isinstance(figure.claimed, str) else None
     if isinstance(figure.claimed, float):
-        claimed = fmt.with_unit(f"{figure.claimed:g}", figure.unit)
+        claimed = fmt.with_unit(fmt.printed(figure.claimed, None), figure.unit)
     return (
         f'<tr><td><a href="../claims/{figure.claim}.html">{figure.claim}</a>'
         f"<td>{escape(entry.target)}<td>{escape(claimed or '')}"

@@ -149,10 +149,10 @@ def build_view(
         rules=tuple(rules(catalog)),
         protocols=tuple(protocols(catalog, evidence)),
         margins=(
-            fmt.short_percent(catalog.judging.absolute_margin),
-            fmt.short_percent(catalog.judging.ratio_margin),
+            fmt.percent(catalog.judging.absolute_margin),
+            fmt.percent(catalog.judging.ratio_margin),
         ),
         source_table=source_table(catalog, evidence.plan.sources, every),
         causes=tuple((why.short, why.words) for why in Why if any(v.why is why for v in every)),
-        confidence=fmt.short_percent(catalog.judging.confidence),
+        confidence=fmt.percent(catalog.judging.confidence),
     )

@@ -1,0 +1,60 @@
+"""Figures as people read them: written one way in a verdict's sentence and in a page's cell."""
+
+import math
+
+from assay.records.units import SYMBOLS, Unit
+
+DIGITS = 4
+"""Significant ones of a measured figure."""
+EXACT = 12
+"""Digits beyond which two numbers are one: what is left is how machines keep decimals."""
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Return a measured number to so many significant digits, and whole numbers whole.
+
+    Digits before the point are never rounded away; an exponent stands only where zeros would pile.
+    """
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.3g}"
+    rounded = float(f"{value:.{digits}g}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    if decimals <= 0:
+        return f"{value:.0f}"
+    return f"{value:.0f}" if rounded == int(value) else f"{rounded:.{decimals}f}"
+
+
+def short(value: float, digits: int = DIGITS) -> str:
+    """Return ``number`` without zeros at its end: of figures that were declared or reckoned."""
+    text = number(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def printed(value: float, resolution: float | None) -> str:
+    """Return a figure with as many decimals as its source prints.
+
+    ``resolution``: the step of its last digit; None or 0 for a figure that is exact.
+    """
+    if not resolution or resolution < 0:
+        text = f"{value:.{EXACT}g}"
+        return f"{value:.0f}" if "e" in text and 1 <= abs(value) < 1e15 else text
+    return f"{value:.{max(0, -math.floor(math.log10(resolution) + 1e-9))}f}"
+
+
+def with_unit(text: str, unit: Unit | str | None) -> str:
+    """Return a number and its unit as people write it, with a space where they put one."""
+    symbol = SYMBOLS.get(unit, unit) if unit else ""
+    joint = "" if unit == Unit.RATIO.value else " "
+    return f"{text}{joint}{symbol}" if symbol else text
+
+
+def quantity(value: float, unit: Unit | str | None) -> str:
+    """Return a measured value with its unit."""
+    return with_unit(number(value), unit)
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction as per cent, to three significant digits: ``8 %``, ``0.312 %``."""
+    return f"{short(100 * fraction, 3)} %"
