@@ -17,7 +17,7 @@ from assay.base.isolation import python_variables
 from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
-from assay.shared import gpu_locks
+from assay.shared import gpu_locks, project_place
 from assay.shared.errors import FailureKind
 from assay.shared.exit_codes import ExitCode
 from assay.shared.job import DeviceJob
@@ -25,8 +25,6 @@ from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_j
 
 R = TypeVar("R", bound=Record)
 
-PROJECT_VARIABLE = "ASSAY_PROJECT_CODE"
-"""Where the device side finds a project's files (``assay.device.kernels.project_code``)."""
 PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
@@ -60,7 +58,7 @@ def device_environment(place: Place) -> dict[str, str]:
     among them, come behind.
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
-    code = {} if place.project is None else {PROJECT_VARIABLE: str(place.project.resolve())}
+    code = {} if place.project is None else {project_place.VARIABLE: str(place.project.resolve())}
     return {
         **cache,
         **code,

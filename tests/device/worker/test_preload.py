@@ -9,7 +9,8 @@ from assay.device.worker.preload import (
     share_compiled_kernels,
     start_again_without,
 )
-from assay.shared.specs import ComparisonSpec
+from assay.shared import project_place
+from assay.shared.specs import ArmSpec, CodeSpec, ComparisonSpec, VariantSpec, WorkloadSpec
 from tests.device.helpers import bsr_workload, make_arm
 
 
@@ -31,6 +32,21 @@ def test_only_what_an_arm_will_import():
     assert len(names) == len(set(names))
     assert "torch._inductor.compile_fx" in names
     assert "torch.sparse._triton_ops" not in names
+
+
+def test_a_projects_code_says_by_its_words_what_it_imports(monkeypatch, tmp_path):
+    monkeypatch.setenv(project_place.VARIABLE, str(tmp_path))
+
+    def modules(text):
+        (tmp_path / "ours.py").write_text(text)
+        code = CodeSpec("ours.py", "case", {"ours.py": "00", "gone.py": "00"})
+        problem = WorkloadSpec("w", "callable", "float16", "own", 1, 0.01, code=code)
+        arm = ArmSpec("ours", VariantSpec("v", "callable", "callable", entry="ours"), problem, None)
+        return modules_for(ComparisonSpec("c", "ours", (arm,)))
+
+    assert modules("import torch") == []
+    assert modules("import triton") == ["triton", "triton.language"]
+    assert "torch._inductor.compile_fx" in modules("fast = torch.compile(slow)")
 
 
 def test_what_was_found_guilty_is_skipped(monkeypatch):

@@ -12,21 +12,18 @@ A function is called with its problem's parameters and ``device``, and returns a
 
 import hashlib
 import importlib.util
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
+from assay.shared.project_place import project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
 
-FOLDER_VARIABLE = "ASSAY_PROJECT_CODE"
-"""Where the host says that the project's files lie."""
 RESERVED = ("inputs", "oracle", "output")
 Tensors = dict[str, Any]
 """By the names that the arms and the oracle call them."""
@@ -78,8 +75,17 @@ class ProjectCase:
             raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
         function = self.arms[arm]
         if self.output is None:
-            return lambda: function(**tensors), None
+
+            def call() -> Any:
+                found = function(**tensors)
+                if not isinstance(found, torch.Tensor):
+                    raise BadCode(f"{self.name}: arm '{arm}' returned no tensor")
+                return found
+
+            return call, None
         out = self.output()
+        if not isinstance(out, torch.Tensor):
+            raise BadCode(f"{self.name}: output() returned no tensor")
 
         def launch() -> Any:
             function(**tensors, out=out)
@@ -135,7 +141,7 @@ def _case(
 
 def _module(code: CodeSpec) -> ModuleType:
     """Import the project's file, whose folder comes first where its imports are looked for."""
-    folder = Path(os.environ.get(FOLDER_VARIABLE, "/nonexistent"))
+    folder = project_place()
     for name, sha256 in code.files.items():
         path = folder / name
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"

@@ -22,7 +22,8 @@ SEED_STRIDE = 104_729
 class Contents:
     """The set that the tensors hold, changed step by step."""
 
-    def __init__(self, inputs: Inputs, seed: str) -> None:
+    def __init__(self, inputs: Inputs, seed: str, *, answers: bool = True) -> None:
+        """``answers``: whether the right answer of each set is kept, for ``errors``."""
         self._tensors = inputs.tensors
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         case = inputs.project_case
@@ -31,7 +32,7 @@ class Contents:
         more = (case.inputs(own + SEED_STRIDE * number) for number in range(1, SETS))
         self._sets = [first, *more]
         self._answers: list[Tensor] = []
-        for contents in self._sets:
+        for contents in self._sets if answers else ():
             put(self._tensors, contents, case.name)
             self._answers.append(oracle(inputs))
         put(self._tensors, first, case.name)

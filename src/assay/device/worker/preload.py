@@ -8,10 +8,11 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from assay.shared.specs import ComparisonSpec
+from assay.shared.project_place import project_place
+from assay.shared.specs import CodeSpec, ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, comma-separated."""
@@ -45,6 +46,10 @@ MODULES: dict[str, tuple[str, ...]] = {
 """Variant.entry to what it imports when it is prepared and first launched."""
 
 
+WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _COMPILER[:2]}
+"""What a project's code holds to what its arms will then import, when they are first launched."""
+
+
 def share_compiled_kernels(folder: Path) -> None:
     """Have every process of a job find what an earlier one compiled.
 
@@ -64,7 +69,21 @@ def modules_for(comparison: ComparisonSpec) -> list[str]:
     for arm in comparison.arms:
         if arm.variant.kind == "library":
             names.update(dict.fromkeys(MODULES.get(arm.variant.entry or "", ())))
+        if arm.workload.code is not None:
+            names.update(dict.fromkeys(_of_code(arm.workload.code)))
     return [name for name in names if name not in skipped]
+
+
+def _of_code(code: CodeSpec) -> Iterator[str]:
+    """Yield what a project's code will import of the slow modules, by the words in its files."""
+    folder = project_place()
+    texts = []
+    for name in code.files:
+        with contextlib.suppress(OSError):  # the child says it of a file that is not there
+            texts.append((folder / name).read_text(encoding="utf-8", errors="replace"))
+    for word, modules in WORDS.items():
+        if any(word in text for text in texts):
+            yield from modules
 
 
 def preload(modules: Iterable[str]) -> str | None:

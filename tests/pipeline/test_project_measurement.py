@@ -1,0 +1,174 @@
+"""A project's function through the workflow: gate and stopwatch are the real ones, on a CPU."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run
+from assay.pipeline.snakemake_run import run_workflow
+from assay.records.verdicts import Status, Verdict
+from tests.library_checkout import REPOSITORY
+from tests.pipeline.test_batched_workflow import RUN, Checkout
+
+pytest.importorskip("torch")
+
+STAND_IN = """#!{python}
+import json, shutil, sys
+from pathlib import Path
+
+if sys.argv[1:] == ["--version"]:
+    sys.exit(0)
+folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
+with (folder / "starts").open("a") as log:
+    log.write(jobs[0]["task"] + "\\n")
+if jobs[0]["task"] == "device":
+    shutil.copyfile(folder / "device.json", jobs[0]["output"])
+    sys.exit(0)
+if jobs[0]["task"] not in ("correctness", "benchmark"):
+    print("there is no GPU for it", file=sys.stderr)
+    sys.exit(1)
+sys.path.append({repository!r})
+import torch
+from assay.device import __main__ as program
+from assay.device.tasks import benchmark, correctness
+from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import UNKNOWN_USE
+from assay.device.worker.telemetry import Choice
+from tests.device.helpers import HostStopwatch, SteadySensor
+
+uuid = json.loads((folder / "device.json").read_text())["gpu"]["uuid"]
+program.open_target = lambda target: (None, Choice(0, uuid, "NVIDIA H100 80GB HBM3"))
+program._alone = lambda nvml, choice: (UNKNOWN_USE, "")
+OpenGpu.sensor = lambda self: SteadySensor()
+OpenGpu.watch = lambda self: None
+for module in (correctness, benchmark):
+    module.DEVICE, module.open_cuda = "cpu", lambda choice: None
+benchmark.CudaStopwatch = lambda cold, counter: HostStopwatch()
+benchmark.open_counter = lambda: (None, "no cycles: no GPU")
+torch.cuda.synchronize = lambda: None
+torch.set_num_threads(1)
+sys.exit(program.main(sys.argv[3:]))
+"""
+CODE = """\
+import torch
+
+
+def case(rows, device):
+    def inputs(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        return {"x": torch.randn(rows, generator=generator, device=device)}
+
+    def wrong(x):
+        return x * 2.1
+
+    def fails(x):
+        raise RuntimeError("no such kernel")
+
+    return {"inputs": inputs, "oracle": lambda x: 2 * x.double(), "added": lambda x: x + x,
+            "scaled": lambda x: 2 * x, "wrong": wrong, "fails": fails}
+"""
+ROWS = 3_000_000
+
+
+def document() -> dict[str, Any]:
+    def claim(name: str, value: str, arm: str, **more: str) -> dict[str, Any]:
+        return {
+            "id": name,
+            "statement": "It is fast",
+            "place": {"section": "Results", "line": 3},
+            "value": value,
+            "target": "h100",
+            "answer": {"measurement": "doubled", "arm": arm, **more},
+        }
+
+    return {
+        "schema": "assay/project/1",
+        "title": "Twice",
+        "sources": [{"id": "post", "title": "A post"}],
+        "measurements": [
+            {
+                "id": "doubled",
+                "title": "Twice a vector",
+                "callable": "twice.py:case",
+                "parameters": {"rows": ROWS},
+                "arms": {
+                    "added": "a sum",
+                    "scaled": "a product",
+                    "wrong": "something else",
+                    "fails": "nothing",
+                },
+                "control": "scaled",
+                "dtype": "float32",
+                "flops": "rows",
+                "bytes": "8 * rows",
+                "relative_tolerance": 0.001,
+                "protocol": "standard",
+            }
+        ],
+        "claims": [
+            claim("ratio", "1.0x", "added", over="scaled"),
+            claim("bandwidth", "3 GB/s", "added"),
+            claim("wrong", "3 GB/s", "wrong"),
+            claim("fails", "3 GB/s", "fails"),
+        ],
+    }
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    made = Checkout(tmp_path)
+    python = tmp_path / "python"
+    python.write_text(
+        STAND_IN.format(python=sys.executable, folder=str(tmp_path), repository=str(REPOSITORY))
+    )
+    return made
+
+
+def test_its_arms_pass_the_gate_and_are_timed(checkout: Checkout, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "assay.yaml").write_text(yaml.safe_dump(document()))
+    (folder / "twice.py").write_text(CODE)
+    found, starts = measured(checkout, folder)
+    assert isinstance(found["ratio"].measured, float)
+    assert found["ratio"].samples is not None
+    bandwidth = found["bandwidth"].measured
+    assert isinstance(bandwidth, float)
+    assert 0.05 < bandwidth < 3000
+    assert f"rows={ROWS}" in (found["bandwidth"].ran or "")
+    assert found["bandwidth"].artifact == "reimplemented"
+    assert found["wrong"].status is Status.INCORRECT
+    assert found["fails"].status is Status.NOT_RUN
+    assert "RuntimeError: no such kernel" in found["fails"].explanation
+    assert starts == ["device", "correctness", "benchmark"]
+
+    # An edit of the code is another thing to measure; anything else of the project is none.
+    again, starts = measured(checkout, folder)
+    assert (again, starts) == (found, [])
+    (folder / "twice.py").write_text(CODE.replace("x * 2.1", "x + x"))
+    edited, starts = measured(checkout, folder)
+    assert starts == ["correctness", "benchmark"]
+    assert isinstance(edited["wrong"].measured, float)
+
+
+def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list[str]]:
+    """Return the verdicts of a run, and the tasks that the device side was started on."""
+    catalog = load_catalog(checkout.root, folder)
+    more = {"home": str(folder), "sources": ("post",)}
+    request = checkout.request.model_copy(update=more)
+    plan = make_plan(catalog, request)
+    goal = f"{folder}/results/{RUN}/h100/benchmark"
+    with bound_run(checkout.root, catalog, request, plan, scratch=False):
+        run_workflow(checkout.root, request, cores=1, goal=goal)
+    run_dir = folder / "results" / RUN
+    verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
+    return {verdict.claim: verdict for verdict in verdicts}, checkout.starts()
