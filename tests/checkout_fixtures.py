@@ -17,7 +17,8 @@ from assay.records.originals import (
     OriginalRunRecord,
 )
 from assay.records.plan import Request
-from tests.report_fixtures import UUID
+from assay.shared.files import sha256_bytes
+from tests.report_fixtures import LOCK, UUID
 
 COMPILES = """
   - id: demo_file_lines
@@ -162,6 +163,6 @@ def file_compiles(recorded_at: str) -> Iterator[FileCompileRecord]:
             cut=False,
             toolchain=ToolchainRecord(
                 schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
-                lock_sha256="01" * 32,
+                lock_sha256=sha256_bytes(LOCK.encode()),
             ),
         )  # fmt: skip

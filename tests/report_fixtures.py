@@ -268,6 +268,7 @@ STDOUT_88 = (
     "###### B {b} H 8 Q 1024 K 1024 D 64 Forward Full #SM 132\n"
     " [OK]  tma ping-pong : {rate} TFLOPS/s\n"
 )
+LOCK = f"nvidia-cuda-nvcc==13.0.88 --hash=sha256:{'01' * 32}\n"
 
 
 def write_repository(root: Path) -> Path:
@@ -442,7 +443,7 @@ def _build(job: BuildJob) -> BuildRecord:
         resources=(resources,),
         toolchain=ToolchainRecord(
             schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
-            lock_sha256="01" * 32,
+            lock_sha256=sha256_bytes(LOCK.encode()),
         ),
         diagnostics="",
         built_elsewhere=False,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from assay.base.io import read_record, write_record
+from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.evidence.stages import (
     TARGET_STAGES,
     origin_folder,
@@ -33,6 +34,7 @@ from tests.checkout_fixtures import (
 )
 from tests.git_history import git
 from tests.report_fixtures import (
+    LOCK,
     TARGET,
     WHEN,
     provision,
@@ -65,8 +67,11 @@ claims:
 
 
 def report(base: Path) -> None:
-    """A report of one GPU, with the times of its steps, and another run's by the same key."""
+    """A report of one GPU, with the times of its steps and the compilers' lock, and another run's
+    by the same key.
+    """
     root = write_repository(base / "repo")
+    write_bytes(root / TOOLCHAIN_LOCK, LOCK.encode())
     for run in (RUN, OTHER_RUN):
         run_dir = write_run(root, run)
         _time_steps(run_dir)

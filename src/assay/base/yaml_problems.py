@@ -4,6 +4,7 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ R = TypeVar("R", bound=Record)
 MOST_TOLD = 50
 """Problems of one file that are told; who has more begins with these."""
 LONGEST_PROBLEM = 400
+MOST_KNOWN = 2000
+"""Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
 
 
 @dataclass(frozen=True, order=True)
@@ -100,7 +103,7 @@ def beside(told: Iterable[YamlProblem], more: Iterable[YamlProblem]) -> Iterator
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return what may be meant by a name that is none, as an addition to a sentence."""
-    names = list(known)
+    names = list(islice(known, MOST_KNOWN))
     found = difflib.get_close_matches(name, names, 1, 0.6)
     if not found:
         # A prefix or an ending is a likely slip, too ("tol" for "relative_tolerance" is none).

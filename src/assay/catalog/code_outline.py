@@ -2,56 +2,100 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.records.workloads import Workload
+from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE, MOST_CODE_TOGETHER
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def code_problems(folder: Path, workload: Workload, arms: list[str]) -> Iterator[str]:
-    """Yield what would keep a project's function from being called, or from answering.
+@dataclass(frozen=True)
+class Outline:
+    """What a file defines."""
 
-    ``folder``: the project's. Nothing is imported: what a function makes up as it runs is not seen.
+    functions: dict[str, Function]
+    assigned: frozenset[str]
+    words: frozenset[str]
+    """Every name and text in it."""
+
+
+@dataclass
+class CodeOutlines:
+    """The files of a project that are asked for, each read once. Nothing of them is imported: what
+    a function makes up as it runs is not seen.
     """
+
+    folder: Path
+    """The project's."""
+    known: dict[str, Outline | str] = field(default_factory=dict)
+    """By file; where there is no outline, what is wrong."""
+    characters: int = 0
+    """Of all files so far."""
+
+    def problems(self, workload: Workload, arms: list[str]) -> Iterator[str]:
+        """Yield what would keep a function from being called, or from answering."""
+        code = workload.code
+        assert code is not None
+        if code.file not in self.known:
+            self.known[code.file] = self._read(code.file)
+        outline = self.known[code.file]
+        if isinstance(outline, str):
+            yield f"{code.file}: {outline}"
+        else:
+            yield from _problems(outline, workload, arms)
+
+    def _read(self, file: str) -> Outline | str:
+        """Return a file's outline, or why there is none."""
+        text = read_text(self.folder / file, MOST_CODE)
+        self.characters += len(text)
+        if self.characters > MOST_CODE_TOGETHER:
+            return f"is not looked into: measurements name more than {MOST_CODE_TOGETHER:,} bytes"
+        if any(len(line) > MOST_CODE_LINE for line in text.splitlines()):
+            return f"has a line of more than {MOST_CODE_LINE:,} characters"
+        try:
+            return _outline(ast.parse(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return f"is no Python that can be read: {error}"
+
+
+def _outline(tree: ast.Module) -> Outline:
+    return Outline(
+        functions={node.name: node for node in tree.body if isinstance(node, Function)},
+        assigned=frozenset(
+            target.id
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        ),
+        words=frozenset(_words(tree)),
+    )
+
+
+def _problems(outline: Outline, workload: Workload, arms: list[str]) -> Iterator[str]:
     code = workload.code
     assert code is not None
-    try:
-        tree = ast.parse(read_text(folder / code.file))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        yield f"{code.file}: is no Python that can be read: {error}"
-        return
-    functions = {
-        node.name: node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assigned = {
-        target.id
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    if code.function not in functions:
-        if code.function not in assigned:
-            meant = suggest(code.function, functions)
+    if code.function not in outline.functions:
+        if code.function not in outline.assigned:
+            meant = suggest(code.function, outline.functions)
             yield f"{code.file} defines no function '{code.function}'{meant}"
         return
-    yield from _call_problems(code.file, functions[code.function], workload)
-    words = set(_words(tree))
+    yield from _call_problems(code.file, outline.functions[code.function], workload)
+    words = outline.words
     for name in ("inputs", "oracle"):
         if name not in words:
             yield f"{code.file}: nothing there is called '{name}': the function must return one"
     for arm in arms:
         if arm not in words:
-            meant = suggest(arm, words)
+            meant = suggest(arm, sorted(words))
             yield f"{code.file}: nothing there is called '{arm}', which is an arm{meant}"
 
 
-def _call_problems(
-    file: str, function: ast.FunctionDef | ast.AsyncFunctionDef, workload: Workload
-) -> Iterator[str]:
+def _call_problems(file: str, function: Function, workload: Workload) -> Iterator[str]:
     """Yield how a call with the parameters and ``device`` does not fit."""
     given = [*workload.parameters, "device"]
     arguments = function.args

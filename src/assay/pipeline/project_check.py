@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.base.io import read_bytes
-from assay.catalog.code_outline import code_problems
+from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.model import Catalog
 from assay.judging.answers import Asked, make_answers
 from assay.judging.needs import comparisons_of
@@ -22,10 +22,11 @@ def project_problems(catalog: Catalog, folder: Path) -> Iterator[str]:
     """Yield what is wrong with the project in ``folder``, beyond what reading it found."""
     yield from _documents(catalog, folder)
     measured = set(comparisons_of(catalog, catalog.claims.values()))
+    outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
         arms = [arm.id for arm in comparison.arms]
-        for problem in code_problems(folder, workload, arms):
+        for problem in outlines.problems(workload, arms):
             yield f"measurement '{name}': {problem}"
         if name not in measured:
             yield f"measurement '{name}': no claim is answered by it, so nobody measures it"

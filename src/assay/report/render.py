@@ -162,7 +162,7 @@ def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:
     lock, paths = root / TOOLCHAIN_LOCK, BUILDS.paths(plan).values()
     builds = [evidence_dir / path for path in paths if (evidence_dir / path).is_file()]
     locked = {read_record(BUILDS.record, path).toolchain.lock_sha256 for path in builds}
-    if lock.is_file() and lock_digest(lock) in locked:
+    if lock.is_file() and locked == {lock_digest(lock)}:
         _copy(lock, evidence_dir / TOOLCHAIN_LOCK)
 
 

@@ -43,6 +43,14 @@ MOST_YAML_NODES: Final = 100_000
 MOST_YAML_TEXT: Final = 20_000
 """Characters of one scalar in it: a sentence or two."""
 
+MOST_CODE: Final = 300_000
+"""Bytes of a project's file of Python: its parser takes a kilobyte of memory for each. The longest
+module of this package has 17,000."""
+MOST_CODE_LINE: Final = 4_000
+"""Characters of a line in it: the parser's time for an f-string grows with the square of them."""
+MOST_CODE_TOGETHER: Final = 600_000
+"""Characters of all such files of a project: parsing takes some seconds a million."""
+
 MOST_KEY_FILE: Final = 65_536
 """Bytes of a file with a key: one of Ed25519 has 400."""
 MOST_ENVELOPE: Final = 1_000_000

@@ -5,13 +5,15 @@ from pathlib import Path
 
 from assay.base.check_log import CheckLog
 from assay.base.errors import CheckFailed
+from assay.base.io import read_bytes
+from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.evidence.model import Evidence
 from assay.records.manifest import PROVENANCE
 from assay.records.provenance import BUILD_TYPE
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_ENVELOPE
+from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE
 from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import plain_bytes
 from assay.verification.provenance import provenance_payload
@@ -23,6 +25,7 @@ FROM_BEFORE = (
     "how the binaries were built: the statement names no provenance, as those of older versions do "
     "not; their build records say it"
 )
+NO_LOCK = "which compilers the builds' toolchain lock pins: it is not there, as in older reports"
 
 
 def check_provenance(
@@ -36,6 +39,7 @@ def check_provenance(
     """Derive the provenance again, byte for byte: the statement names it by its digest."""
     stated = signed.statement.predicate.provenance
     with log.check("provenance") as says:
+        says.leave(_check_lock(report_dir / "evidence" / TOOLCHAIN_LOCK, evidence))
         expected = provenance_payload(report_dir / "evidence", evidence)
         if stated is None:
             if expected is None:
@@ -60,6 +64,22 @@ def check_provenance(
                 "for byte the same",
                 short=f"{built} {has} SLSA provenance",
             )
+
+
+def _check_lock(lock: Path, evidence: Evidence) -> list[str]:
+    """Return what is left unproven of the lock that compilers came by, where builds name another
+    one than lies there. Raises CheckFailed.
+    """
+    named = {build.toolchain.lock_sha256 for build in evidence.builds.values()}
+    if not lock.is_file():
+        return [NO_LOCK] if named else []
+    held = sha256_bytes(read_bytes(lock, MOST_DOCUMENT))
+    if other := sorted(named - {held}):
+        problem = (
+            f"builds are by the toolchain lock {other[0][:12]}, and {lock.name} is {held[:12]}"
+        )
+        raise CheckFailed(problem, code="toolchain-lock")
+    return []
 
 
 def _signed_payload(

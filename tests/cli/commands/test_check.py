@@ -1,10 +1,16 @@
 """``new`` and ``check``: an example that is sound, and all that is wrong with one that is not."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from assay.catalog.code_outline import CodeOutlines
+from assay.catalog.load import load_catalog
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -81,6 +87,44 @@ class TestCheck:
             "claim 'softmax_bandwidth': ",
         ):
             assert words in answer.out + answer.err, answer.out + answer.err
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ('x = f"' + "{a}" * 90_000 + '"\n', "has a line of more than 4,000 characters"),
+            ("x = 1\n" * 100_000, "has more than 300,000 bytes"),
+            ("x = " + "-" * 3_000 + "1\n", "is no Python that can be read"),
+            ('x = f"{a}"\n' * 25_000, "defines no function 'case'"),
+            ("".join(f"def softmaz{i}(): 0\n" for i in range(12_000)), "defines no function"),
+        ],
+        ids=["one f-string", "long", "deep", "f-strings", "functions"],
+    )
+    def test_code_of_a_stranger_takes_no_time(
+        self, assay: Any, mine: Path, text: str, says: str
+    ) -> None:
+        (mine / "softmax.py").write_text(text)
+        before = time.process_time()
+        answer = assay("check", "--project", mine)
+        assert time.process_time() - before < 5
+        assert answer.code in (1, 2)
+        assert says in answer.out + answer.err
+
+    def test_all_code_together_is_bounded_and_a_file_is_read_once(
+        self, mine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        code = (mine / "softmax.py").read_text()
+        for name in ("one.py", "two.py", "three.py"):
+            (mine / name).write_text(code + "x = 1\n" * 45_000)
+        outlines = CodeOutlines(mine)
+        found = []
+        for name in ("one.py", "one.py", "two.py", "three.py"):
+            measured = load_catalog(ROOT, mine).workloads["softmax"]
+            assert measured.code is not None
+            place = measured.code.model_copy(update={"file": name})
+            workload = measured.model_copy(update={"code": place})
+            found.append(list(outlines.problems(workload, ["fused"])))
+        assert found[:3] == [[], [], []]
+        assert "three.py: is not looked into" in found[3][0]
 
     def test_a_measurement_that_nobody_asks_for_is_said(self, assay: Any, mine: Path) -> None:
         edit(
