@@ -42,7 +42,6 @@
 //
 // Requires: 16-byte aligned pointers, strides that are multiples of 8 elements, columns within the keys, sm_90a.
 
-#include "attention_order.cuh"
 #include "common/launch.cuh"
 #include "sm90_attention_consumer.cuh"
 #include "sm90_attention_producer.cuh"

@@ -580,8 +580,8 @@ DANGLING: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     ),
     "an unknown nearest claim": (
         "003",
-        lambda d: _of(d, "s003_e2e_bandwidth")["evaluation"].update(nearest=["s003_no_such"]),
-        ("claim 's003_e2e_bandwidth'", "no claim 's003_no_such'"),
+        lambda d: _of(d, "s003_memory_bandwidth")["evaluation"].update(nearest=["s003_no_such"]),
+        ("claim 's003_memory_bandwidth'", "no claim 's003_no_such'"),
     ),
     "an unknown operand": (
         "002",

@@ -18,6 +18,7 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.judge import judge
 from assay.pipeline.file_compile_requests import usable_file_compiles
 from assay.records.builds import ToolchainRecord
+from assay.records.evaluations import Metric, Quantity, Term
 from assay.records.file_compiles import FileCompileJob, FileCompileRecord
 from assay.records.originals import CheckoutCopy
 from assay.records.plan import Plan
@@ -26,6 +27,7 @@ from assay.report.file_compiles import file_compile_rows
 from assay.verification.contradictions import Findings
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.origin import Origin
+from tests import builders as b
 from tests.library_checkout import REPOSITORY
 
 NAME, FILE = "s004_triage", "csrc/kernels/attention_bleeding_edge_tma.cu"
@@ -88,6 +90,27 @@ def evidence(catalog: Catalog, *records: FileCompileRecord, planned: bool = True
 
 def judged(catalog: Catalog, *records: FileCompileRecord, planned: bool = True) -> list[Verdict]:
     return list(judge(catalog, evidence(catalog, *records, planned=planned)).verdicts)
+
+
+def test_beside_a_file_for_hopper_stands_what_runs_there() -> None:
+    """A compiler's word says nothing of a rate; what was timed is shown, and decides nothing."""
+    quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="ours"))
+    claim = load_catalog(REPOSITORY).claims[CLAIMS[2]]
+    evaluation = claim.evaluation.model_copy(update={"nearest": (quantity,)})
+    claim = claim.model_copy(update={"evaluation": evaluation})
+    small = b.catalog((claim,))
+    found = record("sm_90a", ZERO)
+    key = (found.compilation, found.arch)
+    answer = b.measure(claim.id, None).model_copy(update={"kind": "compile"})
+    for timed, shown in (([b.benchmark()], ["rate of ours in duel"]), ([], [])):
+        held = replace(
+            b.evidence([answer], benchmarks=timed, checks=[b.correctness()]),
+            file_compiles={key: found},
+            file_compile_paths={key: file_compile_path(*key)},
+        )
+        (verdict,) = judge(small, held).verdicts
+        assert verdict.status is Status.NOT_REPRODUCED
+        assert [entry.what for entry in verdict.nearest] == shown
 
 
 class TestVerdicts:

@@ -112,6 +112,16 @@ class TestEquivalence:
         claim = b.claim("bw", bench(Metric.BANDWIDTH), value=rate, unit=Unit.GB_PER_S)
         assert verdict_on(claim).status is Status.REPRODUCED
 
+    def test_bandwidth_of_other_bytes_is_restated_by_their_formula(self) -> None:
+        """A source may count one operand's bytes; the verdict says which were counted."""
+        one = {"unit": Unit.GB_PER_S, "bytes": "2 * m * n"}
+        rate = 4096**2 * 2 / 0.06e-3 / 1e9
+        verdict = verdict_on(b.claim("bw", bench(Metric.BANDWIDTH), value=rate, **one))
+        assert verdict.status is Status.REPRODUCED
+        assert "Bytes are counted as 2 * m * n, 0.3333 times" in verdict.explanation
+        whole = verdict_on(b.claim("bw", bench(Metric.BANDWIDTH), value=3 * rate, **one))
+        assert whole.status is Status.NOT_REPRODUCED
+
     @given(st.floats(-0.3, 0.3), st.floats(0, 0.1), st.floats(0.01, 0.2))
     @settings(deadline=None)
     def test_decision_matches_its_definition(

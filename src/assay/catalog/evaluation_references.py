@@ -12,6 +12,7 @@ from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
     Benchmark,
+    Compiles,
     Derived,
     DeviceCode,
     Evaluation,
@@ -51,14 +52,14 @@ def check_evaluation(
             _check_derived(catalog, where, evaluation)
         case Accuracy():
             _check_term(catalog, where, evaluation.term)
-        case Support() | Execution() | DeviceCode():
+        case Support() | Execution() | DeviceCode() | Compiles():
             _check_support(catalog, where, evaluation)
         case Unanswerable():
             _check_nearest(catalog, where, evaluation)
 
 
 def _check_support(
-    catalog: Catalog, where: str, evaluation: Support | Execution | DeviceCode
+    catalog: Catalog, where: str, evaluation: Support | Execution | DeviceCode | Compiles
 ) -> None:
     if isinstance(evaluation, DeviceCode):
         require_known(where, "rival", evaluation.rival, catalog.rivals)
@@ -66,7 +67,7 @@ def _check_support(
     terms = [quantity.term for quantity in evaluation.nearest]
     if isinstance(evaluation, Support):
         require_known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
-    else:
+    elif isinstance(evaluation, Execution):
         terms += evaluation.terms
     for term in terms:
         _check_term(catalog, where, term)
@@ -87,37 +88,57 @@ def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
 def check_reading(catalog: Catalog, where: str, claim: Claim, reading: Reading) -> None:
     """Check what a reading runs; it alone may rest on arms that are timed for readings."""
     check_evaluation(catalog, where, reading.evaluation, reading=True)
-    if reading.flops is not None:
-        check_flops(catalog, where, claim.under(reading))
+    check_formulas(catalog, where, claim.under(reading))
 
 
-def check_flops(catalog: Catalog, where: str, claim: Claim) -> None:
-    """Check that a formula for FLOPs is of a rate, and names what every problem measured has."""
-    if claim.flops is None:
-        return
-    for what, known in _formula_names(catalog, where, claim.evaluation):
-        for name in sorted(parse(claim.flops).names - known):
+def check_formulas(catalog: Catalog, where: str, claim: Claim) -> None:
+    """Check that a formula for FLOPs is of a rate, one for bytes of a bandwidth, and that they name
+    what every problem measured has.
+    """
+    if claim.flops is not None:
+        _check_names(claim.flops, where, _names_of_rates(catalog, where, claim.evaluation))
+    if claim.bytes is not None:
+        _check_names(claim.bytes, where, _names_of_bandwidths(catalog, where, claim.evaluation))
+
+
+def _check_names(formula: str, where: str, problems: Iterable[tuple[str, frozenset[str]]]) -> None:
+    for what, known in problems:
+        for name in sorted(parse(formula).names - known):
             raise BadInput(
-                f"{where}: '{claim.flops}' names '{name}', which {what} does not have; known: "
+                f"{where}: '{formula}' names '{name}', which {what} does not have; known: "
                 f"{', '.join(sorted(known))}"
             )
 
 
-def _formula_names(
+def _names_of_rates(
     catalog: Catalog, where: str, evaluation: Evaluation
 ) -> Iterable[tuple[str, frozenset[str]]]:
     """Yield what a formula may name of each problem that an evaluation measures, with its name."""
     match evaluation:
         case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
-            for term in terms:
-                for arm in catalog.comparisons[term.comparison].arms:
-                    if arm.id in (term.arm, term.over):
-                        workload = catalog.workloads[arm.workload]
-                        yield workload.operation.value, names_of_problem(workload)
+            yield from _names_of_terms(catalog, terms)
         case Program(program=program):
             yield program, names_of_program(catalog.programs[program].parser)
         case _:
             raise BadInput(f"{where}: a formula for FLOPs (flops) is of a measured rate")
+
+
+def _names_of_bandwidths(
+    catalog: Catalog, where: str, evaluation: Evaluation
+) -> Iterable[tuple[str, frozenset[str]]]:
+    if not isinstance(evaluation, Benchmark) or evaluation.metric is not Metric.BANDWIDTH:
+        raise BadInput(f"{where}: a formula for bytes (bytes) is of a measured bandwidth")
+    yield from _names_of_terms(catalog, evaluation.terms)
+
+
+def _names_of_terms(
+    catalog: Catalog, terms: Iterable[Term]
+) -> Iterable[tuple[str, frozenset[str]]]:
+    for term in terms:
+        for arm in catalog.comparisons[term.comparison].arms:
+            if arm.id in (term.arm, term.over):
+                workload = catalog.workloads[arm.workload]
+                yield workload.operation.value, names_of_problem(workload)
 
 
 def names_of_problem(workload: Workload) -> frozenset[str]:

@@ -7,7 +7,7 @@ from functools import partial
 from assay.base.errors import BadInput
 from assay.catalog.evaluation_references import (
     check_evaluation,
-    check_flops,
+    check_formulas,
     check_operands,
     check_reading,
     require_known,
@@ -101,7 +101,7 @@ def _check_claim(catalog: Catalog, claim: Claim) -> None:
     for target in claim.hardware.targets:
         require_known(where, "target", target, catalog.targets)
     check_evaluation(catalog, where, claim.evaluation)
-    check_flops(catalog, where, claim)
+    check_formulas(catalog, where, claim)
     for reading in claim.readings:
         check_reading(catalog, f"{where}: reading '{reading.id}'", claim, reading)
 

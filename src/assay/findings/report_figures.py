@@ -206,7 +206,7 @@ def _asked(catalog: Catalog, name: str, above: frozenset[str]) -> Any:
             if arm.id in (term.arm, term.over)
         }
         asked["arms"] = sorted(map(str, arms.items()))
-        asked["flop"] = claim.flops or claim.flop_formula
+        asked["flop"] = claim.flops or claim.bytes or claim.flop_formula
     elif isinstance(evaluation, Derived):
         parts = (evaluation.numerator, evaluation.denominator)
         asked["parts"] = [_asked(catalog, part, above | {name}) for part in parts]

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
-from assay.judging.formulas import AS_IS, Conversion, Counting, Uncounted, for_benchmark
+from assay.judging.formulas import (
+    AS_IS,
+    Conversion,
+    Counting,
+    Uncounted,
+    for_benchmark,
+    for_traffic,
+)
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
@@ -97,7 +104,8 @@ def _measure(
     own_ms = times[term.arm]
     if summary is None or own_ms is None:
         return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term), paths)
-    conversion = for_benchmark(formula, mine, workload)
+    convert = for_traffic if metric is Metric.BANDWIDTH else for_benchmark
+    conversion = convert(formula, mine, workload)
     summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
     peaks = case.catalog.targets[target].peaks
     variant = case.catalog.variants[mine.variant]
@@ -116,7 +124,7 @@ def _measure(
         built_from=variant.built_from,
         work_ratio=conversion.factor if metric is Metric.RATE else None,
         notes=(
-            *((conversion.sentence,) if conversion.sentence and _counts_flop(metric) else ()),
+            *((conversion.sentence,) if conversion.sentence and _counts_work(metric) else ()),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=paths,
@@ -173,8 +181,8 @@ def _unusable(record: BenchmarkRecord, term: Term) -> str:
     )
 
 
-def _counts_flop(metric: Metric) -> bool:
-    return metric in (Metric.RATE, Metric.RATE_RATIO)
+def _counts_work(metric: Metric) -> bool:
+    return metric in (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 
 
 def _in_metric(
@@ -191,7 +199,7 @@ def _in_metric(
     if metric is Metric.RATE:
         return summary.inverse(mine.flop * 1e-9 * conversion.factor)
     if metric is Metric.BANDWIDTH:
-        return summary.inverse(mine.bytes * 1e-6)
+        return summary.inverse(mine.bytes * 1e-6 * conversion.factor)
     if metric is Metric.RATE_RATIO and term.over is not None:
         theirs = facts[term.over]
         over = AS_IS
@@ -236,7 +244,9 @@ def _limit(
         return limit * conversion.factor
     if metric is Metric.TIME:
         return roofline.bound_ms(facts, workload.dtype, peaks)
-    return peaks.memory_gb_per_s if metric is Metric.BANDWIDTH else None
+    if metric is Metric.BANDWIDTH:
+        return peaks.memory_gb_per_s * conversion.factor
+    return None
 
 
 def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFacts]) -> str:

@@ -87,17 +87,22 @@ def _counted_by(
     formula: Expression, facts: Mapping[str, float], done: float, who: str
 ) -> Conversion:
     """From ``done`` FLOPs to those that a formula counts. Raises Uncounted where there is none."""
+    factor = _factor(formula, facts, done)
+    sentence = (
+        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate is "
+        "restated by that factor before it is compared."
+    )
+    return Conversion(factor, sentence)
+
+
+def _factor(formula: Expression, facts: Mapping[str, float], done: float) -> float:
     try:
         factor = formula.value(facts) / done
     except BadExpression as error:
         raise Uncounted(f"No rate can be formed: {error}.") from error
     if factor <= 0:
         raise Uncounted(f"No rate can be formed: '{formula.text}' is not above zero.")
-    sentence = (
-        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate "
-        "is restated by that factor before it is compared."
-    )
-    return Conversion(factor, sentence)
+    return factor
 
 
 def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
@@ -106,6 +111,18 @@ def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Con
         known = problem_facts(facts, workload)
         return _counted_by(formula, known, facts.flop, "the launch really does")
     return _benchmark_named(formula, facts, workload)
+
+
+def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
+    """Convert from the least traffic of a benchmark arm to ``formula``. Raises Uncounted."""
+    if not isinstance(formula, Expression):
+        return AS_IS
+    factor = _factor(formula, problem_facts(facts, workload), facts.bytes)
+    sentence = (
+        f"Bytes are counted as {formula.text}, {number(factor)} times the least traffic of the launch; "
+        "the bandwidth is restated by that factor before it is compared."
+    )
+    return Conversion(factor, sentence)
 
 
 def _benchmark_named(

@@ -113,19 +113,18 @@ def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         case Arithmetic() as evaluation:
             return judge_arithmetic(case, answer, claim, evaluation)
         case Support() as evaluation:
-            return _support(case, answer, claim, evaluation)
+            return _beside(case, claim, judge_support(case, answer, claim, evaluation))
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
         case DeviceCode() as evaluation:
             return judge_device_code(case, answer, claim, evaluation)
         case Compiles() as evaluation:
-            return judge_compiles(case, answer, claim, evaluation)
+            return _beside(case, claim, judge_compiles(case, answer, claim, evaluation))
     return _measured(case, answer, claim)
 
 
-def _support(case: Case, answer: Answer, claim: Claim, evaluation: Support) -> Verdict | Failure:
-    """Return whether a probe compiles, beside it what ran."""
-    built = judge_support(case, answer, claim, evaluation)
+def _beside(case: Case, claim: Claim, built: Verdict | Failure) -> Verdict | Failure:
+    """Return the verdict on a compilation with what ran beside it."""
     if isinstance(built, Failure):
         return built
     return built.model_copy(update={"nearest": nearest(case, claim)})

@@ -20,6 +20,7 @@ from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_o
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
+    Compiles,
     Derived,
     Execution,
     NotRun,
@@ -235,7 +236,7 @@ def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
             )
         ]
         return tuple(entries)
-    if isinstance(evaluation, Support | Execution):
+    if isinstance(evaluation, Support | Execution | Compiles):
         quantities = (_nearest_quantity(case, quantity) for quantity in evaluation.nearest)
         return tuple(entry for found in quantities for entry in found if entry.measured is not None)
     return alternatives(case, claim)

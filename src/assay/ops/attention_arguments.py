@@ -18,7 +18,7 @@ from assay.ops.checks import (
     require_contiguous,
     require_one_device,
 )
-from assay.shared.attention_call import NO_BOUND
+from assay.shared.attention_call import NO_BOUND, bounded
 from assay.shared.counting import counted
 
 WORD = 32
@@ -192,7 +192,7 @@ def _check_lists(call: AttentionArguments) -> None:
 
 
 def _check_bits(call: AttentionArguments) -> None:
-    windowed = call.window_left >= 0 or call.window_right >= 0
+    windowed = bounded(call.window_left, call.window_right)
     if call.bits is None:
         return
     if call.partial is None:

@@ -5,7 +5,7 @@ how long the longest row is), using it never does.
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +13,14 @@ import torch
 
 from assay.ops import attention_patterns as patterns
 from assay.ops.attention_arguments import SelectedBlocks
-from assay.ops.attention_scores import unpacked, within
+from assay.ops.attention_scores import packed, unpacked, within
 from assay.ops.checks import Tensor
 from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
-from assay.ops.mask_digest import mask_digest
-from assay.shared.attention_call import NO_BOUND
+from assay.ops.mask_digest import SeenBlocks, mask_digest
+from assay.shared.attention_call import NO_BOUND, bounded
+
+DIGEST_SCORES = 2**25
+"""Scores that a digest looks at at once: 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ class AttentionMask:
     @property
     def windowed(self) -> bool:
         """Return whether a window hides scores of partial blocks."""
-        return self.window_left != NO_BOUND or self.window_right != NO_BOUND
+        return bounded(self.window_left, self.window_right)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -215,13 +218,11 @@ class AttentionMask:
     def dense(self) -> Tensor:
         """Return the whole mask, bool [mask_batches, mask_heads, queries, keys]; for small ones."""
         rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
-        lists = [listed for listed in (self.full, self.partial) if listed is not None]
-        shape = tuple(lists[0].counts.shape[:2]) if lists else (1, 1)
-        device = lists[0].counts.device if lists else None
+        device = self._lists[0].counts.device if self._lists else None
         seen = torch.zeros(
-            (*shape, rows, columns, self.block, self.block), dtype=torch.bool, device=device
+            (*self._shape, rows, columns, self.block, self.block), dtype=torch.bool, device=device
         )
-        for listed in lists:
+        for listed in self._lists:
             slots = torch.arange(listed.columns.shape[3], device=device)
             at = (slots < listed.counts[..., None]).nonzero(as_tuple=True)
             batch, head, row, _ = at
@@ -243,9 +244,36 @@ class AttentionMask:
         return within(distance, self.window_left, self.window_right)
 
     def sha256(self) -> str:
-        """Return the digest of what the mask says (``assay.ops.mask_digest``)."""
-        sizes = self.queries, self.keys, self.block, self.window_left, self.window_right
-        return mask_digest(sizes, {"full": (self.full, None), "partial": (self.partial, self.bits)})
+        """Return the digest of the scores that count (``assay.ops.mask_digest``).
+
+        Masks that say the same by a window, by bits or by lists in another order have the same.
+        """
+        sizes = self.queries, self.keys, self.block
+        return mask_digest(sizes, self._shape, self._seen_blocks())
+
+    @property
+    def _lists(self) -> list[SelectedBlocks]:
+        return [listed for listed in (self.full, self.partial) if listed is not None]
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Batches and heads that have blocks of their own."""
+        return tuple(self._lists[0].counts.shape[:2]) if self._lists else (1, 1)
+
+    def _seen_blocks(self) -> Iterator[SeenBlocks]:
+        """Yield what counts of all listed blocks, some at a time, for there may be many."""
+        rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
+        for listed in self._lists:
+            slots = torch.arange(listed.columns.shape[3], device=listed.counts.device)
+            found = (slots < listed.counts[..., None]).nonzero()
+            for some in found.split(max(1, DIGEST_SCORES // self.block**2)):
+                at = some.unbind(dim=1)
+                batch, head, row, _ = at
+                column = listed.columns[at].long()
+                seen = self._seen(listed, at, row, column)
+                bits = packed(seen.expand(len(some), self.block, self.block))
+                place = ((batch * self._shape[1] + head) * rows + row) * columns + column
+                yield SeenBlocks(place, bits)
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:

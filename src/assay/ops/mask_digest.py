@@ -1,42 +1,79 @@
-"""The SHA-256 of an attention mask: of what it says, not of how it lies in memory."""
+"""The SHA-256 of an attention mask: of the scores that it lets count, however it says them."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from assay.ops.attention_arguments import SelectedBlocks
+from assay.ops.attention_scores import packed
 from assay.ops.checks import Tensor
 
-SCHEMA = "assay/attention_mask/1"
+SCHEMA = "assay/attention_mask/2"
+
+
+@dataclass(frozen=True)
+class SeenBlocks:
+    """Some of a mask's blocks, and which of their scores count."""
+
+    places: Tensor
+    """Int64 [blocks]: ((batch * heads + head) * rows + row) * columns + column."""
+    bits: Tensor
+    """Int32 [blocks, block, block / 32], the first key lowest; those past the mask's edge say
+    nothing."""
 
 
 def mask_digest(
-    sizes: Sequence[int], lists: Mapping[str, tuple[SelectedBlocks | None, Tensor | None]]
+    sizes: tuple[int, int, int], shape: tuple[int, int], seen: Iterator[SeenBlocks]
 ) -> str:
-    """Return the digest over ``sizes`` (queries, keys, block, both sides of the window) and, of
-    each list by its name, the counts, the columns that they count, and those blocks' bits, as
-    little-endian int32.
+    """Return the digest over ``sizes`` (queries, keys, block), ``shape`` (batches and heads that
+    have blocks of their own) and the blocks of which a score counts, by place: where they lie,
+    which of them count whole, and the bits of the others, as little-endian integers.
 
-    Places of a list that hold no block are left out: the same blocks, the same digest.
+    Neither the order of lists nor whether a window or bits hide a score makes a difference.
     """
+    places, bits, whole = _by_place(sizes, seen)
     hasher = hashlib.sha256()
-    hasher.update(f"{SCHEMA} {' '.join(str(size) for size in sizes)}\n".encode())
-    for name, (listed, bits) in lists.items():
-        if listed is None or not bool(listed.counts.any()):
-            continue
-        hasher.update(f"{name} {list(listed.counts.shape)} {bits is not None}\n".encode())
-        slots = torch.arange(listed.columns.shape[3], device=listed.counts.device)
-        there = slots < listed.counts[..., None]
-        hasher.update(_bytes(listed.counts))
-        hasher.update(_bytes(listed.columns[there]))
-        if bits is not None:  # some rows of blocks at a time: they may be many
-            for row, chosen in zip(bits.flatten(0, 2), there.flatten(0, 2), strict=True):
-                hasher.update(_bytes(row[chosen]))
+    hasher.update(f"{SCHEMA} {' '.join(map(str, (*sizes, *shape)))} {len(places)}\n".encode())
+    hasher.update(_bytes(places, "<i8"))
+    hasher.update(_bytes(whole, "u1"))
+    hasher.update(_bytes(bits, "<i4"))
     return hasher.hexdigest()
 
 
-def _bytes(part: Any) -> bytes:
-    written: bytes = part.cpu().contiguous().numpy().astype("<i4", copy=False).tobytes()
+def _by_place(
+    sizes: tuple[int, int, int], seen: Iterator[SeenBlocks]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All places, ascending; bits of the blocks of which a part counts; and which count whole."""
+    block = sizes[2]
+    places, bits = [torch.zeros(0, dtype=torch.int64)], []
+    whole = [torch.zeros(0, dtype=torch.bool)]
+    for part in seen:
+        inside = _inside(sizes, part.places.cpu())
+        found = part.bits.cpu() & inside
+        there = found.flatten(1).any(dim=1)
+        complete = (found == inside).flatten(1).all(dim=1)
+        places.append(part.places.cpu()[there])
+        whole.append(complete[there])
+        bits.append(found[there & ~complete])
+    order = torch.argsort(torch.cat(places))
+    chosen = torch.cat(whole)
+    parts = torch.cat(bits) if bits else torch.zeros(0, block, dtype=torch.int32)
+    number = torch.cumsum(~chosen, dim=0) - 1  # of a block among those of which a part counts
+    return torch.cat(places)[order], parts[number[order][~chosen[order]]], chosen[order]
+
+
+def _inside(sizes: tuple[int, int, int], places: Tensor) -> Tensor:
+    """Bits of the scores that lie within queries and keys, of each block."""
+    queries, keys, block = sizes
+    rows, columns = -(-queries // block), -(-keys // block)
+    within = torch.arange(block)
+    query = (places // columns % rows)[:, None] * block + within
+    key = (places % columns)[:, None] * block + within
+    return packed((query < queries)[:, :, None] & (key < keys)[:, None, :])
+
+
+def _bytes(part: Any, dtype: str) -> bytes:
+    written: bytes = part.contiguous().numpy().astype(dtype, copy=False).tobytes()
     return written

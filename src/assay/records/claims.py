@@ -121,6 +121,9 @@ class Claim(Record):
     """For rates: which operations were counted."""
     flops: Formulated | None = None
     """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
+    bytes: Formulated | None = None
+    """For bandwidths: bytes of one launch over the problem's facts, where they are not the least
+    traffic (inputs read once, output written once)."""
     reading: str | None = None
     """The primary reading, where the words have several: what ``evaluation`` takes them for."""
     readings: tuple[Reading, ...] = ()
@@ -177,8 +180,10 @@ class Claim(Record):
             isinstance(self.evaluation, Unanswerable)
         ):
             raise ValueError("accuracy is claimed in max_abs_error, and nothing else is")
-        if self.unit in RATE_UNITS and self.flop_formula is None:
-            raise ValueError("a rate says which FLOPs it counts (flop_formula, or unstated)")
+        if self.unit in RATE_UNITS and self.flop_formula is None and self.flops is None:
+            raise ValueError(
+                "a rate says which FLOPs it counts (flops, or flop_formula, which may be unstated)"
+            )
         return self
 
     @model_validator(mode="after")
@@ -203,8 +208,11 @@ class Claim(Record):
 
     @property
     def counting(self) -> FlopFormula | Expression | None:
-        """Return how its rate counts FLOPs: a formula of its own, a named one, or neither."""
-        return self.flop_formula if self.flops is None else parse(self.flops)
+        """Return how its rate counts FLOPs, or its bandwidth bytes: a formula of its own, a named
+        one, or neither.
+        """
+        own = self.flops or self.bytes
+        return self.flop_formula if own is None else parse(own)
 
     def all_readings(self) -> tuple[Reading, ...]:
         """Return its readings but the primary one; a command that is typed otherwise is one."""
@@ -236,6 +244,7 @@ class Claim(Record):
                 "evaluation": reading.evaluation,
                 "flop_formula": reading.flop_formula or self.flop_formula,
                 "flops": reading.flops,
+                "bytes": reading.bytes,
                 "readings": (),
             }
         )

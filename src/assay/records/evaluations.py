@@ -170,6 +170,8 @@ class Compiles(Record):
     expect: Literal["builds", "fails"]
     text: Annotated[str, Field(min_length=1)] | None = None
     """Words of the compiler that must be among those that it refuses the file with."""
+    nearest: tuple[Quantity, ...] = ()
+    """Measured quantities shown beside the outcome: what does here as the file was meant to."""
 
     @model_validator(mode="after")
     def _words_of_a_refusal(self) -> "Compiles":

@@ -54,6 +54,9 @@ class Variant(Record):
     output_dtype: Literal["float32"] | None = None
     """Of the output, where it is not the inputs': it runs workloads that say the same, and only
     those."""
+    score_dtype: Literal["float16"] | None = None
+    """Of attention's scores on their way from one launch to the next, where they are rounded; their
+    log-sum-exps may then be off by as much (``assay.device.tasks.correctness``)."""
 
 
 class KernelFamily(Record):
@@ -87,6 +90,7 @@ class FamilyMember(Record):
     flags: tuple[CompilerWord, ...] | None = None
     built_from: str | None = None
     output_dtype: Literal["float32"] | None = None
+    score_dtype: Literal["float16"] | None = None
 
     def of(self, family: KernelFamily) -> Variant:
         """Return the variant in full. Raises ValueError where neither says ``built_from``."""
@@ -107,6 +111,7 @@ class FamilyMember(Record):
             artifact=family.artifact,
             built_from=built_from,
             output_dtype=self.output_dtype,
+            score_dtype=self.score_dtype,
         )
 
 

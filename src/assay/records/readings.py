@@ -53,3 +53,5 @@ class Reading(Record):
     """In place of the claim's; None where that holds here too."""
     flops: Formulated | None = None
     """FLOPs of one launch as this reading counts them, over the problem's facts."""
+    bytes: Formulated | None = None
+    """The same for the bytes that a bandwidth counts."""

@@ -22,6 +22,11 @@ Strides = tuple[int, int, int]
 """Elements from one batch, head and row to the next; elements of a row are neighbours."""
 
 
+def bounded(left: int, right: int) -> bool:
+    """Return whether a window with these two bounds hides anything."""
+    return left != NO_BOUND or right != NO_BOUND
+
+
 def strides_of(shape: Sequence[int], steps: Sequence[int]) -> Strides:
     """Return the strides of a tensor [batches, heads, rows, head_dim] as kernels take them: of an
     extent of 1, which has no next, as far as all of the tensor.

@@ -158,6 +158,8 @@ class VariantSpec:
     abi: str | None = None
     entry: str | None = None
     output_dtype: Literal["float32"] | None = None
+    score_dtype: Literal["float16"] | None = None
+    """Of attention's scores between launches, where they are rounded there."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for an operation that there is not."""

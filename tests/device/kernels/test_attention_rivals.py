@@ -10,7 +10,12 @@ import pytest
 import torch
 
 from assay.device.kernels.attention_oracle import attend
-from assay.device.kernels.attention_rivals import _window, flex_block_lists, lacks_backend
+from assay.device.kernels.attention_rivals import (
+    FLASHINFER_WORKSPACE,
+    _window,
+    flex_block_lists,
+    lacks_backend,
+)
 from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
@@ -196,9 +201,9 @@ class TestFlashAttentionCute:
         with pytest.raises(Unsupported, match="mask code"):
             prepare_library("fa4_sparse", inputs)
 
-    @pytest.mark.parametrize("entry", ["fa4", "fa4_sparse", "cudnn_sparse"])
+    @pytest.mark.parametrize("entry", ["fa4", "fa4_sparse", "cudnn_sparse", "flashinfer_sparse"])
     def test_without_the_wheels_they_are_not_installed(self, monkeypatch, entry):
-        for module in ("flash_attn", "cudnn"):
+        for module in ("flash_attn", "cudnn", "flashinfer"):
             monkeypatch.setitem(sys.modules, module, None)
         inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
         with pytest.raises(RivalMissing, match="cannot be imported here"):
@@ -250,6 +255,57 @@ class TestCudnnBlockSparse:
         prepared = prepare_library("cudnn_sparse", make_inputs(small, "cpu", 1))
         with pytest.raises(Unsupported, match="blocks of 16"):
             prepared.launch()
+
+
+class TestFlashInfer:
+    @pytest.fixture
+    def installed(self, monkeypatch):
+        seen = {}
+
+        class Wrapper:
+            def __init__(self, workspace, backend):
+                seen.update(workspace=workspace.numel(), backend=backend)
+
+            def plan(self, selected, rows, columns, heads, key_heads, head_dim, q_data_type):
+                if q_data_type != torch.bfloat16:
+                    raise ValueError("bf16 alone")
+                assert selected.shape == (heads, rows.shape[1], columns.shape[1])
+                assert (heads, key_heads) == (rows.shape[0], columns.shape[0])
+                seen.update(head_dim=head_dim)
+                size = int(rows[0, 0])
+                grid = selected[0].repeat_interleave(size, 0)
+                self.keep = grid.repeat_interleave(int(columns[0, 0]), 1)
+
+            def run(self, q, k, v):
+                sequence_first = (tensor[None].transpose(1, 2) for tensor in (q, k, v))
+                return attended(*sequence_first, self.keep).transpose(1, 2)[0]
+
+        install(monkeypatch, "flashinfer.sparse", VariableBlockSparseAttentionWrapper=Wrapper)
+        return seen
+
+    def test_agrees_with_the_oracle_and_follows_new_contents(self, installed):
+        workload = sparse_attention_workload(
+            batch=1, dtype="bfloat16", relative_tolerance=5e-3, max_abs_tolerance=None
+        )
+        inputs = make_inputs(workload, "cpu", 1)
+        prepared = prepare_library("flashinfer_sparse", inputs)
+        fill(inputs, 2)
+        assert measure_errors(prepared.launch(), oracle(inputs)).within(workload)
+        assert installed == {
+            "workspace": FLASHINFER_WORKSPACE,
+            "backend": "cake",
+            "head_dim": workload.head_dim,
+        }
+
+    @pytest.mark.usefixtures("installed")
+    @pytest.mark.parametrize(
+        ("changes", "says"),
+        [({"batch": 1}, "bf16 alone"), ({"batch": 2}, "one batch"), ({"window_left": 20}, "whole")],
+    )
+    def test_what_it_does_not_take_is_unsupported(self, changes, says):
+        inputs = make_inputs(sparse_attention_workload(**changes), "cpu", 1)
+        with pytest.raises(Unsupported, match=says):
+            prepare_library("flashinfer_sparse", inputs)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import math
 import pytest
 import torch
 
-from assay.device.kernels.attention_oracle import attend
+from assay.device.kernels.attention_oracle import attend, low_precision_limits
+from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import oracle, true_product
 from assay.device.kernels.prepared import Prepared
-from assay.device.tasks.correctness import arm_record, check_arm
+from assay.device.tasks.correctness import LOG_SUM_EXP_TOLERANCE, arm_record, check_arm
 from assay.device.worker.forks import ChildOutcome, run_child
 from assay.shared import gate_shapes
 from assay.shared.errors import RivalMissing, Unsupported
@@ -359,7 +360,7 @@ class TestAttentionKernels:
     """
 
     @staticmethod
-    def bound(change=lambda inputs: inputs, sums=lambda value: value):
+    def bound(change=lambda inputs: inputs, sums=lambda value: value, rounds_scores=False):
         """An attention kernel that solves what ``change`` makes of its problem."""
 
         def prepare(arm, inputs):
@@ -371,7 +372,7 @@ class TestAttentionKernels:
                 found.copy_(sums(right.log_sum_exp))
                 return out.copy_(right.output)
 
-            return Prepared(launch, out, log_sum_exp=found)
+            return Prepared(launch, out, log_sum_exp=found, rounds_scores=rounds_scores)
 
         return prepare
 
@@ -418,3 +419,21 @@ class TestAttentionKernels:
     def test_wrong_log_sum_exps_are_caught(self, sums):
         _, failed = check(sparse_attention_workload(), self.bound(sums=sums), "kernel")
         assert failed == {"log_sum_exp"}
+
+    def test_scores_in_16_bits_may_cost_a_log_sum_exp_more(self):
+        """As much as FlashAttention's low-precision reference loses; others may not."""
+        workload = sparse_attention_workload(logit_scale=8.0)
+        limits = low_precision_limits(*_attended(workload))
+        assert limits.log_sum_exp > 2 * LOG_SUM_EXP_TOLERANCE
+        off = (LOG_SUM_EXP_TOLERANCE + limits.log_sum_exp) / 2
+        for rounds_scores in (True, False):
+            kernel = self.bound(sums=lambda value: value + off, rounds_scores=rounds_scores)
+            result, _ = check(workload, kernel, "kernel")
+            failed = {entry["name"] for entry in result["checks"] if not entry["passed"]
+                      and entry["detail"].startswith("timed_shape")}  # fmt: skip
+            assert failed == (set() if rounds_scores else {"log_sum_exp"})
+
+
+def _attended(workload):
+    inputs = make_inputs(workload, "cpu", 1)
+    return inputs, attend(inputs)

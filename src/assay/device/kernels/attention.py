@@ -68,4 +68,4 @@ def bind_attention(
         check_status(launcher.launch(call, place, size, stream()), variant.id)
         return output
 
-    return Prepared(launch, output, log_sum_exp=sums)
+    return Prepared(launch, output, log_sum_exp=sums, rounds_scores=variant.score_dtype is not None)

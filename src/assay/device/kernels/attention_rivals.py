@@ -14,6 +14,8 @@ from assay.shared.stored_blocks import Blocks
 
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
+FLASHINFER_WORKSPACE = 128 * 2**20
+"""Bytes of the buffer that FlashInfer's documentation recommends."""
 _NO_BACKEND = ("No available kernel", "No viable backend")
 
 
@@ -114,7 +116,12 @@ def _window(w: WorkloadSpec) -> Callable[..., Tensor] | None:
     return seen
 
 
-def _flex_attention(inputs: Inputs) -> Prepared:
+def _flex_attention(mode: str | None) -> Callable[[Inputs], Prepared]:
+    """FlexAttention as ``torch.compile`` in ``mode`` compiles it; None: with its usual tiles."""
+    return lambda inputs: _compiled_flex(inputs, mode)
+
+
+def _compiled_flex(inputs: Inputs, mode: str | None) -> Prepared:
     """Compiled FlexAttention; mask code runs on the blocks that a window cuts, and on no others."""
     flex = importlib.import_module("torch.nn.attention.flex_attention")
     blocks = inputs.blocks
@@ -130,7 +137,7 @@ def _flex_attention(inputs: Inputs) -> Prepared:
         mask_mod=_window(w),
         seq_lengths=(w.seq_q, w.seq_kv),
     )
-    compiled = torch.compile(flex.flex_attention, dynamic=False, fullgraph=True)
+    compiled = torch.compile(flex.flex_attention, dynamic=False, fullgraph=True, mode=mode)
     options = _flex_options(blocks)
     q, k, v = _qkv(inputs)
 
@@ -237,15 +244,58 @@ def _cudnn_sparse(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
+def _flashinfer_sparse(inputs: Inputs) -> Prepared:
+    """FlashInfer's block-sparse attention by the kernels that it has for Hopper, which a caller has
+    to ask for: bf16, D = 128, blocks of 64x64, as many heads of K and V as of Q.
+    """
+    library = _import("flashinfer.sparse")
+    w, blocks = inputs.workload, inputs.blocks
+    if blocks is None or w.windowed or w.batch != 1 or w.seq_q % blocks.block_rows:
+        raise Unsupported("FlashInfer's kernels for Hopper take one batch of whole blocks")
+    lists = (inputs.tensors["full_counts"], inputs.tensors["full_columns"])
+    counts, columns = (listed[0, 0] for listed in lists)
+    selected = torch.zeros(
+        blocks.grid_rows, blocks.grid_cols, dtype=torch.bool, device=inputs.device
+    )
+    listed = torch.arange(columns.shape[-1], device=inputs.device) < counts[:, None]
+    rows = torch.arange(blocks.grid_rows, device=inputs.device)[:, None].expand_as(columns)
+    selected[rows[listed], columns[listed].long()] = True
+    sizes = torch.full((w.heads, blocks.grid_rows), blocks.block_rows, dtype=torch.int32)
+    widths = torch.full((w.heads, blocks.grid_cols), blocks.block_cols, dtype=torch.int32)
+    workspace = torch.empty(FLASHINFER_WORKSPACE, dtype=torch.uint8, device=inputs.device)
+    wrapper = library.VariableBlockSparseAttentionWrapper(workspace, backend="cake")
+    try:
+        wrapper.plan(
+            selected.expand(w.heads, -1, -1).contiguous(),
+            sizes.to(inputs.device),
+            widths.to(inputs.device),
+            w.heads,
+            w.key_heads,
+            w.head_dim,
+            q_data_type=inputs.dtype,
+        )
+    except ValueError as error:
+        raise Unsupported(f"FlashInfer's kernels for Hopper: {error}") from error
+    q, k, v = (tensor[0] for tensor in _qkv(inputs))
+
+    def launch() -> Tensor:
+        output: Tensor = wrapper.run(q, k, v)
+        return output[None]
+
+    return Prepared(launch, None)
+
+
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "sdpa_flash": _sdpa("FLASH_ATTENTION"),
     "sdpa_efficient": _sdpa("EFFICIENT_ATTENTION"),
     "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
     "sdpa_math": _sdpa("MATH"),
-    "flex_attention": _flex_attention,
+    "flex_attention": _flex_attention(None),
+    "flex_attention_tuned": _flex_attention("max-autotune-no-cudagraphs"),
     "fa3": _fa3,
     "fa4": _cute,
     "fa4_sparse": _cute_sparse,
     "cudnn_sparse": _cudnn_sparse,
+    "flashinfer_sparse": _flashinfer_sparse,
 }
 """Variant.entry to the function that prepares it."""

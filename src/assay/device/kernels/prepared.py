@@ -23,6 +23,8 @@ class Prepared:
     """Repack private copies of the inputs after their values changed in place."""
     log_sum_exp: Tensor | None = None
     """[batch, heads, seq_q] in float32, written by each launch of our attention kernels."""
+    rounds_scores: bool = False
+    """Whether it keeps attention's scores in 16 bits, and its log-sum-exps lose as much."""
 
     def poison(self) -> None:
         """Fill a fixed output with NaN, so that an element that isn't written shows."""

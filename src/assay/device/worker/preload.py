@@ -22,6 +22,7 @@ CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
     "FLASH_ATTENTION_CUTE_DSL_CACHE_DIR": "flash_attention",
+    "FLASHINFER_WORKSPACE_BASE": "flashinfer",
 }
 """Variables by which libraries are told where to keep what they compile, and its folder there."""
 CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
@@ -39,9 +40,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     # torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out.
     "torch_bsr": ("triton", "triton.language", "torch._dynamo", "torch._inductor.config"),
     "flex_attention": _COMPILER,
+    "flex_attention_tuned": _COMPILER,
     "fa4": ("flash_attn.cute.interface",),
     "fa4_sparse": ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity"),
     "cudnn_sparse": ("cudnn.block_sparse_attention.api",),
+    "flashinfer_sparse": ("flashinfer.sparse",),
 }
 """Variant.entry to what it imports when it is prepared and first launched."""
 
