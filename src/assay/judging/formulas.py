@@ -89,8 +89,8 @@ def _counted_by(
     """From ``done`` FLOPs to those that a formula counts. Raises Uncounted where there is none."""
     factor = _factor(formula, facts, done)
     sentence = (
-        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate is "
-        "restated by that factor before it is compared."
+        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate "
+        "is restated by that factor before it is compared."
     )
     return Conversion(factor, sentence)
 
@@ -119,8 +119,8 @@ def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conve
         return AS_IS
     factor = _factor(formula, problem_facts(facts, workload), facts.bytes)
     sentence = (
-        f"Bytes are counted as {formula.text}, {number(factor)} times the least traffic of the launch; "
-        "the bandwidth is restated by that factor before it is compared."
+        f"Bytes are counted as {formula.text}, {number(factor)} times the least traffic of the "
+        "launch; the bandwidth is restated by that factor before it is compared."
     )
     return Conversion(factor, sentence)
 
