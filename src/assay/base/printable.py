@@ -58,7 +58,11 @@ def shown_sentence(text: str) -> str:
 
 def shown_json(value: object) -> str:
     """Return indented JSON of the same value, safe to show: what is unseen stands as an escape."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return escaped_json(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def escaped_json(text: str) -> str:
+    """Return JSON of the same value in which what is unseen stands as an escape."""
     return _NOT_SHOWN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from assay.base.printable import shown_line
+
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -55,4 +57,5 @@ def bibtex(report: CitedReport) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(SPECIAL.get(character, character) for character in text)
+    """Return a text as TeX shows it, in one line and with nothing in it that is not seen."""
+    return "".join(SPECIAL.get(character, character) for character in shown_line(text))

@@ -1,6 +1,8 @@
 """``./assay export``, ``cite`` and ``badge``: what is derived from a signed report."""
 
+import csv
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ import pandas as pd
 import pytest
 
 import assay as package
+from assay.base.errors import BadInput, CheckFailed
 from assay.cli import table_files
 from assay.frames import TABLES
+from assay.verification.sign import sign
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -104,6 +108,96 @@ class TestExport:
         assert (answer.code, answer.out) == (1, "")
         assert "which is not trusted" in answer.err
         assert not (tmp_path / "x").exists()
+
+
+def lie(report: Path, folder: Path, key: Path, **changes: object) -> Path:
+    """A report in which every verdict says something else, signed by a key of its own."""
+    forged = shutil.copytree(report, folder / "demo_run")
+    file = json.loads((forged / "verdicts.json").read_text())
+    for verdict in file["verdicts"]:
+        on = verdict["measured_on"]
+        if on and "product" in changes:
+            on["product"] = changes["product"]
+        verdict |= {name: told for name, told in changes.items() if verdict.get(name) is not None}
+    (forged / "verdicts.json").write_text(json.dumps(file))
+    sign(forged, key)
+    return forged
+
+
+EVIL = "\x1b]0;title\x07\u202e}, author = {{Nobody}}, x = {\n<script>"
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+class TestDishonestSigner:
+    """What a trusted key signed is told as such: it steers nothing, and is not said to be true."""
+
+    @pytest.mark.parametrize("form", ["csv", "json"])
+    def test_tables_steer_no_terminal_and_no_spreadsheet(
+        self, assay: Any, report: Path, tmp_path: Path, form: str
+    ) -> None:
+        forged = lie(
+            report, tmp_path, tmp_path / "k.pem", product=EVIL, reason="@SUM(1)",
+            measured="=cmd|'/c calc'!A1", claimed="+1" + EVIL,
+        )  # fmt: skip
+        own = ("--key", tmp_path / "k.pem.pub", "--format", form, "--out", tmp_path / "out")
+        assert assay("export", forged, *own).code == 0
+        for path in (tmp_path / "out").iterdir():
+            text = path.read_text()
+            assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        if form == "json":
+            rows = json.loads((tmp_path / "out" / "verdicts.json").read_text())
+            assert EVIL in {row["gpu"] for row in rows}  # as it was
+        else:
+            with (tmp_path / "out" / "verdicts.csv").open(newline="") as stream:
+                cells = [cell for row in csv.reader(stream) for cell in row]
+            begun = {cell[0] for cell in cells if cell and not is_number(cell)}
+            assert not begun & set("=+-@\t\r")
+            assert any(cell.startswith("'=cmd|") for cell in cells)
+
+    def test_an_entry_stays_one_entry(self, assay: Any, report: Path, tmp_path: Path) -> None:
+        forged = lie(report, tmp_path, tmp_path / "k.pem", product=EVIL)
+        answer = assay("cite", forged, "--key", tmp_path / "k.pem.pub")
+        assert answer.code == 0
+        assert not {"\x1b", "\x07", "\u202e"} & set(answer.out)
+        assert len(answer.out.splitlines()) == 8
+        plain = answer.out.replace(r"\{", "").replace(r"\}", "")
+        assert plain.count("{") == plain.count("}")
+        assert sum(line.lstrip().startswith("author") for line in answer.out.splitlines()) == 1
+
+    @pytest.mark.parametrize("command", ["export", "cite", "badge"])
+    def test_what_was_checked_is_said_and_verify_checks_the_rest(
+        self, assay: Any, report: Path, tmp_path: Path, command: str
+    ) -> None:
+        forged = lie(report, tmp_path, tmp_path / "k.pem", status="reproduced", why=None)
+        key, place = ("--key", tmp_path / "k.pem.pub"), tmp_path / "x"
+        out = () if command == "cite" else ("--out", place)
+        answer = assay(command, forged, *key, *out)
+        assert answer.code == 0
+        assert "every file is as it was signed; nothing was judged again" in answer.err
+        if place.exists():
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+        answer = assay(command, forged, *key, *out, "--verify")
+        assert (answer.code, answer.out) == (1, "")
+        assert "does not verify" in answer.err
+        assert not place.exists()
+
+    def test_a_figure_may_be_asked_to_be_judged_in_python(
+        self, report: Path, tmp_path: Path
+    ) -> None:
+        forged = lie(report, tmp_path, tmp_path / "k.pem", status="reproduced")
+        keys = [tmp_path / "k.pem.pub"]
+        assert not package.open_report(forged, keys).judged
+        with pytest.raises(CheckFailed):
+            package.open_report(forged, keys, judged=True)
+        with pytest.raises(BadInput):
+            package.open_report(forged, keys, signed=False, judged=True)
 
 
 class TestCiteAndBadge:

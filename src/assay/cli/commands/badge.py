@@ -8,11 +8,11 @@ import typer
 
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
+from assay.cli.signed_report import VerifyOption, signed_report
 from assay.judging.counts import count_verdicts
 from assay.report.badge import badge as draw_badge
 from assay.report.badge import published_tally
 from assay.shared.files import write_bytes
-from assay.verification.open_report import open_report
 
 
 def badge(
@@ -21,9 +21,13 @@ def badge(
     out: Annotated[
         Path | None, typer.Option(help="File to write; without it: to standard output.")
     ] = None,
+    verify: VerifyOption = False,
 ) -> None:
-    """Draw the SVG badge of a signed report."""
-    contents = open_report(report_dir, key or None).contents
+    """Draw the SVG badge of a signed report.
+
+    Its signature and every byte are checked; with --verify it is judged again first.
+    """
+    contents = signed_report(report_dir, key, whole=verify).contents
     counts = count_verdicts(contents.catalog, contents.verdicts.verdicts)
     text = draw_badge(published_tally(counts.by_kind()))
     if out is None:

@@ -4,13 +4,16 @@ import sys
 
 from assay import __version__
 from assay.cli.options import KeyOption, ReportArgument
+from assay.cli.signed_report import VerifyOption, signed_report
 from assay.report.citation import CitedReport, bibtex
-from assay.verification.open_report import open_report
 
 
-def cite(report_dir: ReportArgument, key: KeyOption = None) -> None:
-    """Print the BibTeX entry of a signed report."""
-    report = open_report(report_dir, key or None)
+def cite(report_dir: ReportArgument, key: KeyOption = None, verify: VerifyOption = False) -> None:
+    """Print the BibTeX entry of a signed report.
+
+    Its signature and every byte are checked; with --verify it is judged again first.
+    """
+    report = signed_report(report_dir, key, whole=verify)
     assert report.signed is not None
     products = report.verdicts.gpu.dropna().unique().tolist()
     signer = report.signed.signers[0]

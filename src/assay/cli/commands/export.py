@@ -8,11 +8,11 @@ import typer
 from assay.base.errors import BadInput
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
+from assay.cli.signed_report import VerifyOption, signed_report
 from assay.cli.table_files import Format, about, require_writer, table_bytes
 from assay.frames import TABLES
 from assay.shared.counting import counted
-from assay.shared.files import write_bytes, write_json
-from assay.verification.open_report import open_report
+from assay.shared.files import write_bytes
 
 
 def export(
@@ -29,13 +29,17 @@ def export(
         typer.Option(help="Directory to write to; else RUN_tables, here.", show_default=False),
     ] = None,
     key: KeyOption = None,
+    verify: VerifyOption = False,
 ) -> None:
-    """Write a signed report's records as tables."""
+    """Write a signed report's records as tables.
+
+    Its signature and every byte are checked; with --verify it is judged again first.
+    """
     names = table or list(TABLES)
     if unknown := [name for name in names if name not in TABLES]:
         raise BadInput(f"there is no table '{unknown[0]}'; known: {', '.join(TABLES)}")
     require_writer(table_format)
-    report = open_report(report_dir, key or None)
+    report = signed_report(report_dir, key, whole=verify)
     folder = out or Path(f"{report.run}_tables")
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is no directory")
@@ -44,5 +48,5 @@ def export(
         path = folder / f"{name}.{table_format.value}"
         write_bytes(path, table_bytes(frame, table_format))
         say(f"{path}: {counted(len(frame), 'row')}")
-    write_json(about(report), folder / "about.json")
+    write_bytes(folder / "about.json", about(report))
     say(f"{folder / 'about.json'}: columns and their units, and which report this is")

@@ -1,0 +1,45 @@
+"""A signed report as a command takes it: verified whole where that is asked for."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.progress import say
+from assay.cli import checkout
+from assay.cli.commands.verify import Trust, check_report
+from assay.shared.counting import counted
+from assay.verification.open_report import OpenReport, open_report
+from assay.verification.policy import Policy
+from assay.verification.report_archive import opened_report, report_name
+from assay.verification.verify import VerificationLog
+
+VerifyOption = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Verify it whole first, as ./assay verify does: judge and render again."
+    ),
+]
+
+
+def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> OpenReport:
+    """Return a report whose files are what a trusted key signed; ``whole``: one that verifies.
+
+    Says which of the two was checked. Raises AssayError.
+    """
+    log = VerificationLog()
+    if whole:
+        with opened_report(path) as folder:
+            log.called = (folder, path) if folder != path else None
+            check_report(folder, Trust(keys or None), Policy(checkout.ROOT), texts=False, log=log)
+    report = replace(open_report(path, keys or None), judged=whole)
+    assert report.signed is not None
+    signer = report.signed.signers[0]
+    checked = "every file is as it was signed; nothing was judged again (--verify does)"
+    if whole:
+        left = len(log.unproven)
+        checked = "verified" + (f", {counted(left, 'thing')} left unproven" if left else "")
+    say(f"{report_name(path)}: signed by key {signer.keyid} ({signer.name}): {checked}")
+    return report
