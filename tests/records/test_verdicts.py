@@ -113,10 +113,10 @@ class TestAMadeUpStatus:
 
     def test_has_its_column_and_its_word_on_the_page(self, used: tuple[Path, str, object]) -> None:
         page = (used[0] / "report.html").read_text()
-        heads = re.findall(r'<th class="n">([\w ]+)</th>', page)
+        heads = re.findall(r'<th class="n">([\w ]+)', page)
         assert heads.index("unheard of") < heads.index("not run")
         assert re.search(r'<span class="badge"><svg .*?</svg>unheard of</span>', page)
-        assert '<option value="v:unheard_of">unheard of</option>' in page
+        assert '<option value="v:unheard_of">unheard of<' in page
         assert " unheard of |" in (used[0] / "report.md").read_text()
 
     def test_is_coloured_in_both_themes_and_shaped(self, used: tuple[Path, str, object]) -> None:

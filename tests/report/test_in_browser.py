@@ -1,7 +1,7 @@
 """The report's pages in a real Chromium: reachable, legible, printable, and sorted by their script.
 
 Two reports are opened: a small one that has it all, and the newest published one, rendered again by
-this version.
+this version. Of the newest and of an older one a site and a comparison are made.
 """
 
 import re
@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from assay.cli.commands.site import write_site
+from assay.findings.given_report import GivenReport
+from assay.pipeline.other_runs import figures_of
+from assay.report import render
+from assay.report.comparison_page import comparison_page, comparison_view
 from assay.report.render import texts_of
+from assay.report.site import Site
+from assay.verification.open_report import open_report
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 from tests.browser import chromium
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = ROOT / "reports" / "templates"
 WIDTHS = (1440, 390)
 MOST_BYTES = 800_000
 MOST_STOPS = 60
@@ -36,6 +44,19 @@ STOPS = """() => {
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])"""
+SHAPE = """text => {
+  const said = each => each.nodeType === Node.TEXT_NODE ? each.data.trim() : each.outerHTML
+    .slice(0, each.outerHTML.indexOf(">"));
+  const parsed = new DOMParser().parseFromString(text, "text/html");
+  const wanted = NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT;
+  const every = document.createNodeIterator(parsed, wanted);
+  const found = [];
+  for (let each = every.nextNode(); each; each = every.nextNode()) {
+    const one = said(each);
+    if (one) { found.push([one, each.parentNode.nodeName]); }
+  }
+  return found;
+}"""
 CLIPPED = """() => [...document.querySelectorAll("main :not(.unseen)")].filter(each =>
   each.checkVisibility() && getComputedStyle(each).overflowX !== "visible"
   && each.scrollWidth > each.clientWidth + 1).map(each => each.outerHTML.slice(0, 120))"""
@@ -59,6 +80,24 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
     for name, text in texts_of(ROOT, newest).items():
         (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site over two published reports, one of them unverified, and their comparison."""
+    folder = tmp_path_factory.mktemp("several")
+    given = []
+    for path in published_reports(ROOT)[:2]:
+        figures = figures_of(open_report(path), rates=True)
+        key = "e73aef29" if not given else None
+        given.append(GivenReport(figures.run, str(path), figures, key, "as tests have it"))
+    made = Site({})
+    for report in given:
+        made.add(report)
+    write_site(made, TEMPLATES, folder / "site")
+    view = comparison_view(given, ())
+    (folder / "compare.html").write_text(comparison_page(TEMPLATES, view), encoding="utf-8")
     return folder
 
 
@@ -99,6 +138,28 @@ class TestAccessibility:
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], name
 
+    def test_axe_finds_nothing_in_the_appendix_of_a_real_report(
+        self, browser: "Browser", real: Path, width: int, scheme: str
+    ) -> None:
+        path = real / "appendix.html"
+        page = opened(browser, path, width, color_scheme=scheme, bypass_csp=True)
+        page.add_script_tag(path=place())
+        assert page.evaluate(VIOLATIONS) == []
+
+    def test_axe_finds_nothing_in_a_site_and_a_comparison(
+        self, browser: "Browser", several: Path, width: int, scheme: str
+    ) -> None:
+        site = several / "site"
+        claims, reports = (sorted((site / name).glob("*.html")) for name in ("claims", "reports"))
+        assert claims and len(reports) == 2
+        for path in (several / "compare.html", site / "index.html", claims[0], *reports):
+            page = opened(browser, path, width, color_scheme=scheme, bypass_csp=True)
+            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            page.add_script_tag(path=place())
+            assert page.evaluate(VIOLATIONS) == [], path.name
+            box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+            assert box[0] <= box[1], path.name
+
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("script", [True, False])
@@ -121,6 +182,21 @@ def test_few_stops_before_the_first_claim_and_a_way_past_them(
     assert page.evaluate("document.activeElement.textContent") == "Skip to the claims"
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#claims"
+
+
+def test_end_tags_that_are_left_out_change_nothing(
+    browser: "Browser", small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chromium makes the same elements and texts of a page as of one with every end tag."""
+    page = browser.new_page()
+    slimmed = texts_of(ROOT, small)
+    monkeypatch.setattr(render, "slim", lambda text: text)
+    for name, whole in texts_of(ROOT, small).items():
+        if not name.endswith(".html"):
+            continue
+        assert len(slimmed[name]) < len(whole)
+        made = [page.evaluate(SHAPE, text) for text in (whole, slimmed[name])]
+        assert made[0] == made[1]
 
 
 def test_the_first_page_is_small(real: Path) -> None:

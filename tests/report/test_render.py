@@ -22,11 +22,13 @@ from assay.statistics.intervals import Cells, Interval
 from assay.statistics.shared_summaries import SharedSummaries
 from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run
 
+LEFT_OPEN = {"td", "th", "tr", "thead", "tbody", "dt", "dd", "li", "option"}
+"""What HTML lets one leave without an end tag."""
 VOID = {"meta", "col", "br", "link", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Collects tags, attributes, ids and text; insists that every element is closed in order."""
+    """Collects tags, attributes, ids and text; insists that elements are closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -64,6 +66,8 @@ class Page(HTMLParser):
                 self.loads.append(value or "")
 
     def handle_endtag(self, tag: str) -> None:
+        while self.open[-1] != tag and self.open[-1] in LEFT_OPEN:
+            self.open.pop()
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:

@@ -59,15 +59,16 @@ class TestReadings:
         assert " no stated BK=32 " in wide
 
     def test_a_verdict_whose_words_have_one_meaning_has_none(self, html: str) -> None:
-        line = between(html, 'id="demo_ratio"', "</tbody>")
+        line = between(html, 'id="demo_ratio"', '<tbody class="claim"')
         assert "Reading of the words" not in line
 
 
 class TestCauses:
-    def test_a_cause_is_short_on_the_line_and_told_below_it(self, html: str) -> None:
-        line = between(html, 'id="demo_rate"', "</tbody>")
-        assert "misstated</span></td><td>other work counted</td></tr>" in line
-        assert "<b>Other work was counted than was done.</b>" in line
+    def test_a_cause_is_short_on_the_line_and_explained_once(self, html: str) -> None:
+        line = between(html, 'id="demo_rate"', '<tr class="more">')
+        assert line.rstrip().endswith("misstated</span><td>other work counted")
+        told = "<dt>other work counted<dd>other work was counted than was done"
+        assert between(html, '<section id="method">', "</section>").count(told) == 1
 
     def test_published_figures_that_do_not_hold_are_counted_by_cause(
         self, text: str, markdown: str
@@ -86,11 +87,11 @@ class TestElsewhere:
         assert text.count(said) == 1
 
     def test_the_line_says_what_it_would_be(self, html: str) -> None:
-        line = between(html, 'id="demo_there"', "</tbody>")
-        assert "elsewhere:</span> not reproduced</td>" in line
+        line = between(html, 'id="demo_there"', '<tbody class="claim"')
+        assert "elsewhere:</span> not reproduced<td>" in line
 
     def test_its_mark_is_hollow_and_that_of_what_it_would_be(self, html: str) -> None:
-        line = between(html, 'id="demo_there"', "</tbody>")
+        line = between(html, 'id="demo_there"', '<tbody class="claim"')
         assert 'class="mark s-not_reproduced hollow"' in line
         dots = re.findall(r'<a href="#demo_there"[^>]* class="s-not_reproduced hollow">', html)
         assert len(dots) == 2, "one in the wide and one in the narrow drawing"

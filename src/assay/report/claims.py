@@ -57,7 +57,6 @@ class VerdictText:
     """Of a figure measured elsewhere: what it would be there."""
     why: str | None
     """Code of the cause."""
-    why_words: str | None
     why_short: str | None
     reason: str | None
     """Code of the reason, where it says more than the cause."""
@@ -74,6 +73,8 @@ class VerdictDetail:
     facts: tuple[Fact, ...]
     nearest: tuple[str, ...]
     links: tuple[Link, ...]
+    rest: str | None = None
+    """The claim of the same samples that has the facts and records that are left out here."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,11 @@ def claim_lines(
     lines: dict[str, ClaimLine] = {}
     for claim, own in rows.items():
         line = _line(catalog, evidence, own, run, notes)
-        shared = (lines[name] for name in own[0].same_measurement if name in lines)
+        shared = (
+            lines[name]
+            for name in own[0].same_measurement
+            if name in lines and not any(detail.rest for detail in lines[name].details)
+        )
         lines[claim] = _without_repeats(line, next(shared, None))
     return lines
 
@@ -160,15 +165,33 @@ def _entry_note(entry: Claim | Audit, verdict: Verdict) -> str:
 
 
 def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
-    """Return a line whose readings are named by those of one that rests on the same samples."""
-    before = told.details[0].readings if told else None
-    if told is None or before is None:
+    """Return a line without what one that rests on the same samples says: it is named instead."""
+    if told is None:
         return line
-    details = tuple(
-        replace(detail, readings=in_short(detail.readings, before, told.id))
-        for detail in line.details
+    readings = told.details[0].readings
+    before = {detail.text.target: detail for detail in told.details if detail.text.gpu}
+    return replace(
+        line,
+        details=tuple(
+            _referring(
+                replace(detail, readings=in_short(detail.readings, readings, told.id)),
+                before.get(detail.text.target),
+                told.id,
+            )
+            for detail in line.details
+        ),
     )
-    return replace(line, details=details)
+
+
+def _referring(detail: VerdictDetail, before: VerdictDetail | None, claim: str) -> VerdictDetail:
+    """Return a detail without the facts and records that ``before``, of ``claim``, has."""
+    if before is None:
+        return detail
+    facts = tuple(fact for fact in detail.facts if fact not in before.facts)
+    links = tuple(link for link in detail.links if link not in before.links)
+    nearest = tuple(near for near in detail.nearest if near not in before.nearest)
+    same = (facts, links, nearest) == (detail.facts, detail.links, detail.nearest)
+    return replace(detail, facts=facts, links=links, nearest=nearest, rest=None if same else claim)
 
 
 def claim_groups(
@@ -316,7 +339,6 @@ def _text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         mark=verdict_mark(verdict),
         as_if=verdict.as_if.word if verdict.as_if else None,
         why=verdict.why.value if verdict.why else None,
-        why_words=capital(verdict.why.words) if verdict.why else None,
         why_short=verdict.why.short if verdict.why else None,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
@@ -335,7 +357,9 @@ def _details(
             told=told(_explanation(row), notes, known),
             facts=tuple(fact for fact in other.facts if fact not in first.facts),
             readings=in_short(other.readings, first.readings),
-            links=tuple(link for link in other.links if link not in first.links),
+            links=tuple(
+                link for link in other.links if link not in first.links and row.measured_on
+            ),
             nearest=tuple(near for near in other.nearest if near not in first.nearest),
         )
 

@@ -117,7 +117,15 @@ def render_texts(templates: Path, view: ReportView) -> dict[str, str]:
         raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error
     # Whatever the evidence says: nothing on a page turns its letters round or is invisible.
     text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-    return {PAGE: shown(page), APPENDIX: shown(appendix), TEXT: shown(text)}
+    return {PAGE: shown(slim(page)), APPENDIX: shown(slim(appendix)), TEXT: shown(text)}
+
+
+def slim(page: str) -> str:
+    """Return a page without the end tags that HTML lets one leave out: a sixteenth of its bytes.
+
+    Text of records holds none: there a ``<`` is escaped.
+    """
+    return re.sub(r"</(?:td|th|tr|thead|tbody|dt|dd|li|option)>", "", page)
 
 
 @dataclass(frozen=True)
