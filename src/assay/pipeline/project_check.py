@@ -7,9 +7,9 @@ from assay.base.io import read_bytes
 from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.model import Catalog
 from assay.judging.answers import Asked, make_answers
-from assay.judging.needs import comparisons_of
+from assay.judging.needs import comparisons_of, primary_terms
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, NotRun, Unanswerable
+from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.plan import Answer, Provision
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
@@ -33,9 +33,7 @@ def project_problems(catalog: Catalog, folder: Path) -> Iterator[str]:
             continue
         used = {
             arm
-            for claim in catalog.claims.values()
-            if isinstance(claim.evaluation, Benchmark)
-            for term in claim.evaluation.terms
+            for term in primary_terms(catalog.claims.values())
             if term.comparison == name
             for arm in (term.arm, term.over)
         }

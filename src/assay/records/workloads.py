@@ -180,7 +180,7 @@ class Workload(Record):
     @model_validator(mode="after")
     def _fp8_is_a_product_with_dense_b(self) -> "Workload":
         products = (Operation.DENSE_GEMM, Operation.BSR_GEMM)
-        if self.dtype == "float8_e4m3" and self.operation not in products:
+        if self.dtype == "float8_e4m3" and self.operation not in (*products, Operation.CALLABLE):
             raise ValueError(f"{self.operation.value} has no float8_e4m3 form here")
         if self.operation is Operation.TMA_LOAD and self.dtype != "float16":
             raise ValueError("tma_load sums float16 elements")

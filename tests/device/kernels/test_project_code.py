@@ -191,3 +191,26 @@ class TestCode:
     def test_facts_follow_from_the_formulas_alone(self):
         facts = launch_facts(workload(flops="3 * rows ** 2", bytes="rows / 2"), None, None)
         assert (facts.flop, facts.bytes, facts.density) == (3 * 256**2, 128, None)
+
+
+class TestWhatAnArmLacks:
+    """An arm that cannot run here says so, and the others are measured."""
+
+    @pytest.mark.parametrize(
+        ("raises", "status"),
+        [
+            ("import no_such_library", "not_installed"),
+            ("raise NotImplementedError('no')", "unsupported"),
+        ],
+    )
+    def test_it_is_told_by_what_it_raises(self, raises, status, project):
+        code = f"{CODE}\ndef lacking(rows, device):\n    def arm(x):\n        {raises}\n"
+        code += "    return {**case(rows, device), 'arm': arm}\n"
+        (project / "ours.py").write_text(code)
+        files = {"ours.py": hashlib.sha256(code.encode()).hexdigest()}
+        problem = workload(code=CodeSpec("ours.py", "lacking", files))
+        variant = VariantSpec("doubling_arm", "callable", "callable", entry="arm")
+        spec = ArmSpec("arm", variant, problem, None)
+        found = check_arm(spec, (1,), "cpu", prepare_arm, lambda note: None)
+        assert found["status"] == status
+        assert found["detail"].startswith("arm 'arm': ")

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from assay.shared.errors import RivalMissing, Unsupported
 from assay.shared.project_place import project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
 
@@ -70,26 +71,30 @@ class ProjectCase:
     def launcher(self, arm: str, tensors: Tensors) -> tuple[Callable[[], Any], Any]:
         """Return what enqueues a launch of an arm, and the tensor that it writes, if it is given
         one.
+
+        A launch raises RivalMissing where the arm finds a module missing, Unsupported where the arm
+        says that it has no such thing (NotImplementedError).
         """
         if arm not in self.arms:
             raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
         function = self.arms[arm]
-        if self.output is None:
-
-            def call() -> Any:
-                found = function(**tensors)
-                if not isinstance(found, torch.Tensor):
-                    raise BadCode(f"{self.name}: arm '{arm}' returned no tensor")
-                return found
-
-            return call, None
-        out = self.output()
-        if not isinstance(out, torch.Tensor):
+        out = None if self.output is None else self.output()
+        if self.output is not None and not isinstance(out, torch.Tensor):
             raise BadCode(f"{self.name}: output() returned no tensor")
+        given = tensors if out is None else {**tensors, "out": out}
 
         def launch() -> Any:
-            function(**tensors, out=out)
-            return out
+            try:
+                found = function(**given)
+            except ModuleNotFoundError as error:
+                raise RivalMissing(f"arm '{arm}': {error}") from error
+            except NotImplementedError as error:
+                raise Unsupported(f"arm '{arm}': {error}") from error
+            if out is not None:
+                return out
+            if not isinstance(found, torch.Tensor):
+                raise BadCode(f"{self.name}: arm '{arm}' returned no tensor")
+            return found
 
         return launch, out
 

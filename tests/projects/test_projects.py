@@ -1,0 +1,274 @@
+"""The projects of this repository: nothing is wrong with them, and their arms pass the gate.
+
+What needs a GPU is not run here. Arms that a CPU can run are gated at small sizes by the gate of a
+real run; the others must say what they lack, and leave the rest to be measured.
+"""
+
+import dataclasses
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.device.kernels import project_code
+from assay.device.kernels.prepare import prepare_arm
+from assay.device.tasks.correctness import check_arm
+from assay.judging.audit import audit
+from assay.measuring.told import variant_spec, workload_spec
+from assay.pipeline.project_check import project_problems
+from assay.records.evaluations import Unanswerable
+from assay.shared import project_place
+from assay.shared.specs import ArmSpec, Json
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECTS = {path.parent.name: path.parent for path in (ROOT / "projects").glob("*/assay.yaml")}
+
+SMALL: dict[str, dict[str, dict[str, int | str]]] = {
+    "flashattention3": {
+        "d128_full": {"batch": 2, "seqlen": 96, "heads": 2, "headdim": 128, "causal": 0},
+        "d128_causal": {"batch": 2, "seqlen": 96, "heads": 2, "headdim": 128, "causal": 1},
+        "d256_full": {"batch": 1, "seqlen": 96, "heads": 2, "headdim": 256, "causal": 0},
+        "ablation": {"batch": 2, "seqlen": 65, "heads": 2, "headdim": 128, "causal": 0},
+        "d256_fp8": {"batch": 1, "seqlen": 96, "heads": 2, "headdim": 256, "causal": 0},
+    },
+    "flexattention": {
+        "causal": {"batch": 1, "heads": 2, "seqlen": 512, "headdim": 64},
+        "window": {"batch": 1, "heads": 2, "seqlen": 512, "headdim": 64, "window": 200},
+        "training": {"batch": 1, "heads": 2, "seqlen": 256, "headdim": 64},
+    },
+    "deepgemm": {
+        "scaled_4096": {"m": 68, "n": 256, "k": 384},
+        "scaled_128": {"m": 16, "n": 128, "k": 256},
+        "fp16_8192": {"size": 96},
+        "fp16_8192_zeros": {"size": 32},
+        "fp8_8192": {"size": 64},
+        "copy": {"elements": 1000},
+    },
+}
+"""Parameters that a CPU computes quickly; documents are of one length, and have a test below."""
+ON_CPU = {
+    "fa2", "fa2_bf16", "flex", "score_mod", "masked_everywhere", "masked", "cublas", "fast",
+    "accurate", "memcpy", "elementwise",
+}  # fmt: skip
+"""Arms that PyTorch has on a CPU, where it has them at all (NO_CPU)."""
+NO_CPU = {("window", "fa2"), ("training", "flex")}
+LIBRARIES = ("deep_gemm", "flash_attn_interface", "fa3_fwd_interface")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no project's module of one name stand for another's, nor what is installed here."""
+    project_code._case.cache_clear()
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in LIBRARIES:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.fixture(scope="module")
+def catalogs() -> dict[str, Catalog]:
+    return {name: load_catalog(ROOT, folder) for name, folder in PROJECTS.items()}
+
+
+def gate(catalog: Catalog, folder: Path, measurement: str, arm: str) -> Json:
+    """What the gate says of an arm at a small size, on a CPU."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv(project_place.VARIABLE, str(folder))
+    workload = workload_spec(catalog.workloads[measurement])
+    small = {**workload.parameters, **SMALL[folder.name][measurement]}
+    spec = ArmSpec(
+        arm,
+        variant_spec(catalog.variants[f"{measurement}_{arm}"]),
+        dataclasses.replace(workload, parameters=small),
+        None,
+    )
+    try:
+        return check_arm(spec, (1, 2), "cpu", prepare_arm, lambda note: None)
+    finally:
+        patch.undo()
+
+
+def arms() -> list[tuple[str, str, str]]:
+    found = []
+    for name, folder in PROJECTS.items():
+        catalog = load_catalog(ROOT, folder)
+        for measurement in SMALL[name]:
+            ids = [arm.id for arm in catalog.comparisons[measurement].arms]
+            found += [(name, measurement, arm) for arm in ids]
+    return found
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+class TestAProject:
+    def test_nothing_is_wrong_with_it(self, name: str, catalogs: dict[str, Catalog]) -> None:
+        assert list(project_problems(catalogs[name], PROJECTS[name])) == []
+
+    def test_every_document_is_named_by_its_bytes_and_where_it_was_had(
+        self, name: str, catalogs: dict[str, Catalog]
+    ) -> None:
+        for entry in catalogs[name].sources.values():
+            source = entry.source
+            if source.id == "beside":  # what the project asks in its own name
+                continue
+            assert source.file and source.sha256 and source.address and source.date
+
+    def test_every_claim_of_a_document_has_a_line_of_it(
+        self, name: str, catalogs: dict[str, Catalog]
+    ) -> None:
+        catalog = catalogs[name]
+        for entry in catalog.sources.values():
+            for claim in entry.claims:
+                at = claim.place
+                assert at.section and (at.line or entry.source.file is None), claim.id
+
+    def test_what_is_measured_says_what_the_document_leaves_open(
+        self, name: str, catalogs: dict[str, Catalog]
+    ) -> None:
+        own = {"beside"}
+        for claim in catalogs[name].claims.values():
+            answered = not isinstance(claim.evaluation, Unanswerable)
+            if answered and catalogs[name].source_of[claim.id] not in own:
+                assert claim.unstated or claim.note, claim.id
+
+    def test_every_measurement_of_it_is_tried_here(
+        self, name: str, catalogs: dict[str, Catalog]
+    ) -> None:
+        project = catalogs[name].project
+        assert project is not None
+        assert set(project.measures) - {"documents"} == set(SMALL[name])
+
+    def test_its_readme_says_how_to_run_it(self, name: str) -> None:
+        text = (PROJECTS[name] / "README.md").read_text(encoding="utf-8")
+        assert f"--project projects/{name}" in text
+        assert "## What the document" in text
+
+
+@pytest.mark.parametrize(("name", "measurement", "arm"), arms())
+def test_an_arm_passes_the_gate_or_says_what_it_lacks(
+    name: str, measurement: str, arm: str, catalogs: dict[str, Catalog]
+) -> None:
+    found = gate(catalogs[name], PROJECTS[name], measurement, arm)
+    if arm.startswith("fa3") or arm == "deepgemm":
+        assert found["status"] == "not_installed", found
+    elif arm in ON_CPU and (measurement, arm) not in NO_CPU:
+        assert found["status"] == "correct", found
+    else:
+        assert found["status"] == "unsupported", found
+
+
+class TestFlashAttention3:
+    """Its arms hand the library what it wants, and know what a build was made without."""
+
+    @pytest.fixture
+    def wheel(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        library, config = ModuleType("fa3_fwd_interface"), ModuleType("fa3_fwd_config")
+
+        def flash_attn_func(q, k, v, causal=False):
+            q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
+            wide = (tensor.float() for tensor in (q, k, v))
+            found = torch.nn.functional.scaled_dot_product_attention(*wide, is_causal=causal)
+            kept = torch.bfloat16 if q.dtype is torch.float8_e4m3fn else q.dtype
+            return found.transpose(1, 2).to(kept)
+
+        library.flash_attn_func = flash_attn_func  # type: ignore[attr-defined]
+        flags = {"FLASHATTENTION_DISABLE_FP16": True, "FLASHATTENTION_DISABLE_FP8": False}
+        config.CONFIG = {"build_flags": flags}  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, library.__name__, library)
+        monkeypatch.setitem(sys.modules, config.__name__, config)
+
+    @pytest.mark.usefixtures("wheel")
+    @pytest.mark.parametrize("measurement", ["d128_full", "d128_causal"])
+    def test_a_build_without_fp16_is_no_answer_in_fp16(
+        self, measurement: str, catalogs: dict[str, Catalog]
+    ) -> None:
+        folder, catalog = PROJECTS["flashattention3"], catalogs["flashattention3"]
+        found = gate(catalog, folder, measurement, "fa3")
+        assert found["status"] == "unsupported"
+        assert "without fp16" in found["detail"]
+        assert gate(catalog, folder, measurement, "fa3_bf16")["status"] == "correct"
+
+    @pytest.mark.usefixtures("wheel")
+    def test_the_other_callers_of_it_pass_the_gate(self, catalogs: dict[str, Catalog]) -> None:
+        fp8 = gate(catalogs["flashattention3"], PROJECTS["flashattention3"], "d256_fp8", "fa3_fp8")
+        flex = gate(catalogs["flexattention"], PROJECTS["flexattention"], "causal", "fa3")
+        assert (fp8["status"], flex["status"]) == ("correct", "correct")
+
+    def test_no_claim_in_fp16_rests_on_an_arm_in_bf16(self, catalogs: dict[str, Catalog]) -> None:
+        for claim in catalogs["flashattention3"].claims.values():
+            for term in getattr(claim.evaluation, "terms", ()):
+                assert not term.arm.endswith("_bf16"), claim.id
+
+    def test_figures_that_the_paper_contradicts_are_found(
+        self, catalogs: dict[str, Catalog]
+    ) -> None:
+        catalog = catalogs["flashattention3"]
+        odd = {
+            each.id
+            for each in catalog.audits.values()
+            if not audit(each.formula, each.operands, each.claimed, catalog.claims).consistent
+        }
+        assert odd == {
+            "highest_bar", "d256_full_range", "short_range_a", "short_range_b",
+            "over_cudnn_1k_b", "over_cudnn_1k_c",
+        }  # fmt: skip
+
+
+class TestFlexAttention:
+    @pytest.fixture
+    def code(self, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+        monkeypatch.syspath_prepend(str(PROJECTS["flexattention"]))
+        monkeypatch.delitem(sys.modules, "attention", raising=False)
+        found = importlib.import_module("attention")
+        monkeypatch.delitem(sys.modules, "attention")
+        return found
+
+    def test_the_documents_are_those_of_the_formula(
+        self, code: ModuleType, catalogs: dict[str, Catalog]
+    ) -> None:
+        given = catalogs["flexattention"].workloads["documents"].parameters
+        assert sum(code.DOCUMENTS) == given["seqlen"]
+        assert sum(length**2 for length in code.DOCUMENTS) == given["pairs"]
+
+    def test_documents_see_themselves_alone(
+        self, code: ModuleType, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(code, "DOCUMENTS", (100, 156, 40, 216))
+        pairs = 100**2 + 156**2 + 40**2 + 216**2
+        made = code.case_documents(heads=2, seqlen=512, headdim=64, pairs=pairs, device="cpu")
+        tensors = made["inputs"](1)
+        right = made["oracle"](**tensors)
+        assert torch.linalg.norm(made["flex"](**tensors).float() - right) < 0.01 * right.norm()
+        alone = {name: tensor[:, :, 100:256] for name, tensor in tensors.items()}
+        seen = torch.nn.functional.scaled_dot_product_attention(*(alone[n].double() for n in "qkv"))
+        assert torch.allclose(right[:, :, 100:256].double(), seen, atol=1e-5)
+
+    def test_a_mask_with_every_block_partial_is_the_same_mask(self, code: ModuleType) -> None:
+        blocks = code._block_mask(code.causal_mask, 512, "cpu")
+        everywhere = code.masked_everywhere(blocks)
+        assert everywhere.full_kv_num_blocks is None
+        assert everywhere.kv_num_blocks.flatten().tolist() == [1, 2, 3, 4]
+        assert torch.equal(everywhere.to_dense(), blocks.to_dense())
+
+    def test_gradients_are_those_of_autograd(self, code: ModuleType) -> None:
+        tensors = code._inputs(("q", "k", "v", "grad"), (1, 2, 96, 16), "cpu", 5)
+        leaves = [tensors[name].double().requires_grad_() for name in "qkv"]
+        out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
+        right = torch.stack(torch.autograd.grad(out, leaves, tensors["grad"].double()))
+        assert torch.allclose(
+            code.backward(**tensors, mask=code.causal_mask).double(), right, atol=1e-5
+        )
+
+    def test_an_index_of_a_block_mask_has_four_bytes(self, code: ModuleType) -> None:
+        assert code._block_mask(code.causal_mask, 512, "cpu").kv_indices.dtype is torch.int32
+
+
+def test_rows_of_deepgemms_table_bear_each_other_out(catalogs: dict[str, Catalog]) -> None:
+    catalog = catalogs["deepgemm"]
+    rows = [each for each in catalog.audits.values() if each.id.startswith("row_")]
+    assert len(rows) == 18
+    for each in rows:
+        assert audit(each.formula, each.operands, each.claimed, catalog.claims).consistent, each.id
