@@ -299,9 +299,15 @@ def write_tuning(root: Path, *choices: TuningChoice) -> None:
     write_record(tuning, root / "config" / "tuning.yaml")
 
 
+def said_here(target: str = "h100") -> str:
+    """What a plan says of a target's GPU that is here."""
+    product = "NVIDIA H100 80GB HBM3" if target == "h100" else f"NVIDIA {target.upper()}"
+    return f"measured on this machine's {product} ({gpu_uuid(target)})"
+
+
 def provision(target: str = "h100", kind: str = "device", **fields: object) -> Provision:
     """Where a target's measurements come from."""
-    given = {"target": target, "kind": kind, "recorded_in": None, "detail": "found a GPU"}
+    given = {"target": target, "kind": kind, "recorded_in": None, "detail": said_here(target)}
     return Provision.model_validate({**given, **fields})
 
 

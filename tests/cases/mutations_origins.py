@@ -88,6 +88,19 @@ def words_of_the_figures(site: Site, words: str) -> None:
     site.edit(PLAN, change)
 
 
+def provision_said(site: Site, words: str) -> None:
+    """Say in other words what measured, in the plan and in all that it answers by it."""
+
+    def change(plan: Any) -> None:
+        before = plan["targets"][0]["provision"]["detail"]
+        plan["targets"][0]["provision"]["detail"] = words
+        for answer in plan["answers"]:
+            if answer["detail"] == before:
+                answer["detail"] = words
+
+    site.edit(PLAN, change)
+
+
 def absence_made_up(site: Site, words: str) -> None:
     """Say in words of one's own why nothing was measured here."""
     site.edit(PLAN, lambda plan: plan["targets"][0]["provision"].update(absence=words))

@@ -31,6 +31,7 @@ from tests.report_fixtures import (
     choice,
     make_request,
     provision,
+    said_here,
     write_repository,
     write_run,
     write_tuning,
@@ -89,7 +90,7 @@ class TestTune:
         assert plan.targets[0].comparisons == ("demo_sweep",)
         (outcome,) = tuned.outcomes
         assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
-        assert tuned.detail == "found a GPU"
+        assert tuned.detail == said_here()
 
     def test_a_goal_of_that_name_exists(self) -> None:
         assert "\nrule timed:\n" in (ROOT / "Snakefile").read_text(encoding="utf-8")

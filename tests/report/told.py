@@ -12,6 +12,7 @@ from tests.report_fixtures import (
     CLAIMS,
     KERNELS,
     TARGET,
+    said_here,
     write_repository,
     write_run,
     write_verdicts,
@@ -106,7 +107,7 @@ def _measure_elsewhere(run_dir: Path) -> None:
     there = [answer for answer in plan.answers if answer.claim == "demo_there"]
     others = [answer for answer in plan.answers if answer.claim != "demo_there"]
     here = there[0].model_copy(
-        update={"target": "h100", "way": "measure", "reason": None, "detail": "found a GPU"}
+        update={"target": "h100", "way": "measure", "reason": None, "detail": said_here()}
     )
     write_record(plan.model_copy(update={"answers": (*others, here)}), run_dir / plan_path())
 
