@@ -1,8 +1,8 @@
 """Whether a plan says of where its figures come from what the records of the machine say. Pure.
 
-What it says of a GPU that was measured follows from the machine's record. Of one that was not there
-no record tells: it is said as Assay says it, of this target, and with no driver nothing was measured
-beside it. Names of other GPUs, and what a Python says that lacks its packages, are the signer's word.
+What it says of a GPU that was measured follows from the machine's record. Of one that was not
+there no record tells: it is said as Assay says it, of this target, and with no driver nothing was
+measured beside it. Which other GPUs are there, and what a Python lacks, is the signer's word.
 """
 
 import re
@@ -96,8 +96,10 @@ def _measured_here(detail: str, target: Target, platform: PlatformRecord | None)
     found = _MEASURED.fullmatch(detail)
     if found is None or platform is None:
         return found is not None
-    told = (found["product"], found["runtime"] or "host")
-    return told == (platform.device.gpu.product, platform.runtime)
+    product = platform.device.gpu.product
+    if re.fullmatch(target.product_pattern, product) is None:
+        return True  # another GPU than the target's is found as such
+    return (found["product"], found["runtime"] or "host") == (product, platform.runtime)
 
 
 def _absent(detail: str, reason: NotRun | None, target: Target, *, driver: bool) -> bool:
