@@ -11,7 +11,7 @@ from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord
 from assay.verification.policy import Policy, differences
 from assay.verification.sign import public_key_path
-from assay.verification.verify import VerificationResult, verify
+from assay.verification.verify import VerificationLog, VerificationResult, verify
 from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository, write_run
 
@@ -83,6 +83,17 @@ def test_other_rules_are_refused_by_name_and_value(
     assert accepted.detail.startswith("accepted: judged by other rules")
     assert "that margins, " in accepted.unproven[0]
     assert check(report, root, folder=root).passed
+
+
+def test_what_other_rules_ask_for_is_not_judged(root: Path) -> None:
+    """Ten times the resamples take ten times as long, whoever chose them."""
+    head = git(root, "rev-parse", "HEAD")
+    change(root, "judging.yaml", "bootstrap_resamples: 200", "bootstrap_resamples: 20000")
+    report, log = signed_by(root, head), VerificationLog()
+    with pytest.raises(CheckFailed):
+        verify(report, [public_key_path(root.parent / "key")], policy=Policy(root), log=log)
+    states = {entry.name: entry.code for entry in log.checks if not entry.passed}
+    assert states == {"policy": "policy", "verdicts": "not-checked"}
 
 
 @pytest.mark.parametrize(

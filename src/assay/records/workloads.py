@@ -330,7 +330,7 @@ class Judging(Record):
     absolute_margin: Annotated[float, Field(gt=0, lt=1)]
     """Half-width of the equivalence margin for absolute figures, as a fraction."""
     ratio_margin: Annotated[float, Field(gt=0, lt=1)]
-    bootstrap_resamples: Annotated[int, Field(ge=200, le=100_000)]
+    bootstrap_resamples: Annotated[int, Field(ge=200, le=20_000)]
     bootstrap_seed: Annotated[int, Field(ge=0)]
     width_factor: Annotated[float, Field(ge=1)] = 1.05
     """Intervals are this much wider than Student's t asks for; see config/judging.yaml."""
