@@ -121,7 +121,9 @@ def pair(base: Path) -> None:
 def history(base: Path) -> None:
     """A report of the one commit of its repository."""
     root = write_repository(base / "repo")
-    for arguments in (["init", "-q"], ["add", "config", "kernels"], ["commit", "-q", "-m", "x"]):
+    write_bytes(root / TOOLCHAIN_LOCK, LOCK.encode())
+    files = ["config", "kernels", TOOLCHAIN_LOCK]
+    for arguments in (["init", "-q"], ["add", *files], ["commit", "-q", "-m", "x"]):
         git(root, *arguments)
     run_dir = write_run(root, RUN)
     record = read_record(PipelineRecord, run_dir / pipeline_path())

@@ -8,12 +8,24 @@ import yaml
 from assay.base.io import write_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
+from assay.shared.files import sha256_bytes
 from tests.cases.attack import Argument
 from tests.cases.site import Site
 from tests.report_fixtures import make_request, provision
 
 PLAN = "evidence/plan.json"
 CLAIMS = "config/claims/demo.yaml"
+
+
+def builds_of_other_wheels(site: Site) -> None:
+    """The compilers' lock pins other wheels, and every build record names it."""
+    lock = b"nvidia-cuda-nvcc==13.0.88 --hash=sha256:" + b"ab" * 32 + b"\n"
+    site.put("evidence/requirements/toolchain.txt", lock)
+    for path in (site.evidence / "builds").rglob("*.json"):
+        site.edit(
+            path.relative_to(site.report).as_posix(),
+            lambda record: record["toolchain"].update(lock_sha256=sha256_bytes(lock)),
+        )
 
 
 def drop_answers(site: Site, claims: list[str]) -> None:

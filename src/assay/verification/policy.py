@@ -14,6 +14,7 @@ from typing import Any
 from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_bytes
+from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import OWN_CLAIMS, base_files
@@ -67,6 +68,8 @@ class _Own:
     whose: str
     rules: int | None = None
     """That the code judges by; None where it is not here."""
+    lock: bytes | None = None
+    """What compilers come by; None where it is not here."""
 
 
 def check_policy(
@@ -102,7 +105,7 @@ def check_policy(
             for path, content in own.files.items()
             if not (of_project and path.startswith(OWN_CLAIMS))
         }
-        found = list(differences(given, theirs))
+        found = [*differences(given, theirs), *_other_lock(evidence, own.lock)]
         what = (
             "margins, peaks, protocols" if of_project else "margins, tolerances, peaks, protocols"
         )
@@ -126,7 +129,9 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
     it, what is checked out decides.
     """
     if policy.folder is not None:
-        return _Own(_files(policy.folder, claims=True), str(policy.folder))
+        lock = policy.folder / TOOLCHAIN_LOCK
+        held = read_bytes(lock, MOST_YAML) if lock.is_file() else None
+        return _Own(_files(policy.folder, claims=True), str(policy.folder), lock=held)
     if policy.checkout is None:
         raise MissingEnvironment("there is no checkout whose history would tell")
     try:
@@ -141,7 +146,7 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
         whose = f"what is checked out here ({lack})"
     files = files_below(policy.checkout, found, CONFIGURATION)
     kept = {path: content for path, content in files.items() if _is_policy(path)}
-    return _Own(kept, whose, rules)
+    return _Own(kept, whose, rules, file_of(policy.checkout, found, TOOLCHAIN_LOCK))
 
 
 def rules_of(checkout: Path, commit: str) -> int | None:
@@ -166,6 +171,13 @@ def _is_policy(path: str) -> bool:
 
 def _files(root: Path, *, claims: bool) -> dict[str, bytes]:
     return {name: read_bytes(root / name, MOST_YAML) for name in base_files(root, claims=claims)}
+
+
+def _other_lock(evidence: Path, own: bytes | None) -> Iterator[str]:
+    """Yield that the compilers' lock is another, where both are here."""
+    lock = evidence / TOOLCHAIN_LOCK
+    if own is not None and lock.is_file() and read_bytes(lock, MOST_YAML) != own:
+        yield f"{TOOLCHAIN_LOCK}: pins other compilers, or other wheels"
 
 
 def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterator[str]:
