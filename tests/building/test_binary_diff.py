@@ -8,6 +8,7 @@ import pytest
 from assay.base.errors import BadInput
 from assay.building.binary_diff import FATBIN, OUTSIDE, cubins_inside, differences, explain
 from assay.building.nvcc import compiled
+from assay.building.recipe import Tree
 from assay.building.toolchain import Toolchain, toolchain_lock_digest
 from assay.shared.files import sha256_bytes, sha256_file
 from tests.building.test_build import catalog, make_tree
@@ -67,7 +68,7 @@ class TestDeviceCode:
         """So equal cubins mean equal device code, whatever the host code around them is."""
         place = make_tree(root, tmp_path / "place")
         job = describe_small(place, catalog(), toolchain_lock_digest(root))
-        with compiled(job, place, toolchain) as outcome:
+        with compiled(job, Tree(place), toolchain) as outcome:
             assert outcome.artifact is not None, outcome.diagnostics
             images = {sha256_bytes(cubin) for cubin in cubins_inside(outcome.artifact)}
             assert {cubin.sha256 for cubin in outcome.cubins} <= images

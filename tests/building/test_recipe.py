@@ -10,6 +10,7 @@ from assay.building.recipe import (
     CUTLASS,
     TOOL,
     Compilation,
+    Tree,
     describe,
     gencode,
     local_sources,
@@ -119,7 +120,7 @@ class TestSources:
     """Our own files that a kernel consists of."""
 
     def test_includes_are_followed(self, tree: Path):
-        found = local_sources(tree, "kernels/bsr_gemm/small.cu")
+        found = local_sources(Tree(tree), "kernels/bsr_gemm/small.cu")
         assert [source.path for source in found] == [
             "kernels/bsr_gemm/small.cu",
             "kernels/bsr_gemm/tile.cuh",
@@ -129,11 +130,11 @@ class TestSources:
     def test_files_that_include_each_other_end(self, tree: Path):
         folder = tree / "kernels" / "bsr_gemm"
         (folder / "tile.cuh").write_text('#include "small.cu"\n')
-        assert len(local_sources(tree, "kernels/bsr_gemm/small.cu")) == 2
+        assert len(local_sources(Tree(tree), "kernels/bsr_gemm/small.cu")) == 2
 
     def test_a_missing_source_is_bad_input(self, tree: Path):
         with pytest.raises(BadInput, match=r"gone\.cu: no such file"):
-            local_sources(tree, "kernels/bsr_gemm/gone.cu")
+            local_sources(Tree(tree), "kernels/bsr_gemm/gone.cu")
 
 
 class TestKey:

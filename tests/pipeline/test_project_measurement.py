@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
+from assay.base.io import read_record
+from assay.building.command_policy import command_problem, manifest_problem
+from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
+from assay.records.builds import BuildRecord
+from assay.records.measurements import CorrectnessRecord
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.test_batched_workflow import RUN, Checkout
@@ -52,6 +57,8 @@ for module in (correctness, benchmark):
     module.DEVICE, module.open_cuda = "cpu", lambda choice: None
 benchmark.CudaStopwatch = lambda cold, counter: HostStopwatch()
 benchmark.open_counter = lambda: (None, "no cycles: no GPU")
+from assay.device.kernels import bindings
+bindings.bind_project.__defaults__ = (lambda: 0,)
 torch.cuda.synchronize = lambda: None
 torch.set_num_threads(1)
 sys.exit(program.main(sys.argv[3:]))
@@ -75,6 +82,19 @@ def case(rows, device):
             "scaled": lambda x: 2 * x, "wrong": wrong, "fails": fails}
 """
 ROWS = 3_000_000
+LAUNCHER = """\
+#include <cuda_runtime.h>
+#include "factor.h"
+
+// The launcher of a kernel, but that the work is done by the host: no GPU is there.
+extern "C" int twice(const float* x, float* out, int rows, void* workspace, size_t bytes,
+                     cudaStream_t) {
+    if (rows % TILE != 0) return cudaErrorInvalidValue;
+    if (workspace == nullptr || bytes == 0) return cudaErrorUnknown;
+    for (int i = 0; i < rows; ++i) out[i] = factor * x[i];
+    return cudaSuccess;
+}
+"""
 
 
 def document() -> dict[str, Any]:
@@ -172,3 +192,60 @@ def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list
     run_dir = folder / "results" / RUN
     verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
     return {verdict.claim: verdict for verdict in verdicts}, checkout.starts()
+
+
+@pytest.mark.compiler
+def test_a_cuda_file_of_it_is_compiled_and_gated_as_our_kernels_are(
+    checkout: Checkout, tmp_path: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "toolchain").symlink_to(toolchain.site.parent)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    content = document()
+    measurement = content["measurements"][0]
+    measurement["small"] = {"rows": 1024}
+    measurement["arms"] = {
+        "ours": {
+            "title": "a launcher",
+            "source": "csrc/twice.cu",
+            "symbol": "twice",
+            "operands": ["x"],
+            "sizes": ["rows"],
+            "archs": ["sm_90a"],
+            "defines": {"TILE": 64},
+            "flags": ["--use_fast_math"],
+        },
+        "added": "a sum",
+    }
+    measurement["control"] = "added"
+    answer = {"measurement": "doubled", "arm": "ours", "over": "added"}
+    content["claims"] = [{**content["claims"][0], "answer": answer}]
+    (folder / "assay.yaml").write_text(yaml.safe_dump(content))
+    (folder / "twice.py").write_text(CODE)
+    (folder / "csrc").mkdir()
+    (folder / "csrc" / "twice.cu").write_text(LAUNCHER)
+    (folder / "csrc" / "factor.h").write_text("constexpr float factor = 2.0f;\n")
+    found, _ = measured(checkout, folder)
+    assert isinstance(found["ratio"].measured, float), found["ratio"].explanation
+    assert found["ratio"].binary_sha256 is not None
+    run_dir = folder / "results" / RUN
+    build = read_record(BuildRecord, run_dir / "builds" / "sm_90a" / "doubled_ours.json")
+    assert [each.path for each in build.sources] == [
+        "project/csrc/factor.h",
+        "project/csrc/twice.cu",
+    ]
+    assert {"-DTILE=64", "--use_fast_math", "-Iproject"} <= set(build.command)
+    assert command_problem(build) is None
+    assert manifest_problem(build, load_catalog(run_dir)) is None
+    gate = read_record(CorrectnessRecord, run_dir / "h100" / "correctness" / "doubled.json")
+    (ours,) = (arm for arm in gate.arms if arm.arm == "ours")
+    assert {"timed_shape", "repeat", "small", "poisoned", "inputs_unchanged"} == {
+        check.name for check in ours.checks
+    }
+
+    # A file that it includes is another kernel, and a wrong one.
+    (folder / "csrc" / "factor.h").write_text("constexpr float factor = 3.0f;\n")
+    found, _ = measured(checkout, folder)
+    assert found["ratio"].status is Status.INCORRECT

@@ -8,7 +8,7 @@ rule build:
     input:
         # What is included counts as much as what is compiled, and nothing else does.
         sources=lambda wildcards: map(
-            ASSAY.ours, COMPILATIONS.sources(wildcards.artifact, wildcards.arch)
+            ASSAY.compiled, COMPILATIONS.sources(wildcards.artifact, wildcards.arch)
         ),
         lock=ASSAY.ours("requirements/toolchain.txt"),
         image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),

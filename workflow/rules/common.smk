@@ -10,7 +10,7 @@ from assay.pipeline.compilations import Compilations
 from assay.pipeline.dag import load_dag
 
 ASSAY = load_dag(ROOT, config.get("run"), config.get("draft"))
-COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds)
+COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds, ASSAY.project)
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"
 

@@ -13,7 +13,7 @@ from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive, say
 from assay.building.cache_seal import RECORD, is_sealed, write_seal
 from assay.building.nvcc import compiled
-from assay.building.recipe import Compilation, Kind, describe
+from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord, FileDigest
@@ -32,16 +32,18 @@ def build(
     cache_dir: Path,
     place: Place,
     prebuilt: Path | None = None,
+    project: Path | None = None,
 ) -> BuildRecord:
     """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
 
     ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
     ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
-    it nor the cache has the artifact. A compiler's refusal is a record with status ``failed``.
-    Raises BadInput (no such artifact), CheckFailed (a prebuilt file that is not what its record
-    says), MissingEnvironment (no compiler).
+    it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
+    a record with status ``failed``. Raises BadInput (no such artifact), CheckFailed (a prebuilt
+    file that is not what its record says), MissingEnvironment (no compiler).
     """
-    job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root))
+    tree = Tree(root, project)
+    job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
     image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""
     cached = cache_dir / "builds" / f"{job.key}{image}"
     found = _from_cache(job, cached)
@@ -51,7 +53,7 @@ def build(
         cached.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
-            found = _from_cache(job, cached) or _compile(job, root, cached, place)
+            found = _from_cache(job, cached) or _compile(job, tree, cached, place)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
@@ -102,14 +104,14 @@ def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path |
 
 
 def _compile(
-    job: Compilation, root: Path, cached: Path, place: Place
+    job: Compilation, tree: Tree, cached: Path, place: Place
 ) -> tuple[BuildRecord, Path | None]:
     """Compile and put the outcome into the cache, the record last."""
-    toolchain = ensure_toolchain(root, place)
+    toolchain = ensure_toolchain(tree.root, place)
     if (cached / RECORD).is_file() and not is_sealed(cached):
         say(f"the cached build of {job.id} for {job.arch} is not as it was sealed: compiling again")
     shutil.rmtree(cached, ignore_errors=True)
-    with compiled(job, root, toolchain) as outcome:
+    with compiled(job, tree, toolchain) as outcome:
         file: Path | None = None
         digest: FileDigest | None = None
         if outcome.artifact is not None:

@@ -8,9 +8,10 @@ form that is listed here, which is what ``assay.building.recipe`` has ever writt
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.building.recipe import COMMON, KERNELS, SUFFIX, TOOL, gencode
+from assay.building.recipe import COMMON, KERNELS, PROJECT, SUFFIX, TOOL, gencode, source_of
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord
+from assay.records.compiler_words import is_safe_word
 from assay.shared.counting import counted
 
 PAIRS = {
@@ -20,29 +21,6 @@ PAIRS = {
     "-Xlinker": "--exclude-libs=ALL",
 }
 """Options with the one value each may have."""
-FLAGS = frozenset(
-    {
-        "-O1",
-        "-O2",
-        "-O3",
-        "-c",
-        "-cubin",
-        "-lineinfo",
-        "-shared",
-        "-std=c++17",
-        "-std=c++20",
-        "-Xcompiler=-fPIE",
-        "-Xcompiler=-fno-strict-aliasing",
-        "--expt-extended-lambda",
-        "--expt-relaxed-constexpr",
-        "--keep",
-        "--keep-dir=keep",
-        "--use_fast_math",
-    }
-)
-"""Options that read, write and start nothing beyond what a compilation does."""
-_DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_]+)?")
-_REGISTERS = re.compile(r"--?maxrregcount=[0-9]+")
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[a-z]?")
 
@@ -65,8 +43,9 @@ def _problems(record: BuildRecord) -> Iterator[str]:
     if _ARCH.fullmatch(record.arch) is None:
         yield f"{record.arch!r} is no architecture"
     for source in record.sources:
-        if not (is_plain_path(source.path) and source.path.startswith(f"{KERNELS}/")):
-            yield f"its source {source.path!r} is not a plain path below {KERNELS}/"
+        below = source.path.startswith((f"{KERNELS}/", f"{PROJECT}/"))
+        if not (is_plain_path(source.path) and below):
+            yield f"its source {source.path!r} is not a plain path below {KERNELS}/ or {PROJECT}/"
     if record.command[:1] != COMMON[:1]:
         yield f"it does not start with {COMMON[0]}"
     try:
@@ -111,14 +90,15 @@ def _operands(record: BuildRecord) -> Iterator[str]:
 def _is_safe(word: str, arch: str) -> bool:
     include = word.removeprefix("-I")
     return (
-        word in FLAGS
+        is_safe_word(word)
         or word == gencode(arch)
-        or _DEFINE.fullmatch(word) is not None
-        or _REGISTERS.fullmatch(word) is not None
         or (
             include != word
             and is_plain_path(include)
-            and (include == KERNELS or include.startswith((f"{TOOL}/", f"{KERNELS}/")))
+            and (
+                include in (KERNELS, PROJECT)
+                or include.startswith((f"{TOOL}/", f"{KERNELS}/", f"{PROJECT}/"))
+            )
         )
     )
 
@@ -141,7 +121,7 @@ def manifest_problem(record: BuildRecord, catalog: Catalog) -> str | None:
         flags, source = program.words, f"{TOOL}/{program.source}"
     elif record.kind == "variant" and record.id in catalog.variants:
         variant = catalog.variants[record.id]
-        flags, source = variant.flags, _our_source(catalog, record.id, variant.source)
+        flags, source = variant.flags, source_of(catalog, variant)
         defines = {f"-D{key}={value}" for key, value in variant.defines.items()}
     elif record.kind == "probe" and record.id in catalog.probes:
         probe = catalog.probes[record.id]

@@ -18,7 +18,7 @@ from time import monotonic
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, ticking
 from assay.building.line_tables import code_digest
-from assay.building.recipe import CUTLASS, TOOL, Compilation
+from assay.building.recipe import CUTLASS, TOOL, Compilation, Tree
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.builds import CompileCost, FileDigest, KernelResources
 from assay.runtimes.base import Bind, Task
@@ -47,7 +47,7 @@ class Compiled:
 
 
 @contextmanager
-def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Compiled]:
+def compiled(job: Compilation, tree: Tree, toolchain: Toolchain) -> Iterator[Compiled]:
     """Compile in the key's own directory, which is removed afterwards.
 
     A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
@@ -57,7 +57,7 @@ def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Com
     try:
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(directory.with_suffix(".lock"), waiting):
-            _stage(job, root, directory)
+            _stage(job, tree, directory)
             try:
                 yield _run(job, directory, toolchain)
             finally:
@@ -69,7 +69,7 @@ def compiled(job: Compilation, root: Path, toolchain: Toolchain) -> Iterator[Com
         ) from error
 
 
-def _stage(job: Compilation, root: Path, directory: Path) -> None:
+def _stage(job: Compilation, tree: Tree, directory: Path) -> None:
     """Lay out the sources in an empty directory of ours."""
     if directory.exists():  # left behind by a killed process: we hold its lock
         shutil.rmtree(directory)
@@ -78,7 +78,7 @@ def _stage(job: Compilation, root: Path, directory: Path) -> None:
     for source in job.sources:
         target = directory / source.path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / source.path, target)
+        shutil.copyfile(tree.file(source.path), target)
         os.utime(target, (DATE, DATE))
 
 

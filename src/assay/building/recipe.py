@@ -5,6 +5,7 @@ what another machine built.
 """
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Literal, TypeVar
 
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.records.builds import FileDigest
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.shared.files import sha256_bytes
@@ -27,6 +29,8 @@ TOOL = "tool"
 CHECKOUT = "checkout"
 """Name of the copy of a user's checkout beside it, where a file of that is compiled."""
 KERNELS = "kernels"
+PROJECT = EVIDENCE_FOLDER
+"""Folder of a project's files in the build directory, as in evidence."""
 COMMON = (
     "nvcc",
     "-ccbin",
@@ -81,11 +85,18 @@ class Compilation:
 
 
 def describe(
-    root: Path, catalog: Catalog, kind: Kind, artifact: str, arch: str, lock_sha256: str
+    root: Path,
+    catalog: Catalog,
+    kind: Kind,
+    artifact: str,
+    arch: str,
+    lock_sha256: str,
+    project: Path | None = None,
 ) -> Compilation:
     """Return the compilation of a variant, program or probe for ``arch``, such as sm_90a.
 
-    Raises BadInput when there is no such thing or its source is missing.
+    ``project``: the folder that holds the files of the project, where a kernel is one's. Raises
+    BadInput when there is no such thing or its source is missing.
     """
     command: tuple[str, ...]
     sources: tuple[FileDigest, ...] = ()
@@ -94,23 +105,60 @@ def describe(
             variant = _named(catalog.variants, artifact, kind)
             if variant.source is None:
                 raise BadInput(f"variant '{artifact}' is a library: there is nothing to compile")
-            source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{variant.source}"
+            source = source_of(catalog, variant)
             command = variant_command(variant, arch, source)
-            sources = local_sources(root, source)
+            sources = local_sources(Tree(root, project), source)
         case "program":
             command = program_command(_named(catalog.programs, artifact, kind), arch)
         case "probe":
             probe = _named(catalog.probes, artifact, kind)
             source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
             command = probe_command(probe, arch, source)
-            sources = local_sources(root, source)
+            sources = local_sources(Tree(root), source)
     return Compilation(artifact, kind, arch, command, sources, lock_sha256)
+
+
+def source_of(catalog: Catalog, variant: Variant) -> str:
+    """Return the file that a kernel is compiled from, as the build directory has it."""
+    if variant.abi == "project":
+        return f"{PROJECT}/{variant.source}"
+    return f"{KERNELS}/{catalog.kernel_folder[variant.id]}/{variant.source}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files that kernels are compiled from: the repository's, and those of a project."""
+
+    root: Path
+    project: Path | None = None
+
+    def file(self, path: str) -> Path:
+        """Return where a file lies, by its path in the build directory. Raises BadInput for one of
+        a project where there is none.
+        """
+        top, _, rest = path.partition("/")
+        if top != PROJECT:
+            return self.root / path
+        if self.project is None:
+            raise BadInput(f"{path}: belongs to a project, and there is none here")
+        return self.project / rest
+
+    def included(self, path: str, name: str) -> str | None:
+        """Return what a file includes in quotes by ``name``: beside it, or below the folder that it
+        is in; None for what is in neither, which is a package's.
+        """
+        top = path.partition("/")[0]
+        for folder in (Path(path).parent, Path(top)):
+            candidate = os.path.normpath(folder / name)
+            if candidate.startswith(f"{top}/") and self.file(candidate).is_file():
+                return candidate
+        return None
 
 
 def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]:
     """Return what compiles a shared library with the variant's launcher."""
     defines = tuple(f"-D{name}={value}" for name, value in sorted(variant.defines.items()))
-    includes = (f"-I{KERNELS}", *_tool_includes(VARIANT_INCLUDES))
+    includes = (f"-I{source.partition('/')[0]}", *_tool_includes(VARIANT_INCLUDES))
     flags = (*SHARED, *defines, *_new(variant.flags), *includes)
     return (*COMMON, gencode(arch), *flags, "-o", variant.id + SUFFIX["variant"], source)
 
@@ -144,27 +192,25 @@ def gencode(arch: str) -> str:
     return f"-gencode=arch=compute_{number},code=sm_{number}"
 
 
-def local_sources(root: Path, source: str) -> tuple[FileDigest, ...]:
-    """Return ``source`` and every file of ours that it includes with quotes, sorted by path.
+def local_sources(tree: Tree, source: str) -> tuple[FileDigest, ...]:
+    """Return ``source`` and every file of its folder that it includes with quotes, sorted by path.
 
-    A quoted name is looked for beside the including file, then below ``kernels/``; a name found in
-    neither belongs to a package, which the lock pins. Raises BadInput for a missing ``source``.
+    A quoted name is looked for beside the including file, then below ``kernels/`` (of a project:
+    its folder); a name found in neither belongs to a package, which the lock pins. Raises BadInput
+    for a missing ``source``.
     """
-    if not (root / source).is_file():
-        raise BadInput(f"{source}: no such file, though a kernel.yaml names it")
+    if not tree.file(source).is_file():
+        raise BadInput(f"{source}: no such file, though a kernel.yaml or assay.yaml names it")
     found: dict[str, bytes] = {}
     waiting = [source]
     while waiting:
         path = waiting.pop()
         if path in found:
             continue
-        found[path] = (root / path).read_bytes()
-        for name in _INCLUDE.findall(found[path].decode()):
-            for folder in ((root / path).parent, root / KERNELS):
-                candidate = (folder / name).resolve()
-                if candidate.is_file() and candidate.is_relative_to((root / KERNELS).resolve()):
-                    waiting.append(str(candidate.relative_to(root.resolve())))
-                    break
+        found[path] = tree.file(path).read_bytes()
+        for name in _INCLUDE.findall(found[path].decode(errors="replace")):
+            if (included := tree.included(path, name)) is not None:
+                waiting.append(included)
     return tuple(
         FileDigest(path=path, sha256=sha256_bytes(data), bytes=len(data))
         for path, data in sorted(found.items())

@@ -38,15 +38,24 @@ class CodeOutlines:
 
     def problems(self, workload: Workload, arms: list[str]) -> Iterator[str]:
         """Yield what would keep a function from being called, or from answering."""
+        outline = self._outline(workload)
+        if isinstance(outline, str):
+            assert workload.code is not None
+            yield f"{workload.code.file}: {outline}"
+        else:
+            yield from _problems(outline, workload, arms)
+
+    def words(self, workload: Workload) -> frozenset[str]:
+        """Return every name and text of a measurement's file; none where it cannot be read."""
+        outline = self._outline(workload)
+        return frozenset() if isinstance(outline, str) else outline.words
+
+    def _outline(self, workload: Workload) -> Outline | str:
         code = workload.code
         assert code is not None
         if code.file not in self.known:
             self.known[code.file] = self._read(code.file)
-        outline = self.known[code.file]
-        if isinstance(outline, str):
-            yield f"{code.file}: {outline}"
-        else:
-            yield from _problems(outline, workload, arms)
+        return self.known[code.file]
 
     def _read(self, file: str) -> Outline | str:
         """Return a file's outline, or why there is none."""

@@ -4,9 +4,13 @@ from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.catalog.project_reading import ProjectReading
+from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import Comparison, Operation, ProjectCode, Workload
+
+LARGEST_INT = 2**31 - 1
+"""Of a C int, as launchers take sizes."""
 
 
 def lower_measurements(
@@ -28,7 +32,9 @@ def lower_measurements(
             continue
         read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
         code = ProjectCode(file=file, function=function, files=read)
-        kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters",
+        if not _cuda_fits(reading, at, entry, files):
+            continue
+        kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
                 "flops", "bytes")  # fmt: skip
         workload = reading.made(
             Workload,
@@ -60,14 +66,59 @@ def lower_measurements(
         if workload is None or comparison is None:
             continue
         workloads[entry.id], comparisons[entry.id] = workload, comparison
-        for arm, title in entry.arms.items():
-            variants[f"{entry.id}_{arm}"] = Variant(
-                id=f"{entry.id}_{arm}",
-                operation=workload.operation,
-                title=title,
-                kind="callable",
-                entry=arm,
-                artifact=entry.artifact,
-                built_from=entry.built_from or f"arm {arm} of {entry.callable} of the project",
-            )
+        for arm in entry.arms:
+            variants[f"{entry.id}_{arm}"] = _variant(entry, arm)
     return comparisons, variants, workloads
+
+
+def _variant(entry: Measurement, arm: str) -> Variant:
+    """Return an arm: what the function returns under its name, or what is compiled."""
+    made = entry.arms[arm]
+    common = {
+        "id": f"{entry.id}_{arm}",
+        "operation": Operation.CALLABLE,
+        "artifact": entry.artifact,
+    }
+    if isinstance(made, str):
+        by = f"arm {arm} of {entry.callable} of the project"
+        return Variant.model_validate(
+            {**common, "title": made, "kind": "callable", "entry": arm,
+             "built_from": entry.built_from or by}
+        )  # fmt: skip
+    kept = ("title", "source", "symbol", "operands", "sizes", "archs", "defines", "flags")
+    return Variant.model_validate(
+        {
+            **common,
+            **{name: getattr(made, name) for name in kept},
+            "kind": "kernel",
+            "abi": "project",
+            "built_from": entry.built_from or f"{made.source} of the project",
+        }
+    )
+
+
+def _cuda_fits(
+    reading: ProjectReading, at: YamlPath, entry: Measurement, files: dict[str, str]
+) -> bool:
+    """Note what is wrong with compiled arms, and return whether nothing is."""
+    before = len(reading.problems)
+    for name, arm in entry.arms.items():
+        if isinstance(arm, str):
+            continue
+        called, here = f"measurement '{entry.id}': arm '{name}'", (*at, "arms", name)
+        if arm.source not in files:
+            meant = suggest(arm.source, files)
+            reading.refuse((*here, "source"), f"{called}: there is no file {arm.source}{meant}")
+        for size in arm.sizes:
+            value = entry.parameters.get(size)
+            if size not in entry.parameters:
+                meant = suggest(size, entry.parameters)
+                says = f"{called}: sizes: there is no parameter '{size}'{meant}"
+                reading.refuse((*here, "sizes"), says)
+            elif isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INT:
+                says = f"{called}: sizes: '{size}' is {value}, and no whole number of 32 bits"
+                reading.refuse((*here, "sizes"), says)
+        if refused := refused_words(arm.flags):
+            says = f"{called}: flags: {refused[0]} is not among those that a stranger's code may"
+            reading.refuse((*here, "flags"), f"{says} be compiled with")
+    return len(reading.problems) == before

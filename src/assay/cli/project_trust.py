@@ -60,7 +60,11 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
             if name in catalog.project.measures:
                 code = catalog.workloads[name].code
                 assert code is not None
+                compiled = (
+                    catalog.variants[arm.variant].source for arm in catalog.comparisons[name].arms
+                )
+                files = [f"{code.file}:{code.function}", *filter(None, compiled)]
                 yield (
                     f"{name} on {target.target} runs the project's own code {where}: "
-                    f"{code.file}:{code.function}"
+                    f"{', '.join(files)}"
                 )

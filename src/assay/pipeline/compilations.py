@@ -29,6 +29,8 @@ class Compilations:
     root: Path
     catalog: Catalog
     jobs: tuple[BuildJob, ...]
+    project: Path | None = None
+    """The folder of a project's files."""
 
     def sources(self, artifact: str, arch: str) -> list[str]:
         """Our files that the compiler reads for it, and no other; a package's files have none."""
@@ -48,7 +50,7 @@ class Compilations:
 
     def _described(self, artifact: str, arch: str) -> Compilation:
         job = self._job(artifact, arch)
-        return describe(self.root, self.catalog, job.kind, artifact, arch, self._lock)
+        return describe(self.root, self.catalog, job.kind, artifact, arch, self._lock, self.project)
 
     def _job(self, artifact: str, arch: str) -> BuildJob:
         return next(job for job in self.jobs if (job.id, job.arch) == (artifact, arch))

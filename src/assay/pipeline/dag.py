@@ -12,6 +12,7 @@ from pathlib import Path
 from assay.building.recipe import Kind, file_command
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.places import report_path, run_path
@@ -64,6 +65,16 @@ class Dag:
         project.
         """
         return name if self.request.home is None else str(self.root / name)
+
+    def compiled(self, name: str) -> str:
+        """Return a file that a compiler reads, by its path in the build directory."""
+        ours = name.partition("/")[0] != EVIDENCE_FOLDER
+        return self.ours(name) if ours else self.given(name)
+
+    @property
+    def project(self) -> Path | None:
+        """Return the copy of the project whose run it is; None of the repository's own."""
+        return project_of(self.files)
 
     def path(self, relative: str) -> str:
         """Return a record of this run by its evidence path."""

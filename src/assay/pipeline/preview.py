@@ -55,8 +55,9 @@ def preview(
     when Snakemake cannot read the run.
     """
     steps = pending_steps(root, catalog, request, plan, again)
+    home = None if request.home is None else Path(request.home)
     known = known_seconds(root, run_dir_of(root, request)) | build_seconds(
-        root, catalog, plan, steps
+        root, catalog, plan, steps, project=home
     )
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
@@ -154,12 +155,18 @@ def stage_seconds(root: Path, run_dir: Path) -> dict[str, float]:
 
 
 def build_seconds(
-    root: Path, catalog: Catalog, plan: Plan, steps: Collection[Step], *, cached: bool = True
+    root: Path,
+    catalog: Catalog,
+    plan: Plan,
+    steps: Collection[Step],
+    *,
+    cached: bool = True,
+    project: Path | None = None,
 ) -> dict[Step, float]:
     """What compilations among ``steps`` take: nothing from the cache, where ``cached`` counts it,
     else the processor seconds that they took."""
     costs = {(cost.id, cost.arch): cost.cpu_seconds for cost in known_costs(root)}
-    compilations = Compilations(root, catalog, plan.builds)
+    compilations = Compilations(root, catalog, plan.builds, project)
     cache = cache_folder(root) / "builds"
     found: dict[Step, float] = {}
     for job in plan.builds:

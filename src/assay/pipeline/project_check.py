@@ -8,6 +8,7 @@ from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.model import Catalog
 from assay.judging.answers import Asked, make_answers
 from assay.judging.needs import comparisons_of, primary_terms
+from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.plan import Answer, Provision
@@ -26,8 +27,10 @@ def project_problems(catalog: Catalog, folder: Path) -> Iterator[str]:
     for name in sorted(catalog.project.measures if catalog.project else ()):
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
         arms = [arm.id for arm in comparison.arms]
-        for problem in outlines.problems(workload, arms):
+        made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
+        for problem in outlines.problems(workload, made):
             yield f"measurement '{name}': {problem}"
+        yield from compiled_arms_problems(catalog, folder, name, outlines.words(workload))
         if name not in measured:
             yield f"measurement '{name}': no claim is answered by it, so nobody measures it"
             continue

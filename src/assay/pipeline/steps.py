@@ -24,6 +24,7 @@ from assay.building.file_compile import compile_file
 from assay.building.inspect_device_code import inspect_device_code
 from assay.building.inspect_package import inspect_or_take
 from assay.building.toolchain import ensure_toolchain
+from assay.catalog.project_folder import project_of
 from assay.catalog.published_files import published_file
 from assay.evidence import stages as evidence
 from assay.evidence.load import load_evidence
@@ -86,6 +87,7 @@ class Steps(MeasuringSteps):
             cache_dir=cache_folder(self.root),
             place=self._compiler(arch),
             prebuilt=prebuilt / "builds" if prebuilt else None,
+            project=project_of(self.run_dir),
         )
 
     def file_compile(self, artifact: str, arch: str) -> None:

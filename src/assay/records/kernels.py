@@ -20,7 +20,7 @@ Arch = Literal["sm_80", "sm_89", "sm_90a"]
 """A build for sm_80 is made only where a target of the run has that architecture, as any is."""
 
 
-Abi = Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load", "block_sparse_attention"]
+Abi = Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load", "block_sparse_attention", "project"]
 Artifact = Literal["original", "reimplemented"]
 
 
@@ -33,12 +33,17 @@ class Variant(Record):
     kind: Literal["kernel", "library", "callable"]
     """``kernel``: compiled from this repository; ``library``: called through the device side;
     ``callable``: made by a function of a project."""
-    source: FileName | None = None
-    """File beside kernel.yaml, for kernels."""
+    source: PathBelow | None = None
+    """File beside kernel.yaml, for kernels; of a project below its folder."""
     symbol: Symbol | None = None
     """The extern "C" launcher."""
     abi: Abi | None = None
-    """Argument list of the launcher, as the operation's README.md fixes it."""
+    """Argument list of the launcher, as the operation's README.md fixes it; ``project``: that of
+    docs/your-own-claims.md."""
+    operands: tuple[Symbol, ...] = ()
+    """Of a project's kernel: the inputs whose addresses the launcher takes, in its order."""
+    sizes: tuple[Symbol, ...] = ()
+    """Of a project's kernel: the parameters that it takes, in its order."""
     archs: tuple[Arch, ...] = ()
     """Those that a kernel is built for; those that a library runs on, all where none is named."""
     defines: dict[Symbol, int] = {}

@@ -9,7 +9,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from assay.records.arithmetic import Formula, Operand, SourcePlace
-from assay.records.base import Identifier, PathBelow, Record, Scalar, Sha256, Symbol
+from assay.records.base import (
+    CompilerWord,
+    Identifier,
+    PathBelow,
+    Record,
+    Scalar,
+    Sha256,
+    Symbol,
+)
 from assay.records.claims import ClaimKind, Hardware, Relation
 from assay.records.evaluations import (
     Accuracy,
@@ -23,6 +31,7 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
+from assay.records.kernels import Arch
 from assay.records.originals import PathInside, Patterned
 from assay.records.readings import FlopFormula, Formulated
 from assay.records.targets import Target
@@ -66,6 +75,36 @@ CallableName = Annotated[
     ),
 ]
 """A function of a file of the project: ``softmax.py:case``."""
+CudaFile = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*\.cu$",
+        max_length=300,
+    ),
+]
+"""A file of the project, below its folder."""
+
+
+class CudaArm(Record):
+    """An arm that is compiled by Assay's toolchain from a CUDA file of the project.
+
+    docs/your-own-claims.md has the argument list of its launcher.
+    """
+
+    title: str
+    """What it is, in words."""
+    source: CudaFile
+    symbol: Symbol
+    """The extern "C" launcher in it."""
+    operands: Annotated[tuple[Symbol, ...], Field(min_length=1)]
+    """Inputs whose addresses it takes, in its order."""
+    sizes: tuple[Symbol, ...] = ()
+    """Parameters that it takes, whole numbers, in its order."""
+    archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
+    """Architectures that it is compiled for: ``[sm_90a]``."""
+    defines: dict[Symbol, int] = {}
+    flags: tuple[CompilerWord, ...] = ()
+    """Further words for nvcc, such as --use_fast_math."""
 
 
 class Measurement(Record):
@@ -80,8 +119,11 @@ class Measurement(Record):
     callable: CallableName
     parameters: dict[Symbol, CodeParameter] = {}
     """Of the problem, as the function takes them; formulas name those that are numbers."""
-    arms: Annotated[dict[Identifier, str], Field(min_length=1)]
-    """What each arm is, in words: its key in what the function returns."""
+    small: dict[Symbol, CodeParameter] = {}
+    """Parameters of a small problem, where they differ: for compiled arms in the gate, and for
+    compute-sanitizer."""
+    arms: Annotated[dict[Identifier, str | CudaArm], Field(min_length=1)]
+    """What each arm is, in words, its key in what the function returns; or a CUDA file."""
     control: Identifier | None = None
     """The arm that is measured twice under two names; by default the last."""
     dtype: ProjectDtype

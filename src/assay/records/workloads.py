@@ -107,6 +107,9 @@ class Workload(Record):
     right answer."""
     parameters: dict[Symbol, CodeParameter] = {}
     """What that function is called with."""
+    small: dict[Symbol, CodeParameter] = {}
+    """Of ``callable``: parameters of a small problem, in the place of those above; compiled kernels
+    are checked at it, too, and run by compute-sanitizer."""
     flops: str | None = None
     """FLOPs of one launch of it, by the grammar of ``assay.shared.expressions`` over its
     parameters."""
@@ -146,8 +149,12 @@ class Workload(Record):
     def _code_is_a_callables(self) -> "Workload":
         own = (self.code, self.flops, self.bytes)
         needed = self.operation is Operation.CALLABLE
-        if any((each is not None) != needed for each in own) or (self.parameters and not needed):
-            raise ValueError("code, parameters, flops and bytes are those of a callable")
+        if any((each is not None) != needed for each in own) or (
+            (self.parameters or self.small) and not needed
+        ):
+            raise ValueError("code, parameters, small, flops and bytes are those of a callable")
+        for name in sorted(self.small.keys() - self.parameters.keys()):
+            raise ValueError(f"small: there is no parameter '{name}'")
         if needed != (self.distribution == "own") or (self.dtype == "float32" and not needed):
             raise ValueError("a callable draws its own values, and it alone; so with float32")
         if not needed:

@@ -34,6 +34,9 @@ UNALIGNED_M = 1000
 def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """(check, workload, ragged) of the extra shapes that a kernel of this operation is given."""
     pattern, other = workload.pattern, workload.pattern_b
+    if workload.small:
+        parameters = {**workload.parameters, **workload.small}
+        return [("small", dataclasses.replace(workload, parameters=parameters), False)]
     if workload.operation == "tma_load":
         return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
     if pattern is not None and workload.operation == "block_sparse_attention":

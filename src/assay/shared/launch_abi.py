@@ -40,6 +40,12 @@ OPERANDS = {
 A size that an operation does not have is 0."""
 
 
+SIZES = 3
+"""Sizes that launchers take, m, n and k; those of a project take their own."""
+PROJECT = "project"
+"""ABI of a project's kernel: its operands, the output, its sizes, workspace, its size, stream."""
+
+
 def check_status(code: int, what: str) -> None:
     """Raise for a cudaError_t: Unsupported for a refusal, RuntimeError for anything else.
 
@@ -61,14 +67,16 @@ def checked_library(artifact: ArtifactSpec) -> Path:
     return path
 
 
-def load_launcher(artifact: ArtifactSpec, symbol: str, operands: int) -> Callable[..., int]:
+def load_launcher(
+    artifact: ArtifactSpec, symbol: str, operands: int, sizes: int = SIZES
+) -> Callable[..., int]:
     """Return the C launcher, after its library's digest was checked. Raises RuntimeError."""
     launcher = getattr(ctypes.CDLL(str(checked_library(artifact))), symbol)
     pointer = ctypes.c_void_p
     launcher.argtypes = [
         *[pointer] * operands,
         pointer,  # c
-        *[ctypes.c_int] * 3,  # m, n, k
+        *[ctypes.c_int] * sizes,
         pointer,  # workspace
         ctypes.c_size_t,
         pointer,  # stream

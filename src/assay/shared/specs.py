@@ -92,6 +92,8 @@ class WorkloadSpec:
     """Of operation ``callable``: what makes inputs, arms and the right answer."""
     parameters: Json = field(default_factory=dict)
     """What it is called with."""
+    small: Json = field(default_factory=dict)
+    """What of it is otherwise where kernels are tried at a small problem."""
     flops: str | None = None
     """FLOPs of one launch of it, a formula over its parameters."""
     bytes: str | None = None
@@ -160,6 +162,10 @@ class VariantSpec:
     output_dtype: Literal["float32"] | None = None
     score_dtype: Literal["float16"] | None = None
     """Of attention's scores between launches, where they are rounded there."""
+    operands: tuple[str, ...] = ()
+    """Of a project's kernel: inputs whose addresses its launcher takes."""
+    sizes: tuple[str, ...] = ()
+    """Of a project's kernel: parameters that it takes."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for an operation that there is not."""

@@ -2,7 +2,8 @@
 
 That needs no GPU: it shows that the sources in the evidence made the binary that was measured. The
 report must have been verified before; even so nothing in it is run that ``recorded_command`` does
-not know, and sources come from this checkout and its history, never from the report.
+not know, and sources come from this checkout and its history, never from the report; but those of
+a project, which is its signer's, from the signed copy.
 """
 
 import tempfile
@@ -14,21 +15,22 @@ from pathlib import Path, PurePosixPath
 from time import monotonic
 
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.io import read_record
+from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
 from assay.building.command_policy import command_problem, manifest_problem
 from assay.building.nvcc import compiled
-from assay.building.recipe import Compilation
+from assay.building.recipe import PROJECT, Compilation, Tree
 from assay.building.source_history import SourceMissing, find_source
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import MOST_BYTES, project_of
 from assay.evidence.load import load_evidence
 from assay.evidence.model import BuildKey, Evidence, binaries_of, builds_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
-from assay.records.builds import BuildRecord
-from assay.shared.files import write_bytes
+from assay.records.builds import BuildRecord, FileDigest
+from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.manifest import walk
 from assay.verification.rebuild_outcome import RebuildStatus, compare, differing_sections
 
@@ -73,6 +75,8 @@ class _Job:
     catalog: Catalog
     commit: str | None
     binaries: Path | None
+    project: Path | None = None
+    """The signed copy of the project in the evidence."""
 
 
 def rebuild(
@@ -98,7 +102,8 @@ def rebuild(
     measured, problems, notes = _measured(catalog, evidence)
     records = _selected(evidence, only)
     records.sort(key=lambda record: (record.id, record.arch) not in measured)
-    job = _Job(root, toolchain, catalog, commit, binaries)
+    project = project_of(report_dir / "evidence")
+    job = _Job(root, toolchain, catalog, commit, binaries, project)
     done: list[str] = []
 
     def one(record: BuildRecord) -> Rebuilt:
@@ -194,6 +199,22 @@ def _measured(
     return keys, tuple(problems), tuple(notes)
 
 
+def _source(job: _Job, source: FileDigest) -> bytes:
+    """Return what was compiled: of this checkout or its history; of a project what was signed.
+
+    Raises SourceMissing.
+    """
+    if not source.path.startswith(f"{PROJECT}/"):
+        return find_source(job.root, source, job.commit)[0]
+    try:
+        data = read_bytes(Tree(job.root, job.project).file(source.path), MOST_BYTES)
+    except BadInput as error:
+        raise SourceMissing(str(error)) from error
+    if sha256_bytes(data) != source.sha256:
+        raise SourceMissing(f"{source.path} is not the file in the evidence that was compiled")
+    return data
+
+
 def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
     problem = command_problem(record) or manifest_problem(record, job.catalog)
     if problem is not None:
@@ -216,11 +237,10 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
         tree = Path(folder)
         try:
             for source in record.sources:
-                data, _ = find_source(job.root, source, job.commit)
-                write_bytes(tree / source.path, data)
+                write_bytes(tree / source.path, _source(job, source))
         except SourceMissing as error:
             return RebuildStatus.SOURCE_MISSING, str(error)
-        with compiled(compilation, tree, job.toolchain) as outcome:
+        with compiled(compilation, Tree(tree, tree / PROJECT), job.toolchain) as outcome:
             status, detail = compare(record, outcome, ours, job.root)
             if outcome.artifact is not None and status is not RebuildStatus.IDENTICAL:
                 detail += differing_sections(record, outcome.artifact, job.binaries)

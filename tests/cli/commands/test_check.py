@@ -179,3 +179,80 @@ class TestCheck:
         answer = assay("check", "--project", tmp_path)
         assert answer.code == 2
         assert "holds no assay.yaml: ./assay new" in answer.err
+
+
+CUDA = """\
+      ours:
+        title: a kernel
+        source: csrc/rows.cu
+        symbol: softmax_rows
+        operands: [x]
+        sizes: [rows, columns]
+        archs: [sm_90a]
+"""
+LAUNCHER = 'extern "C" int softmax_rows(const void* x, void* out, int rows, int columns) {}\n'
+
+
+class TestCudaArms:
+    """An arm from a CUDA file, which nothing compiles here."""
+
+    @pytest.fixture
+    def with_cuda(self, mine: Path) -> Path:
+        (mine / "csrc").mkdir()
+        (mine / "csrc" / "rows.cu").write_text(LAUNCHER)
+        edit(
+            mine,
+            "assay.yaml",
+            ("      steps: the same in four steps\n",
+             "      steps: the same in four steps\n" + CUDA),
+            ("{measurement: softmax, arm: fused}", "{measurement: softmax, arm: ours}"),
+        )  # fmt: skip
+        return mine
+
+    def test_one_that_fits(self, assay: Any, with_cuda: Path) -> None:
+        edit(with_cuda, "assay.yaml", ("sm_90a]\n", "sm_90a]\n        flags: [--use_fast_math]\n"))
+        edit(
+            with_cuda,
+            "assay.yaml",
+            ("    artifact: orig", "    control: steps\n    artifact: orig"),
+        )
+        answer = assay("check", "--project", with_cuda)
+        assert (answer.code, answer.err) == (0, ""), answer.out + answer.err
+
+    def test_what_does_not_fit_is_said_with_a_suggestion(self, assay: Any, with_cuda: Path) -> None:
+        edit(
+            with_cuda,
+            "assay.yaml",
+            ("operands: [x]", "operands: [inputz]"),
+            ("symbol: softmax_rows", "symbol: rows_of"),
+            ("archs: [sm_90a]", "archs: [sm_89]"),
+        )
+        answer = assay("check", "--project", with_cuda)
+        said = answer.out + answer.err
+        assert answer.code == 1
+        assert "arm 'ours': csrc/rows.cu defines no 'rows_of'" in said
+        assert "operands: nothing in the Python file is called 'inputz'" in said
+        assert "'inputs'" in said
+        assert "it is not compiled for sm_90a, which h100 of a claim needs" in said
+
+    @pytest.mark.parametrize(
+        ("stands", "put", "says"),
+        [
+            ("sizes: [rows,", "sizes: [rowz,", "no parameter 'rowz'"),
+            ("csrc/rows.cu", "csrc/row.cu", "there is no file csrc/row.cu"),
+            ("archs: [sm_90a]", "archs: [sm_90a]\n        flags: [-Xcompiler=-fplugin=x.so]",
+             "-Xcompiler=-fplugin=x.so is not among those"),
+            ("archs: [sm_90a]", "archs: [sm_90a]\n        flags: [-cubin]", "-cubin is not among"),
+        ],
+    )  # fmt: skip
+    def test_what_is_refused_stands_with_its_line(
+        self, assay: Any, with_cuda: Path, stands: str, put: str, says: str
+    ) -> None:
+        edit(with_cuda, "assay.yaml", (stands, put))
+        answer = assay("check", "--project", with_cuda)
+        assert answer.code == 2
+        assert says in answer.err
+        lines = (with_cuda / "assay.yaml").read_text().splitlines()
+        wrong = put.splitlines()[-1].strip()
+        line = next(n for n, text in enumerate(lines, start=1) if wrong in text)
+        assert f"line {line}: " in answer.err, (line, answer.err)

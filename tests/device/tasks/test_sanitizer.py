@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,9 +11,17 @@ from assay.device.kernels.inputs import make_inputs
 from assay.device.tasks import sanitized, sanitizer
 from assay.device.tasks.sanitizer import run_sanitizer, shapes_of
 from assay.device.worker.telemetry import Choice
+from assay.shared import project_place
 from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
-from assay.shared.specs import ArmSpec, ArtifactSpec, PatternSpec, VariantSpec
+from assay.shared.specs import (
+    ArmSpec,
+    ArtifactSpec,
+    CodeSpec,
+    PatternSpec,
+    VariantSpec,
+    WorkloadSpec,
+)
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload, dense_workload
 from tests.device.tasks.test_sanitizer_tool import CLEAN, MEMCHECK, RACE
 from tests.jobs import TARGET
@@ -34,6 +43,34 @@ class TestShapes:
     def test_a_transposed_view_is_written_as_it_lies_in_memory(self):
         memory = torch.arange(12, dtype=torch.int32).reshape(3, 4)
         assert sanitizer.memory_of(memory.t()) == memory.numpy().tobytes()
+
+
+PROJECT = """
+import torch
+
+def case(rows, device):
+    return {"inputs": lambda seed: {"x": torch.ones(rows, device=device)},
+            "oracle": lambda x: 2 * x.double()}
+"""
+
+
+def test_a_projects_kernel_runs_at_its_small_problem(monkeypatch, tmp_path):
+    (tmp_path / "twice.py").write_text(PROJECT)
+    monkeypatch.setenv(project_place.VARIABLE, str(tmp_path))
+    code = CodeSpec("twice.py", "case", {"twice.py": sha256_file(tmp_path / "twice.py")})
+    workload = WorkloadSpec(
+        "twice", "callable", "float16", "own", 1, 0.01, code=code, parameters={"rows": 4096},
+        small={"rows": 48},
+    )  # fmt: skip
+    variant = VariantSpec("ours", "callable", "kernel", symbol="twice", abi="project",
+                          operands=("x",), sizes=("rows",))  # fmt: skip
+    library = tmp_path / "ours.so"
+    library.write_bytes(b"ELF")
+    arm = ArmSpec("ours", variant, workload, ArtifactSpec(str(library), sha256_file(library)))
+    spec = sanitizer.write_spec(arm, tmp_path)
+    (shape,) = spec["shapes"]
+    assert (shape["name"], shape["scalars"], shape["output_bytes"]) == ("small", [48], 2 * 48)
+    assert [Path(path).stat().st_size for path in shape["operands"].values()] == [4 * 48]
 
 
 FAKE = """#!{python}

@@ -11,6 +11,7 @@ from assay.device.kernels.prepared import Prepared
 from assay.shared import attention_call
 from assay.shared.launch_abi import (
     OPERANDS,
+    PROJECT,
     WORKSPACE_BYTES,
     check_status,
     checked_library,
@@ -51,6 +52,33 @@ def bind(
     return Prepared(launch, output)
 
 
+def bind_project(
+    launcher: Callable[..., int],
+    variant: VariantSpec,
+    inputs: Inputs,
+    stream: Callable[[], int] = current_stream,
+) -> Prepared:
+    """Bind the launcher of a project's kernel, likewise. Raises RuntimeError for inputs that have
+    no such tensor, or one with holes.
+    """
+    for name in variant.operands:
+        if name not in inputs.tensors:
+            raise RuntimeError(f"inputs return no '{name}'; they have {', '.join(inputs.tensors)}")
+        if not inputs.tensors[name].is_contiguous():
+            raise RuntimeError(f"inputs: '{name}' is not contiguous, and a kernel sees addresses")
+    output = inputs.project_case.new_output(inputs.tensors, inputs.dtype)
+    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
+    pointers = [inputs.tensors[name].data_ptr() for name in variant.operands]
+    sizes = [int(inputs.workload.parameters[name]) for name in variant.sizes]
+    arguments = (*pointers, output.data_ptr(), *sizes, workspace.data_ptr(), WORKSPACE_BYTES)
+
+    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
+        check_status(launcher(*arguments, stream()), variant.id)
+        return output
+
+    return Prepared(launch, output)
+
+
 def _abi(variant: VariantSpec) -> str:
     if variant.abi not in OPERANDS:
         raise RuntimeError(f"variant '{variant.id}' names no known ABI: {variant.abi}")
@@ -64,5 +92,8 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     if variant.abi == attention_call.ABI:
         launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
         return bind_attention(launcher, variant, inputs, current_stream)
+    if variant.abi == PROJECT:
+        taken = len(variant.operands), len(variant.sizes)
+        return bind_project(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
     operands: tuple[Any, ...] = OPERANDS[_abi(variant)]
     return bind(load_launcher(artifact, variant.symbol, len(operands)), variant, inputs)

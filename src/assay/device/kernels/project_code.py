@@ -68,6 +68,18 @@ class ProjectCase:
         self.shape = tuple(found.shape)
         return found.to(torch.float32)
 
+    def new_output(self, tensors: Tensors, dtype: Any) -> Any:
+        """Return an empty tensor for a compiled arm: as the function makes one, or of the answer's
+        shape and ``dtype``, on the device of the inputs. Raises BadCode.
+        """
+        if self.output is not None:
+            out = self.output()
+            if not isinstance(out, torch.Tensor) or not out.is_contiguous():
+                raise BadCode(f"{self.name}: output() returned no contiguous tensor")
+            return out
+        shape = self.shape or tuple(self.right(tensors).shape)
+        return torch.empty(shape, dtype=dtype, device=next(iter(tensors.values())).device)
+
     def launcher(self, arm: str, tensors: Tensors) -> tuple[Callable[[], Any], Any]:
         """Return what enqueues a launch of an arm, and the tensor that it writes, if it is given
         one.

@@ -147,12 +147,12 @@ class Driver:
         self.synchronize()
 
 
-def launcher_of(library: str, symbol: str, operands: int) -> Any:
+def launcher_of(library: str, symbol: str, operands: int, sizes: int) -> Any:
     """Return the C launcher of a library, with the argument list of every launcher here."""
     launcher = getattr(ctypes.CDLL(library), symbol)
     launcher.argtypes = [
         *[ctypes.c_void_p] * (operands + 1),
-        *[ctypes.c_int] * 3,
+        *[ctypes.c_int] * sizes,
         ctypes.c_void_p,
         ctypes.c_size_t,
         ctypes.c_void_p,
@@ -179,7 +179,8 @@ def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     operands = [driver.upload(Path(path).read_bytes()) for _, path in _operands(shape)]
     output = driver.allocate(shape["output_bytes"])
     workspace = driver.allocate(spec["workspace_bytes"])
-    launcher = launcher_of(spec["library"], spec["symbol"], len(operands))
+    taken = len(operands), len(shape["scalars"])
+    launcher = launcher_of(spec["library"], spec["symbol"], *taken)
     tail = (*shape["scalars"], workspace, spec["workspace_bytes"], None)
     return lambda: int(launcher(*operands, output, *tail))
 

@@ -36,7 +36,7 @@ from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file
 from assay.shared.gate_shapes import small_shapes
 from assay.shared.job import SanitizerJob
-from assay.shared.launch_abi import OPERANDS, REFUSALS, WORKSPACE_BYTES
+from assay.shared.launch_abi import OPERANDS, PROJECT, REFUSALS, WORKSPACE_BYTES
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec
 from assay.shared.stored_blocks import Blocks
 
@@ -56,6 +56,8 @@ BUDGET_S = 240.0
 def shapes_of(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
     """(name, workload, ragged): a regular shape, ragged rows with an empty one, an unaligned n."""
     shapes = small_shapes(workload)
+    if workload.operation == "callable":
+        return shapes or [("regular", workload, False)]
     if shapes and shapes[0][2]:
         return [("regular", shapes[0][1], False), *shapes]
     cut = {name: min(getattr(workload, name), SMALL) for name in ("m", "n", "k")}
@@ -78,12 +80,18 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
         layout: tuple[Blocks | None, Blocks | None] | None
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)
-        attends = arm.variant.abi == ABI
-        operands = inputs.tensors if attends else OPERANDS[arm.variant.abi or ""]
+        attends, theirs = arm.variant.abi == ABI, arm.variant.abi == PROJECT
+        operands = arm.variant.operands if theirs else OPERANDS.get(arm.variant.abi or "", ())
+        if attends:
+            operands = tuple(inputs.tensors)
         paths = {operand: folder / f"{name}.{operand}" for operand in operands}
         for operand, path in paths.items():
             path.write_bytes(memory_of(inputs.tensors[operand]))
-        output = inputs.new_output()
+        output = (
+            inputs.project_case.new_output(inputs.tensors, inputs.dtype)
+            if theirs
+            else inputs.new_output()
+        )
         shape: Json = {
             "name": name,
             "operands": {operand: str(path) for operand, path in paths.items()},
@@ -91,6 +99,8 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
         }
         if attends:
             shape["attention"] = asdict(sizes_of(inputs, output))
+        elif theirs:
+            shape["scalars"] = [int(workload.parameters[name]) for name in arm.variant.sizes]
         else:
             shape["scalars"] = [workload.m, workload.n, workload.k]
         shapes.append(shape)
