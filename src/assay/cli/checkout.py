@@ -5,6 +5,8 @@ from assay.base.io import load_yaml
 from assay.records.plan import RunConfig
 
 ROOT = checkout_root()
+COMMAND = "./assay" if (ROOT / "assay").is_file() else "assay"
+"""What people type: of an installed package its entry point."""
 
 
 def default_run() -> RunConfig:

@@ -38,5 +38,5 @@ def new(
         schema = (checkout.ROOT / SCHEMA).as_uri()
         write_bytes(folder / name, text.replace("$schema=SCHEMA", f"$schema={schema}").encode())
     say(f"{folder}: {', '.join(EXAMPLE)}")
-    say(f"next: ./assay check --project {folder}")
-    say(f"then: ./assay reproduce --project {folder}")
+    say(f"next: {checkout.COMMAND} check --project {folder}")
+    say(f"then: {checkout.COMMAND} reproduce --project {folder}")

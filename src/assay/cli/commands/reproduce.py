@@ -278,4 +278,4 @@ def _verify_command(request: Request) -> list[str]:
     keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
     stamped = ["--timestamp-ca", request.timestamp_ca] if request.timestamp_ca else []
-    return ["./assay", "verify", report_path(request), *keys, *accepts, *stamped]
+    return [checkout.COMMAND, "verify", report_path(request), *keys, *accepts, *stamped]
