@@ -6,14 +6,6 @@ from pathlib import Path
 # Snakemake puts the job here before this script starts.
 sys.path.insert(0, str(Path(snakemake.scriptdir).resolve().parents[1] / "src"))  # noqa: F821
 
-from assay.base.checkout_root import root_of
-from assay.pipeline.steps import run_step
+from assay.pipeline.steps import run_job
 
-job = snakemake  # noqa: F821
-run_step(
-    root_of(Path(job.scriptdir)),
-    job.rule,
-    dict(job.wildcards.items()),
-    run_dir=job.config["run"],
-    log=job.log[0],
-)
+run_job(snakemake)  # noqa: F821

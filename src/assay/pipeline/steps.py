@@ -12,9 +12,10 @@ import traceback
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from assay.base.cache_place import cache_folder
+from assay.base.checkout_root import root_of
 from assay.base.errors import AssayError
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
@@ -196,6 +197,16 @@ class Steps(MeasuringSteps):
 
 TOLD_S = 1.0
 """A step that takes less, a build from the cache for one, is not told."""
+
+
+def run_job(job: Any) -> None:
+    """Run the step that a job of Snakemake is about, as ``run_step`` does.
+
+    ``job``: what Snakemake gives a script in ``workflow/scripts`` of the repository.
+    """
+    arguments = dict(job.wildcards.items())
+    root = root_of(Path(job.scriptdir))
+    run_step(root, job.rule, arguments, run_dir=job.config["run"], log=job.log[0])
 
 
 def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
