@@ -29,6 +29,16 @@ def _set(record: Any, member: str, value: Argument) -> None:
     record[last] = value
 
 
+def signer_named(site: Site, keyid: str, public: str, name: str = "Assay") -> None:
+    """The evidence names a key as the one that signs."""
+    site.edit(
+        "evidence/pipeline.json",
+        lambda record: _set(
+            record, "signing_key", {"keyid": keyid, "public": public, "name": name}
+        ),
+    )
+
+
 def gpu_of_platform(site: Site, name: str, value: Argument) -> None:
     """Have the platform record tell of another GPU."""
     site.edit(PLATFORM, lambda record: record["device"]["gpu"].update({name: value}))

@@ -7,11 +7,14 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.evidence.stages import pipeline_path
 from assay.pipeline.dag import load_dag
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run, read_bound
+from assay.records.attestation import PipelineRecord
 from assay.records.plan import Request
 from assay.records.timings import StepTiming
+from assay.verification.sign import load_or_create_signer
 from tests.report_fixtures import make_request, provision, write_repository
 from tests.test_architecture import reached
 
@@ -56,6 +59,14 @@ def test_a_run_holds_what_it_was_planned_from(root: Path) -> None:
     assert read_bound(root / RUN) == (request(), make_plan(load_catalog(root), request()))
     assert load_catalog(root / RUN) == load_catalog(root)
     assert read_record(StepTiming, root / RUN / "timings" / "plan.json").stage == "plan"
+
+
+def test_a_run_names_the_key_that_will_sign(root: Path, tmp_path: Path) -> None:
+    key = tmp_path / "signing"
+    keyid = load_or_create_signer(key).public_key.keyid
+    bind(root, request(signing_key=str(key)))
+    named = read_record(PipelineRecord, root / RUN / pipeline_path()).signing_key
+    assert named is not None and named.keyid == keyid
 
 
 def test_another_start_leaves_what_says_the_same(root: Path) -> None:

@@ -19,15 +19,69 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_record, write_record
+from assay.evidence.stages import pipeline_path
+from assay.records.attestation import PipelineRecord
 from assay.shared.files import sha256_file
 from assay.verification.manifest import build_manifest, path_problem
-from assay.verification.sign import load_or_create_signer, public_key_path, sign
-from tests.report_fixtures import COMMIT, signed_report, write_repository
+from assay.verification.sign import (
+    load_or_create_signer,
+    public_key_path,
+    sign,
+    signing_key,
+    write_public_key,
+)
+from assay.verification.verify import verify
+from tests.report_fixtures import COMMIT, signed_report, write_repository, write_run
 
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     return signed_report(write_repository(tmp_path / "repo"))
+
+
+class TestTheKeyThatPagesName:
+    """A run knows its key before it renders: the page names it, and no other key signs."""
+
+    @pytest.fixture
+    def run(self, tmp_path: Path) -> Path:
+        """A finished run whose evidence names ``key``."""
+        run_dir = write_run(write_repository(tmp_path / "repo"), "demo_run")
+        load_or_create_signer(tmp_path / "key")
+        record = read_record(PipelineRecord, run_dir / pipeline_path())
+        named = signing_key(tmp_path / "key", [])
+        write_record(record.model_copy(update={"signing_key": named}), run_dir / pipeline_path())
+        return run_dir
+
+    def test_is_on_the_first_screen_and_verified(self, run: Path, tmp_path: Path) -> None:
+        report = signed_report(tmp_path / "repo", key=tmp_path / "key")
+        named = signing_key(tmp_path / "key", [])
+        assert named is not None and named.name is None
+        page = (report / "report.html").read_text(encoding="utf-8")
+        assert f"Signed by key {named.keyid[:16]}" in page.split("<main>")[0]
+        assert named.keyid in page.split('<section id="verify">')[1]
+        assert named.keyid in (report / "report.md").read_text(encoding="utf-8")
+        assert verify(report, [public_key_path(tmp_path / "key")]).keyid == named.keyid
+
+    def test_no_other_key_signs(self, run: Path, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match=r"its pages say that key .* signs it"):
+            signed_report(tmp_path / "repo", key=tmp_path / "other")
+        assert not (tmp_path / "repo" / "reports" / "demo_run" / "attestation.json").exists()
+
+    def test_has_the_name_that_the_signers_notes_have(self, tmp_path: Path) -> None:
+        key = tmp_path / "key"
+        write_public_key(key, load_or_create_signer(key))
+        folder = tmp_path / "trusted_keys"
+        folder.mkdir()
+        (folder / "mine.pub").write_bytes(public_key_path(key).read_bytes())
+        (folder / "keys.yaml").write_text(
+            "schema: assay/trusted_keys/1\nkeys:\n  - {file: mine.pub, name: A laboratory}\n"
+        )
+        named = signing_key(key, [folder / "mine.pub"])
+        assert named is not None and named.name == "A laboratory"
+
+    def test_is_not_known_before_it_is_made(self, tmp_path: Path) -> None:
+        assert signing_key(tmp_path / "none", []) is None
 
 
 class TestKeys:

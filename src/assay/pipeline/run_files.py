@@ -30,6 +30,8 @@ from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
 from assay.shared.files import write_bytes
+from assay.verification.sign import signing_key
+from assay.verification.trusted_keys import project_keys, trusted_keys
 
 REQUEST = "request.json"
 
@@ -94,6 +96,9 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
         commit=request.commit,
         clean_tree=request.clean_tree,
         host_paths=package_directories(host_packages(os.environ)),
+        signing_key=signing_key(
+            Path(request.signing_key), [*project_keys(home), *trusted_keys(root)]
+        ),
     )
     write_record(pipeline, folder / pipeline_path())
 

@@ -13,6 +13,17 @@ STATEMENT_TYPE: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io
 PREDICATE_TYPE: Literal["urn:assay:report:1"] = "urn:assay:report:1"
 
 
+class SigningKey(Record):
+    """The key that a report is to be signed with, as known before it is signed."""
+
+    keyid: Sha256
+    """By which ``verify`` and ``./assay key show`` name it: a digest of the key itself."""
+    public: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Its public half: the 32 bytes of Ed25519, in hexadecimal digits."""
+    name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """What the notes of the signer's own trusted keys call it; None where they do not have it."""
+
+
 class PipelineRecord(Record):
     """``evidence/pipeline.json``: the state of this repository when the report was made."""
 
@@ -22,6 +33,8 @@ class PipelineRecord(Record):
     """None where no git told."""
     host_paths: tuple[PackageDirectory, ...] | None = None
     """Where the Python of the pipeline looked for packages before its own; None: not recorded."""
+    signing_key: SigningKey | None = None
+    """With which the report is signed, so that its page can name it; None: not recorded."""
 
 
 class DigestSet(Record):

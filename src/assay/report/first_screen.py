@@ -8,7 +8,7 @@ from assay.evidence.model import Evidence
 from assay.findings.guards import Guards, Share
 from assay.findings.headline import PublishedFigures, published_figures
 from assay.judging.counts import KINDS, Tally, counted_once, outcome
-from assay.records.attestation import PipelineRecord
+from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
@@ -68,6 +68,8 @@ class FirstScreen:
     commit_long: str
     measured_here: bool
     lead: str
+    signer: SigningKey | None
+    """The key that the run signs with; None where the evidence does not say."""
     machines: tuple[MachineLine, ...]
     total: str
     chips: tuple[CountChip, ...]
@@ -100,6 +102,7 @@ def first_screen(
         commit_long=commit_words(pipeline),
         measured_here=here,
         lead=_lead(plans, here=here),
+        signer=pipeline.signing_key,
         machines=tuple(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")

@@ -108,6 +108,11 @@ def _passphrase(path: Path) -> str:
     )
 
 
+def key_of_bytes(public: str) -> SSlibKey:
+    """Return the key whose public half is these 32 bytes, in hexadecimal digits."""
+    return SSlibKey.from_crypto(Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)))
+
+
 def public_pem(key: SSlibKey) -> bytes:
     """The key as PEM (SubjectPublicKeyInfo), the form of ``signer.pub``."""
     raw = bytes.fromhex(key.keyval["public"])

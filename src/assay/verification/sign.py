@@ -3,6 +3,7 @@
 import os
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from securesystemslib.signer import CryptoSigner
@@ -21,6 +22,7 @@ from assay.records.attestation import (
     PipelineRecord,
     Predicate,
     SignedFile,
+    SigningKey,
     Statement,
 )
 from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, TIME_STAMP, VERDICTS
@@ -32,6 +34,7 @@ from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import BESIDE, build_manifest
 from assay.verification.provenance import provenance_payload
 from assay.verification.time_service import TimeService
+from assay.verification.trusted_keys import load_trusted_keys
 
 
 def sign(report_dir: Path, key_path: Path, service: TimeService | None = None) -> str:
@@ -45,6 +48,7 @@ def sign(report_dir: Path, key_path: Path, service: TimeService | None = None) -
     service gives no time stamp, CheckFailed for links and special files.
     """
     signer = load_or_create_signer(key_path)
+    _require_named(report_dir, signer)
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
     provenance = _provenance(report_dir / "evidence")
@@ -64,6 +68,30 @@ def sign(report_dir: Path, key_path: Path, service: TimeService | None = None) -
         write_bytes(report_dir / TIME_STAMP, stamp)
     write_bytes(report_dir / ATTESTATION, attestation)
     return str(signer.public_key.keyid)
+
+
+def signing_key(key_path: Path, trusted: Sequence[Path]) -> SigningKey | None:
+    """Return the key at ``key_path`` as records name it; None where there is none yet.
+
+    ``trusted``: public keys whose notes may say what it is called. Raises BadInput for no key.
+    """
+    if not key_path.exists():
+        return None
+    key = load_signer(key_path).public_key
+    noted = (each for each in load_trusted_keys(trusted) if each.noted)
+    name = next((each.name for each in noted if each.keyid == key.keyid), None)
+    return SigningKey(keyid=key.keyid, public=key.keyval["public"], name=name)
+
+
+def _require_named(report_dir: Path, signer: CryptoSigner) -> None:
+    """Raise BadInput for another key than the one that the report's page says signs it."""
+    named = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path()).signing_key
+    keyid = signer.public_key.keyid
+    if named is not None and named.keyid != keyid:
+        raise BadInput(
+            f"{report_dir}: its pages say that key {named.keyid} signs it, and this is key "
+            f"{keyid}: render it again with the key that signs (./assay reproduce, same --run)"
+        )
 
 
 def _provenance(evidence_dir: Path) -> bytes | None:

@@ -11,12 +11,17 @@ from pathlib import Path
 from assay.base.check_log import CheckLog, none
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import parse_record
-from assay.records.attestation import Statement
+from assay.records.attestation import SigningKey, Statement
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_KEY_FILE
-from assay.verification.attestation import parse_statement, public_key, public_pem
+from assay.verification.attestation import (
+    key_of_bytes,
+    parse_statement,
+    public_key,
+    public_pem,
+)
 from assay.verification.envelope import Envelope, parse_envelope
 from assay.verification.manifest import check_shape, content_problems, plain_bytes, walk
 from assay.verification.signatures import check_signatures, made_by
@@ -33,6 +38,7 @@ class SignedFiles:
     """The trusted keys that signed, each once."""
     statement: Statement
     manifest: Manifest
+    envelope: Envelope
 
     @property
     def keyid(self) -> str:
@@ -153,4 +159,20 @@ def signed_list(
     if manifest.run != statement.predicate.run:
         problem = "statement and manifest name different runs"
         raise CheckFailed(problem, code="statement-run")
-    return SignedFiles(signers, statement, manifest)
+    return SignedFiles(signers, statement, manifest, envelope)
+
+
+def require_signed_by(signed: SignedFiles, named: SigningKey) -> None:
+    """Raise CheckFailed unless the key that evidence names made one of the signatures.
+
+    Whether anybody trusts it is no matter here: a report's page shows its id.
+    """
+    key = TrustedKey(key_of_bytes(named.public), named.name or named.keyid)
+    message = signed.envelope.pae()
+    if key.keyid != named.keyid:
+        problem = f"the evidence calls the key {key.keyid} by another id: {named.keyid}"
+    elif not any(made_by(each, message, key) for each in signed.envelope.signatures):
+        problem = f"the evidence says that key {named.keyid} signs, which made no signature"
+    else:
+        return
+    raise CheckFailed(problem, code="declared-signer")

@@ -20,7 +20,7 @@ from assay.evidence.report_contents import (
 )
 from assay.judging.counts import count_verdicts
 from assay.judging.rules import RULES
-from assay.records.attestation import Predicate, Statement
+from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
@@ -34,7 +34,7 @@ from assay.verification.own_rules import OwnCode
 from assay.verification.place import check_place
 from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
-from assay.verification.signed_files import SignedFiles, check_signed_files
+from assay.verification.signed_files import SignedFiles, check_signed_files, require_signed_by
 from assay.verification.signed_provenance import check_provenance
 from assay.verification.signed_time import check_time
 from assay.verification.time_stamp import require_authorities
@@ -121,7 +121,7 @@ def verify(
     check_time(log, report_dir, log.signed, time_authorities)
     manifest = log.signed.manifest
     check_place(log, log.called[1] if log.called else report_dir, manifest.run, repository)
-    contents = _read(log, report_dir, log.signed.statement)
+    contents = _read(log, report_dir, log.signed)
     if contents is None:
         done = {check.name for check in log.checks}
         log.skip([name for name in asked if name not in done], "the evidence cannot be read")
@@ -181,7 +181,7 @@ def _check_made(
         log.skip(("texts",), "what they tell of does not hold")
 
 
-def _read(log: CheckLog, report_dir: Path, statement: Statement) -> ReportContents | None:
+def _read(log: CheckLog, report_dir: Path, signed: SignedFiles) -> ReportContents | None:
     """Return what the evidence holds, each file read once; None where it cannot be read.
 
     It says what the statement declares of it.
@@ -201,8 +201,10 @@ def _read(log: CheckLog, report_dir: Path, statement: Statement) -> ReportConten
         return None
     with log.check("declared") as says:
         given = read_given(report_dir)
-        predicate = statement.predicate
+        predicate = signed.statement.predicate
         _check_declared(loaded[0], given, predicate)
+        if given.pipeline.signing_key is not None:
+            require_signed_by(signed, given.pipeline.signing_key)
         says(f"made {predicate.created} by commit {predicate.commit}")
     return None if given is None else with_evidence(given, *loaded)
 
