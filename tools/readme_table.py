@@ -12,12 +12,14 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.findings.headline import published_figures
 from assay.judging.counts import VerdictCounts, count_verdicts
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.counts import elsewhere_lines, told
+from assay.report.counts import told
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
+from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
@@ -37,16 +39,22 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
 
 
 def _measured_on(catalog: Catalog, entries: Sequence[Verdict], report: str) -> list[str]:
-    places = sorted(
-        {
-            (v.measured_on.product, v.measured_on.driver, v.measured_on.recorded_at[:10])
-            for v in entries
-            if v.measured_on is not None
-        }
-    )
-    told_places = "; ".join(f"{product}, driver {driver}, {day}" for product, driver, day in places)
-    first = f"From [`{report}`]({report}/report.md), measured on {told_places}."
-    return [first, *(str(markdown(line)) for line in elsewhere_lines(catalog, entries))]
+    places = {
+        (v.measured_on.product, v.measured_on.recorded_at[:10])
+        for v in entries
+        if v.measured_on is not None
+    }
+    told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
+    name = report.rsplit("/", 1)[-1]
+    lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
+    if number := published_figures(catalog, entries).elsewhere:
+        lines.append(
+            f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
+            f"another GPU than {agreeing(number, 'its', 'their')} source names, and "
+            f"{agreeing(number, 'counts', 'count')} by what {agreeing(number, 'it', 'they')} would "
+            "be there."
+        )
+    return lines
 
 
 def _table(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:

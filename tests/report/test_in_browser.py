@@ -223,6 +223,19 @@ def test_the_strips_letters_keep_their_size(browser: "Browser", real: Path, widt
     assert 10 <= shown <= 15
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_appendixs_pictures_keep_the_size_of_their_letters(
+    browser: "Browser", real: Path, width: int
+) -> None:
+    page = opened(browser, real / "appendix.html", width)
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    scales = page.evaluate("""() => [...document.querySelectorAll("svg.figure")]
+      .filter(each => each.checkVisibility())
+      .map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)""")
+    assert len(scales) > 5
+    assert min(scales) >= 0.9
+
+
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
     page = opened(browser, real / "report.html", java_script_enabled=False)
     assert not page.locator("#controls").is_visible()

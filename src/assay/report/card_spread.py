@@ -112,7 +112,7 @@ def observation_lines(spread: FigureSpread) -> Iterator[str]:
         commit = f", commit {on.commit[:12]}" if on.commit else ""
         yield (
             f"{fmt.quantity(each.measured, spread.unit)} {fmt.interval(each.ci90)}: "
-            f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {on.recorded_at} "
+            f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {fmt.moment(on.recorded_at)} "
             f"({each.report})"
         )
 

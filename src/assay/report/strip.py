@@ -122,15 +122,24 @@ def _ticks(across: LogScale) -> list[float]:
 
 
 def _rows(dots: Sequence[Dot], across: LogScale) -> list[tuple[int, Dot]]:
-    """Return each dot with the first row in which it touches no other, from the worst on."""
+    """Return each dot with the first row in which it touches no other, nor the other's interval,
+    from the worst on."""
     ends: list[float] = []
     placed = []
     for dot in sorted(dots, key=lambda dot: (dot.ratio.value, dot.href)):
-        x = across(dot.ratio.value)
-        row = next((n for n, end in enumerate(ends) if x - end >= DOT + 1), len(ends))
-        ends[row : row + 1] = [x]
+        begin, end = _extent(dot, across)
+        row = next((n for n, before in enumerate(ends) if begin - before >= 1), len(ends))
+        ends[row : row + 1] = [end]
         placed.append((row, dot))
     return placed
+
+
+def _extent(dot: Dot, across: LogScale) -> tuple[float, float]:
+    """Return where a dot begins and ends, with its interval as far as that is drawn."""
+    x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
+    if high - low <= DOT:
+        low = high = x
+    return min(x - DOT / 2, low), max(x + DOT / 2, high)
 
 
 def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:

@@ -1,0 +1,77 @@
+"""The headline: published speed figures counted once each, what they would be, and why not."""
+
+from typing import Any
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.findings.headline import PublishedFigures, published_figures
+from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
+from tests.report.told import told_report
+
+Told = tuple[Catalog, tuple[Verdict, ...]]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    report = told_report(tmp_path_factory.mktemp("headline") / "repo")
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    return load_catalog(report / "evidence"), verdicts
+
+
+def headline(told: Told, claim: str = "", **changes: Any) -> PublishedFigures:
+    """Return the headline, with fields of one claim's verdict changed."""
+    catalog, verdicts = told
+    rows = [v.model_copy(update=changes) if v.claim == claim else v for v in verdicts]
+    return published_figures(catalog, rows)
+
+
+def test_figures_are_counted_once_each_by_status(told: Told) -> None:
+    found = headline(told)
+    assert found.statuses == {
+        Status.REPRODUCED: 2, Status.NOT_REPRODUCED: 1, Status.MISSTATED: 1, Status.NOT_RUN: 1,
+    }  # fmt: skip
+    assert found.total == sum(found.statuses.values()) == 5
+
+
+def test_a_figure_measured_elsewhere_counts_by_what_it_would_be(told: Told) -> None:
+    assert headline(told).elsewhere == 1
+    other = headline(told, "demo_there", as_if=Status.REPRODUCED)
+    assert other.elsewhere == 1
+    assert (other.total, other.statuses[Status.REPRODUCED]) == (5, 3)
+    assert Status.ELSEWHERE not in other.statuses
+
+
+def test_claims_of_the_same_samples_are_one_figure(told: Told) -> None:
+    """Two claims that one measurement answers count once, by the worse of the two."""
+    catalog, verdicts = told
+    row = next(v for v in verdicts if v.claim == "demo_rate")
+    twin = row.model_copy(
+        update={"claim": "demo_ratio", "status": Status.REPRODUCED, "why": None,
+                "same_measurement": ("demo_rate",)}
+    )  # fmt: skip
+    same = row.model_copy(update={"same_measurement": ("demo_ratio",)})
+    found = published_figures(catalog, [same, twin])
+    assert (found.total, found.statuses) == (1, {Status.MISSTATED: 1})
+
+
+def test_causes_are_those_of_what_did_not_hold_the_most_frequent_first(told: Told) -> None:
+    found = headline(told, "demo_there", why=Why.OTHER_WORK)
+    assert next(iter(found.causes)) is Why.OTHER_WORK
+    assert found.causes[Why.OTHER_WORK] == 2
+    assert sum(found.causes.values()) == 3
+
+
+def test_a_figure_that_holds_has_no_cause_whatever_its_verdict_says(told: Told) -> None:
+    held = {Status.REPRODUCED, Status.EXCEEDED}
+    for status in held:
+        assert Why.REBUILT not in headline(told, "demo_there", as_if=status).causes
+
+
+def test_probes_arithmetic_and_own_claims_are_counted_apart(told: Told) -> None:
+    kinds = headline(told).apart.by_kind()
+    assert kinds["probes"] == {Status.REPRODUCED: 1}
+    assert kinds["arithmetic"] == {Status.INCONSISTENT: 1}
+    assert sum(map(len, (kinds["published"], kinds["elsewhere"]))) > 0
