@@ -285,7 +285,7 @@ class TestCommands:
             ),
             ({"command": "bench"}, "reads says where its figure is"),
             ({"command": "bench", "reads": "regex: (\\d+)"}, "has no group (?P<value>...)"),
-            ({"command": "bench", "reads": "x {value}", "unit": "ms"}, "its figure in ms"),
+            ({"command": "bench", "reads": "x {value}", "unit": "ms"}, "the command prints ms"),
         ],
     )
     def test_what_does_not_fit_is_said(
@@ -300,3 +300,25 @@ class TestCommands:
         assert any(
             "no claim is answered by it" in each for each in refused(tmp_path / "p", content)
         )
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "printed", "says"),
+    [
+        (3201, "count", None, "rates, times and ratios, and its unit is count"),
+        ("5 ms", None, "GB/s", "is in ms, and the command prints GB/s"),
+    ],
+)
+def test_a_figure_that_no_command_prints_stands_with_its_line(
+    tmp_path: Path, value: Any, unit: str | None, printed: str | None, says: str
+) -> None:
+    content = document()
+    content["commands"] = [{"id": "bench", "run": "./bench"}]
+    answer = {"command": "bench", "reads": "rate={value}", **({"unit": printed} if printed else {})}
+    more = {"unit": unit} if unit else {}
+    content["claims"].append(claim("printed", value, **{**more, "answer": answer}))
+    folder = write(tmp_path / "mine", content)
+    with pytest.raises(YamlProblems) as caught:
+        load_catalog(ROOT, folder)
+    assert f"claim 'printed': {'a command prints ' if unit else ''}{says}" in str(caught.value)
+    assert "line 1:" not in str(caught.value)

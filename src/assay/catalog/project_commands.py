@@ -1,5 +1,7 @@
 """Commands of a project, lowered to what runs as a source's own program does."""
 
+from collections.abc import Mapping
+
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
@@ -41,6 +43,8 @@ def lower_commands(
             says = f"{called}: claim '{foreign[0]}' is not one of source '{source}'"
             reading.refuse(at, says)
             continue
+        if not _units_fit(reading, claims, entry.id, theirs):
+            continue
         line = reading.document.places.line(at)
         place = SourcePlace(section=PROJECT_FILE, line=line)
         figures = tuple(
@@ -68,6 +72,31 @@ def lower_commands(
         if (original := reading.made(OriginalSource, at, called, content)) is not None:
             found[source] = original
     return found
+
+
+def _units_fit(
+    reading: ProjectReading,
+    claims: list[tuple[YamlPath, ProjectClaim]],
+    command: str,
+    theirs: Mapping[str, Claim],
+) -> bool:
+    """Note claims of a command whose unit no printed figure has, and return whether none is such:
+    a rate, a time or a ratio is printed, in a unit of the claim's kind.
+    """
+    before = len(reading.problems)
+    for at, claim in claims:
+        if claim.answer is None or claim.answer.command != command:
+            continue
+        called, wanted = f"claim '{claim.id}'", theirs[claim.id].unit
+        if wanted is None or wanted.facts.base is None:
+            says = f"{called}: a command prints rates, times and ratios, and its unit is "
+            reading.refuse((*at, "answer"), f"{says}{claim.unit or 'none'}")
+            continue
+        printed = unit_as_written(claim.answer.unit) if claim.answer.unit else wanted
+        if printed is not None and printed.base is not wanted.base:
+            says = f"{called}: is in {wanted.value}, and the command prints {claim.answer.unit}"
+            reading.refuse((*at, "answer", "unit"), says)
+    return len(reading.problems) == before
 
 
 def _printed_unit(
