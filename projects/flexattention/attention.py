@@ -56,7 +56,7 @@ def case_causal(batch: int, heads: int, seqlen: int, headdim: int, device: str) 
     shape = (batch, heads, seqlen, headdim)
     blocks = _block_mask(causal_mask, seqlen, device)
     everywhere = masked_everywhere(blocks)
-    compiled = _compiled(device)
+    attend = _forward_only(device)
 
     def score_mod(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return torch.where(query >= key, score, -float("inf"))
@@ -64,9 +64,9 @@ def case_causal(batch: int, heads: int, seqlen: int, headdim: int, device: str) 
     return {
         "inputs": functools.partial(_inputs, ("q", "k", "v"), shape, device),
         "oracle": functools.partial(forward, mask=causal_mask),
-        "flex": lambda q, k, v: compiled()(q, k, v, block_mask=blocks),
-        "score_mod": lambda q, k, v: compiled()(q, k, v, score_mod=score_mod),
-        "masked_everywhere": lambda q, k, v: compiled()(q, k, v, block_mask=everywhere),
+        "flex": lambda q, k, v: attend(q, k, v, block_mask=blocks),
+        "score_mod": lambda q, k, v: attend(q, k, v, score_mod=score_mod),
+        "masked_everywhere": lambda q, k, v: attend(q, k, v, block_mask=everywhere),
         "fa2": lambda q, k, v: flash(q, k, v, is_causal=True),
         "fa3": flash_attention_3,
     }
@@ -79,7 +79,7 @@ def case_window(
     shape = (batch, heads, seqlen, headdim)
     mask = window_mask(window)
     blocks = _block_mask(mask, seqlen, device)
-    compiled = _compiled(device)
+    attend = _forward_only(device)
     places = torch.arange(seqlen, device=device)
     dense = mask(places, places, places[:, None], places[None, :])
 
@@ -97,7 +97,7 @@ def case_window(
     return {
         "inputs": functools.partial(_inputs, ("q", "k", "v"), shape, device),
         "oracle": functools.partial(forward, mask=mask),
-        "flex": lambda q, k, v: compiled()(q, k, v, block_mask=blocks),
+        "flex": lambda q, k, v: attend(q, k, v, block_mask=blocks),
         "masked": masked,
         "fa2": fa2,
     }
@@ -115,7 +115,7 @@ def case_documents(
     shape = (1, heads, seqlen, headdim)
     mask = document_mask(DOCUMENTS, device)
     blocks = _block_mask(mask, seqlen, device)
-    compiled = _compiled(device)
+    attend = _forward_only(device)
     ends = torch.tensor((0, *DOCUMENTS), device=device).cumsum(0).to(torch.int32)
 
     def fa2(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def case_documents(
     return {
         "inputs": functools.partial(_inputs, ("q", "k", "v"), shape, device),
         "oracle": functools.partial(forward, mask=mask),
-        "flex": lambda q, k, v: compiled()(q, k, v, block_mask=blocks),
+        "flex": lambda q, k, v: attend(q, k, v, block_mask=blocks),
         "fa2": fa2,
     }
 
@@ -183,6 +183,17 @@ def masked_everywhere(blocks: BlockMask) -> BlockMask:
         counts, columns, BLOCK_SIZE=blocks.BLOCK_SIZE, mask_mod=blocks.mask_mod,
         seq_lengths=blocks.seq_lengths,
     )  # fmt: skip
+
+
+def _forward_only(device: str) -> Callable[..., Tensor]:
+    """Return FlexAttention for forward passes: it writes nothing for a backward one."""
+    compiled = _compiled(device)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+        with torch.no_grad():
+            return compiled()(q, k, v, **options)
+
+    return attend
 
 
 def _compiled(device: str) -> Callable[[], Callable[..., Tensor]]:
