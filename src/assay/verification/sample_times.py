@@ -34,9 +34,10 @@ from assay.verification.turn_lengths import check_lengths
 
 GPU_SHARE, GPU_S = 0.002, 1e-3
 """Of the sum of all launches, which is recorded unrounded: samples are rounded."""
-SETTLING_LEAST, SETTLING_MOST = 0.93, 1.3
+SETTLING_LEAST, SETTLING_MOST = 0.88, 1.3
 """What launches that settle take, by what those take that are timed after them: how many there are
-was told by warming up, when the GPU was cool and its clock high. On record 0.96 to 1.244."""
+was told by warming up, when the GPU was cool and its clock high (more), or waited for a host that
+was late (fewer). On record 0.917 to 1.244."""
 CLOCK_SLACK = 1.1
 """How far cycles over time may lie above the highest clock: by 5 % on record, in short turns."""
 
