@@ -90,7 +90,7 @@ class TestWhatAStepLeaves:
     def test_a_timing_names_stage_wildcards_start_and_length(self, workplace: Path) -> None:
         before = datetime.now(UTC)
         arguments = {"arch": "sm_90a", "artifact": "demo"}
-        steps_module.run_step("build", arguments, run_dir="results/r", log="build.log")
+        steps_module.run_step(workplace, "build", arguments, run_dir="results/r", log="build.log")
         path = workplace / "results" / "r" / "timings" / "build.sm_90a.demo.json"
         timing = read_record(StepTiming, path)
         assert (timing.stage, timing.arguments) == (Stage.BUILD, arguments)
@@ -100,9 +100,8 @@ class TestWhatAStepLeaves:
 
     def test_a_step_that_failed_leaves_none(self, workplace: Path) -> None:
         with pytest.raises(SystemExit):
-            steps_module.run_step(
-                "build", {"arch": "sm_90a", "artifact": "bad"}, run_dir="results/r", log="log"
-            )
+            arguments = {"arch": "sm_90a", "artifact": "bad"}
+            steps_module.run_step(workplace, "build", arguments, run_dir="results/r", log="log")
         assert not (workplace / "results" / "r" / "timings").exists()
 
     @pytest.mark.parametrize("started", ["yesterday", "2026-01-02T03:04:05", "2026-13-02T03:04Z"])
