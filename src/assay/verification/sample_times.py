@@ -69,7 +69,9 @@ def check_times(catalog: Catalog, evidence: Evidence) -> Findings:
             findings.refuse("windows", f"{path} took less time than its processes")
         _check_floor(catalog, target, record, protocol, path, findings)
         check_stopwatches(evidence, target, name, record, protocol, findings)
-        check_lengths(record, protocol, control, path, findings, exact=not dropped)
+        check_lengths(
+            record, protocol, catalog.targets[target], control, path, findings, exact=not dropped
+        )
     return findings
 
 

@@ -3,7 +3,8 @@
 Before each turn the same arm is launched for the protocol's time of settling. How many launches
 that are follows from the time of one, which warming up told; how long they took follows from the
 ends of two turns. So a turn's length by its number of launches, against that of its settling, says
-how long a launch took when the arm warmed up, without any sample.
+how long a launch took when the arm warmed up, without any sample. And where launches are so long
+that the GPU is never idle, a turn is as long as its samples and what clears L2 before each.
 """
 
 import statistics
@@ -13,6 +14,7 @@ from itertools import pairwise
 
 from assay.measuring.told import protocol_spec
 from assay.records.measurements import ArmFacts, BenchmarkRecord, Turn
+from assay.records.targets import Target
 from assay.records.workloads import Protocol
 from assay.shared.limits import MAX_SETTLING, lead_ms, settling_launches
 from assay.verification.contradictions import Findings
@@ -32,10 +34,19 @@ IDLE = 0.92
 """The length of a turn that waits for the host, by its idle work and its samples: 0.97 on record,
 at the least."""
 
+BUSY_MS = 0.7
+"""From this launch on no host keeps the GPU waiting; the slowest on record took 0.38 ms for one."""
+LEAD_MS = 6.0
+"""The idle work that a turn begins with where its launches are as long: on record up to 3 ms."""
+BETWEEN_MS = 0.1
+"""Between two launches, beside twice what writing L2 twice takes: on record 0.115 ms in all, of an
+L2 that takes 0.03 ms. Few long launches have more, which is less than their lead."""
+
 
 def check_lengths(
     record: BenchmarkRecord,
     protocol: Protocol,
+    target: Target,
     control: str,
     path: str,
     findings: Findings,
@@ -46,6 +57,7 @@ def check_lengths(
 
     ``exact``: no arm was dropped whose turns lay between the others.
     """
+    _check_busy(record, target, control, path, findings)
     spec = protocol_spec(protocol)
     for facts in record.processes[0].arms if record.processes else ():
         told = _told(record, facts, control)
@@ -59,6 +71,29 @@ def check_lengths(
             says = (
                 f"{path}: by the lengths of its turns {told.settling:.0f} launches of {facts.arm} "
                 f"settled, and its times ask for {least:.0f} to {most:.0f}"
+            )
+            findings.refuse("turn-lengths", says)
+
+
+def _check_busy(
+    record: BenchmarkRecord, target: Target, control: str, path: str, findings: Findings
+) -> None:
+    """Add the arms of long launches whose turns took much longer than these."""
+    clearing = 2 * target.l2_bytes / (target.peaks.memory_gb_per_s * 1e6)
+    for facts in record.processes[0].arms if record.processes else ():
+        names = names_of(facts.arm, control)
+        turns = [turn for each in record.processes for turn in turns_of(each) if turn.arm in names]
+        times = [ms for turn in turns for ms in turn.times_ms]
+        if not times:
+            continue
+        launch_ms = statistics.median(times) * facts.launches_per_sample
+        samples = max(len(turn.times_ms) for turn in turns)
+        turn_ms = statistics.median(turn.ended_s - turn.started_s for turn in turns) * 1e3
+        most = LEAD_MS + samples * (launch_ms + BETWEEN_MS + 2 * clearing)
+        if launch_ms >= BUSY_MS and turn_ms > most:
+            says = (
+                f"{path}: a turn of {facts.arm} took {turn_ms:.1f} ms, and its launches "
+                f"{samples * launch_ms:.1f} ms"
             )
             findings.refuse("turn-lengths", says)
 
