@@ -57,6 +57,10 @@ SHAPE = """text => {
   }
   return found;
 }"""
+OVERLAPPED = """() => [...document.querySelectorAll("tbody.claim .line .bar")].filter(each =>
+  each.checkVisibility()
+  && each.getBoundingClientRect().right > each.parentNode.getBoundingClientRect().right)
+  .map(each => each.closest("tbody").id)"""
 CLIPPED = """() => [...document.querySelectorAll("main :not(.unseen)")].filter(each =>
   each.checkVisibility() && getComputedStyle(each).overflowX !== "visible"
   && each.scrollWidth > each.clientWidth + 1).map(each => each.outerHTML.slice(0, 120))"""
@@ -210,6 +214,7 @@ def test_it_prints_on_few_pages_with_nothing_clipped(browser: "Browser", real: P
     page.set_viewport_size({"width": 688, "height": 1000})
     page.emulate_media(media="print")
     assert page.evaluate(CLIPPED) == []
+    assert page.evaluate(OVERLAPPED) == []
     box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert box[0] <= box[1]
 

@@ -22,8 +22,6 @@ from assay.shared.counting import agreeing, counted
 
 MOST = 10
 """Findings of a run."""
-SHOWN_OWN = 2
-"""Figures of this project's own kernels that are named."""
 WEIGHTS = {
     Status.INCORRECT: 6.0,
     Status.MISSTATED: 5.0,
