@@ -163,6 +163,9 @@ class TestAccessibility:
             assert page.evaluate(VIOLATIONS) == [], path.name
             box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert box[0] <= box[1], path.name
+        said = page.locator("img").get_attribute("alt")
+        assert said is not None
+        assert re.match(r"unverified|\d+ of \d+ figures hold \(", said)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -43,8 +43,7 @@ def badge(tally: Tally, *, vouched: bool = True) -> str:
     and no more.
     """
     words, colour = _said(tally) if vouched else ("unverified", NOBODY)
-    told = ", ".join(f"{count} {status.word}" for status, count in tally.items())
-    title = f"{LABEL}: {words}" + (f" ({told})" if vouched and told else "")
+    title = f"{LABEL}: {badge_words(tally, vouched=vouched)}"
     left, right = (_width(text) + 2 * PADDING for text in (LABEL, words))
     whole = left + right
     return (
@@ -56,6 +55,14 @@ def badge(tally: Tally, *, vouched: bool = True) -> str:
         '<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">'
         f"{_text(LABEL, PADDING)}{_text(words, left + PADDING)}</g></svg>\n"
     )
+
+
+def badge_words(tally: Tally, *, vouched: bool = True) -> str:
+    """Return what a badge says, and of a report that is vouched for what came out how."""
+    if not vouched:
+        return "unverified"
+    told = ", ".join(f"{count} {status.word}" for status, count in tally.items())
+    return f"{_said(tally)[0]}{f' ({told})' if told else ''}"
 
 
 def _said(tally: Tally) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from assay.findings.claim_history import HistoryEntry, in_order, report_entries
 from assay.findings.given_report import GivenReport
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
-from assay.report.badge import badge, published_tally
+from assay.report.badge import badge, badge_words, published_tally
 from assay.report.comparison_page import cell
 from assay.report.static_page import static_page
 
@@ -47,6 +47,8 @@ class SiteReport:
     manifest_sha256: str
     cards: tuple[str, ...]
     badge: str
+    badge_says: str
+    """The same in words, for who does not see it."""
 
 
 @dataclass
@@ -62,6 +64,7 @@ class Site:
     def add(self, given: GivenReport) -> None:
         """Take up a report."""
         figures, place = given.figures, len(self.reports)
+        tally = published_tally(figures.counts)
         self.reports.append(
             SiteReport(
                 name=given.name,
@@ -73,7 +76,8 @@ class Site:
                 rules=figures.rules,
                 manifest_sha256=figures.manifest_sha256,
                 cards=tuple(f"{m.target}: {m.product} {m.gpu_uuid}" for m in figures.machines),
-                badge=badge(published_tally(figures.counts), vouched=given.verified),
+                badge=badge(tally, vouched=given.verified),
+                badge_says=badge_words(tally, vouched=given.verified),
             )
         )
         for entry in report_entries(place, figures):
