@@ -245,7 +245,7 @@ def _limit(
     if metric is Metric.TIME:
         return roofline.bound_ms(facts, workload.dtype, peaks)
     if metric is Metric.BANDWIDTH:
-        return peaks.memory_gb_per_s * conversion.factor
+        return peaks.memory_gb_per_s if conversion is AS_IS else None
     return None
 
 

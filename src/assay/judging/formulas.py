@@ -99,9 +99,9 @@ def _factor(formula: Expression, facts: Mapping[str, float], done: float) -> flo
     try:
         factor = formula.value(facts) / done
     except BadExpression as error:
-        raise Uncounted(f"No rate can be formed: {error}.") from error
+        raise Uncounted(f"No figure can be formed: {error}.") from error
     if factor <= 0:
-        raise Uncounted(f"No rate can be formed: '{formula.text}' is not above zero.")
+        raise Uncounted(f"No figure can be formed: '{formula.text}' is not above zero.")
     return factor
 
 

@@ -246,7 +246,8 @@ class AttentionMask:
     def sha256(self) -> str:
         """Return the digest of the scores that count (``assay.ops.mask_digest``).
 
-        Masks that say the same by a window, by bits or by lists in another order have the same.
+        Masks of the same block size, batches and heads that say the same by a window, by bits or by
+        lists in another order have the same.
         """
         sizes = self.queries, self.keys, self.block
         return mask_digest(sizes, self._shape, self._seen_blocks())
