@@ -63,6 +63,12 @@ class Variant(Record):
     """Of attention's scores on their way from one launch to the next, where they are rounded; their
     log-sum-exps may then be off by as much (``assay.device.tasks.correctness``)."""
 
+    @model_validator(mode="after")
+    def _source_lies_beside(self) -> "Variant":
+        if self.source and "/" in self.source and self.abi != "project":
+            raise ValueError(f"variant '{self.id}': source '{self.source}' lies in a folder")
+        return self
+
 
 class KernelFamily(Record):
     """The common part of one kernel source's configurations."""
