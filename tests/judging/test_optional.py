@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from assay.judging.judge import judge
 from assay.judging.optional import loads
-from assay.records.claims import Claim, ClaimKind, Hardware
-from assay.records.evaluations import DeviceCode, Execution, Term
+from assay.records.claims import Claim, ClaimKind, Hardware, Relation
+from assay.records.evaluations import Benchmark, DeviceCode, Execution, Metric, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
 from tests.building.test_inspect_device_code import RIVAL
@@ -54,6 +55,17 @@ class TestExecution:
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
         assert verdict.why is Why.ORIGINAL_ABSENT
         assert RIVAL.install_line() in verdict.explanation
+
+    def test_a_ratio_whose_rival_is_not_there_says_that_it_is_missing(self) -> None:
+        """A claim over the best of several rivals is judged only where all of them ran."""
+        term = Term(comparison="duel", arm="ours", over="rival")
+        best = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=(term,))
+        claim = b.claim("best", best, value=1.0, unit=Unit.RATIO, relation=Relation.AT_LEAST)
+        checks = [b.correctness(statuses={"rival": "not_installed"})]
+        verdict = verdict_on(claim, checks=checks)
+        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "rival_missing")
+        assert verdict.why is Why.ORIGINAL_ABSENT
+        assert "cublas (arm rival) was not run" in verdict.explanation
 
     @pytest.mark.parametrize(
         ("status", "expected", "why"),

@@ -69,6 +69,7 @@ def gate_correctness(
         text = f"{who} {words}: {entry.detail}"
         if entry.status == "not_installed":
             text = f"{text}. {_how_to_get(case, entry.variant)}".rstrip()
+            reason = reason if own else NotRun.RIVAL_MISSING
         return not_run(reason, text, paths)
     text = f"The output of {who} is wrong ({_failed_checks(entry)}); no performance is reported."
     return _wrong(text, own, correctness.gpu_uuid, entry.binary_sha256, paths)

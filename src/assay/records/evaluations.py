@@ -21,6 +21,7 @@ class NotRun(StrEnum):
     BUILD_FAILED = "build_failed"
     RUN_FAILED = "run_failed"
     NOT_INSTALLED = "not_installed"
+    RIVAL_MISSING = "rival_missing"
     NOT_RECORDED = "not_recorded"
     NOT_SELECTED = "not_selected"
 
