@@ -99,7 +99,7 @@ class TestReproduce:
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         build = Stage.BUILD, frozenset({("artifact", "demo_bk32"), ("arch", "sm_90a")})
-        monkeypatch.setattr(preview, "build_seconds", lambda *_: {build: 90.0})
+        monkeypatch.setattr(preview, "build_seconds", lambda *_, **__: {build: 90.0})
         left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
         monkeypatch.setattr(preview, "pending_files", lambda *_: left)
         answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")
