@@ -3,6 +3,7 @@
 With the stand-in for the device's Python, and the comparisons of libraries, of the batches' tests.
 """
 
+import json
 import os
 import re
 import shlex
@@ -166,6 +167,9 @@ class TestAnArchive:
         second, third = self.evidence(repository, SECOND), self.evidence(repository, THIRD)
         plan = third.pop("plan.json").replace(b'"third"', b'"second"')
         assert second.pop("plan.json") == plan.replace(b".tar.xz", b"")
+        pipelines = [json.loads(each.pop("pipeline.json")) for each in (second, third)]
+        keys = [pipeline.pop("signing_key")["keyid"] for pipeline in pipelines]
+        assert pipelines[0] == pipelines[1] and len(set(keys)) == len(keys)
         assert third == second
         assert f"figures come from reports/{FIRST}.tar.xz, " in repository.told[THIRD].stdout
 

@@ -88,7 +88,7 @@ def _signed_fixture(folder: Path) -> Path:
     """A signed report, in a repository of its own, with made-up measurements of both targets."""
     root = _write_config(folder / "recorder")
     shutil.copytree(REPOSITORY / "reports" / "templates", root / "reports" / "templates")
-    write_run(root, FIXTURE, [provision(target, detail="a test fixture") for target in NODES])
+    write_run(root, FIXTURE, [provision(target) for target in NODES])
     return signed_report(root, FIXTURE, folder / "key")
 
 
