@@ -205,7 +205,8 @@ def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
     before = path.read_bytes()
     call = (
         "import sys; sys.path.insert(0, 'src'); from assay.pipeline.steps import run_step; "
-        f"run_step('platform', {{'target': 'h100'}}, run_dir='results/{RUN}', "
+        "from pathlib import Path; "
+        f"run_step(Path.cwd(), 'platform', {{'target': 'h100'}}, run_dir='results/{RUN}', "
         f"log='results/{RUN}/logs/wrong.log')"
     )
     job = _job("l4", f"{sys.executable} -c {shlex.quote(call)}", output, root)
