@@ -176,7 +176,7 @@ class TestChildren:
     def test_are_never_more_than_asked_for(self, tmp_path):
         works = [notes_the_crowd(tmp_path, name, 2) for name in "abcdef"]
         worst = [outcome.value["worst"] for outcome in run_children(works, 10, 2)]
-        assert max(worst) == 2
+        assert max(worst) <= 2  # that some do meet is told by those that wait for each other
 
     def test_of_width_one_run_one_by_one(self, tmp_path):
         works = [notes_the_crowd(tmp_path, name, 1) for name in "abc"]
