@@ -145,11 +145,16 @@ class Checkout:
         return sorted(path.name for path in found)
 
 
+def checkout_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """Return one whose processes run this repository's code and keep their locks in ``folder``."""
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(folder / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    return Checkout(folder)
+
+
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-    return Checkout(tmp_path)
+    return checkout_in(tmp_path, monkeypatch)
 
 
 def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: Checkout) -> None:

@@ -17,7 +17,7 @@ from assay.records.verdicts import Status
 from assay.report.commands import CommandRow
 from assay.report.own_programs import own_program_rows
 from tests.library_checkout import REPOSITORY
-from tests.pipeline.test_batched_workflow import RUN, Checkout
+from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.report_fixtures import provision
 
 SOURCES = ("000", "002", "003", "004")
@@ -173,9 +173,7 @@ class TestWhoseLinesRun:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """A run whose source has a program of its own, which a host compiler understands."""
-    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-    made = Checkout(tmp_path)
+    made = checkout_in(tmp_path, monkeypatch)
     claims = made.root / "config" / "claims" / "fixture.yaml"
     claims.write_text(claims.read_text() + OWN_CLAIM)
     python = tmp_path / "python"

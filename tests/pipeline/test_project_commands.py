@@ -18,8 +18,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.verdicts import Status, Verdict
-from tests.library_checkout import REPOSITORY
-from tests.pipeline.test_batched_workflow import RUN, Checkout
+from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
 PROGRAM = """\
@@ -60,9 +59,7 @@ def document(m: int) -> dict[str, Any]:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-    made = Checkout(tmp_path)
+    made = checkout_in(tmp_path, monkeypatch)
     python = tmp_path / "python"
     python.write_text(python.read_text().replace('    if job["task"] == "device":\n', RUN_IT))
     return made

@@ -20,7 +20,7 @@ from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
-from tests.pipeline.test_batched_workflow import RUN, Checkout
+from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 
 pytest.importorskip("torch")
 
@@ -143,9 +143,7 @@ def document() -> dict[str, Any]:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-    made = Checkout(tmp_path)
+    made = checkout_in(tmp_path, monkeypatch)
     python = tmp_path / "python"
     python.write_text(
         STAND_IN.format(python=sys.executable, folder=str(tmp_path), repository=str(REPOSITORY))

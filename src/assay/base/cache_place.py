@@ -17,8 +17,7 @@ VARIABLE = "ASSAY_CACHE"
 
 def cache_folder(root: Path) -> Path:
     """Return where builds, images, wheels and the like are kept; ``root``: the repository."""
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else root / "results" / "cache"
+    return own_cache() or root / "results" / "cache"
 
 
 def own_cache() -> Path | None:

@@ -19,8 +19,8 @@ from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
 from assay.ops.mask_digest import SeenBlocks, mask_digest
 from assay.shared.attention_call import NO_BOUND, bounded
 
-DIGEST_SCORES = 2**25
-"""Scores that a digest looks at at once: 32 MB."""
+SCORES_AT_ONCE = 2**25
+"""Scores of listed blocks that are looked at together: 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -222,12 +222,8 @@ class AttentionMask:
         seen = torch.zeros(
             (*self._shape, rows, columns, self.block, self.block), dtype=torch.bool, device=device
         )
-        for listed in self._lists:
-            slots = torch.arange(listed.columns.shape[3], device=device)
-            at = (slots < listed.counts[..., None]).nonzero(as_tuple=True)
-            batch, head, row, _ = at
-            column = listed.columns[at].long()
-            seen[batch, head, row, column] |= self._seen(listed, at, row, column)
+        for (batch, head, row, column), part in self._seen_blocks():
+            seen[batch, head, row, column] |= part
         whole = seen.transpose(3, 4).flatten(4, 5).flatten(2, 3)
         return whole[:, :, : self.queries, : self.keys]
 
@@ -250,7 +246,7 @@ class AttentionMask:
         lists in another order have the same.
         """
         sizes = self.queries, self.keys, self.block
-        return mask_digest(sizes, self._shape, self._seen_blocks())
+        return mask_digest(sizes, self._shape, self._packed_blocks())
 
     @property
     def _lists(self) -> list[SelectedBlocks]:
@@ -261,20 +257,26 @@ class AttentionMask:
         """Batches and heads that have blocks of their own."""
         return tuple(self._lists[0].counts.shape[:2]) if self._lists else (1, 1)
 
-    def _seen_blocks(self) -> Iterator[SeenBlocks]:
-        """Yield what counts of all listed blocks, some at a time, for there may be many."""
-        rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
+    def _seen_blocks(self) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
+        """Yield the places (batch, head, row, column) of listed blocks and which of their scores
+        count, some at a time, for there may be many.
+        """
         for listed in self._lists:
             slots = torch.arange(listed.columns.shape[3], device=listed.counts.device)
             found = (slots < listed.counts[..., None]).nonzero()
-            for some in found.split(max(1, DIGEST_SCORES // self.block**2)):
+            for some in found.split(max(1, SCORES_AT_ONCE // self.block**2)):
                 at = some.unbind(dim=1)
                 batch, head, row, _ = at
                 column = listed.columns[at].long()
-                seen = self._seen(listed, at, row, column)
-                bits = packed(seen.expand(len(some), self.block, self.block))
-                place = ((batch * self._shape[1] + head) * rows + row) * columns + column
-                yield SeenBlocks(place, bits)
+                yield (batch, head, row, column), self._seen(listed, at, row, column)
+
+    def _packed_blocks(self) -> Iterator[SeenBlocks]:
+        """Yield the same as a digest takes it."""
+        rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
+        for (batch, head, row, column), seen in self._seen_blocks():
+            bits = packed(seen.expand(len(row), self.block, self.block))
+            place = ((batch * self._shape[1] + head) * rows + row) * columns + column
+            yield SeenBlocks(place, bits)
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:
