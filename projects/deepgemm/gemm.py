@@ -16,6 +16,8 @@ from torch.nn import functional
 Tensor = torch.Tensor
 FP8 = torch.float8_e4m3fn
 BLOCK = 128
+DEEPGEMM_NAMES = ("gemm_fp8_fp8_bf16_nt", "fp8_gemm_nt")
+"""What DeepGEMM calls the product: in March 2025, of which its README tells, and since."""
 STRIPES = 4096
 """Rows of a product that the oracle holds at a time."""
 
@@ -62,19 +64,27 @@ def scaled_product(a: Tensor, b: Tensor, scales_a: Tensor, scales_b: Tensor, **_
 
 
 def deepgemm(a: Tensor, b: Tensor, columns_a: Tensor, scales_b: Tensor, **_: Tensor) -> Tensor:
-    """Return the product by DeepGEMM, by the function that its README of March 2025 names.
+    """Return the product by DeepGEMM as it is installed: its authors' build or SGLang's package.
 
     It wants the scales of A column by column, each column at a multiple of 16 bytes: m is a
     multiple of four. Raises ModuleNotFoundError where it is not installed, NotImplementedError
-    where it is another version.
+    where it was built for another PyTorch or has none of the names of this product.
     """
-    library = importlib.import_module("deep_gemm")
-    product = getattr(library, "gemm_fp8_fp8_bf16_nt", None)
-    if product is None:
-        raise NotImplementedError("this version of DeepGEMM has no gemm_fp8_fp8_bf16_nt")
     out = torch.empty(a.shape[0], b.shape[0], dtype=torch.bfloat16, device=a.device)
-    product((a, columns_a.T), (b, scales_b), out)
+    _deepgemm_product()((a, columns_a.T), (b, scales_b), out)
     return out
+
+
+@functools.cache
+def _deepgemm_product() -> Callable[..., None]:
+    try:
+        library = importlib.import_module("deep_gemm")
+    except OSError as error:
+        raise NotImplementedError("the DeepGEMM here was built for another PyTorch") from error
+    for name in DEEPGEMM_NAMES:
+        if hasattr(library, name):
+            return getattr(library, name)
+    raise NotImplementedError(f"this DeepGEMM has none of {', '.join(DEEPGEMM_NAMES)}")
 
 
 def cublas_blockwise(

@@ -266,6 +266,43 @@ class TestFlexAttention:
         assert code._block_mask(code.causal_mask, 512, "cpu").kv_indices.dtype is torch.int32
 
 
+class TestDeepGEMM:
+    """Whichever DeepGEMM is installed computes its product under the name that it has for it."""
+
+    @pytest.mark.parametrize("name", ["gemm_fp8_fp8_bf16_nt", "fp8_gemm_nt"])
+    def test_both_names_of_the_product_pass_the_gate(
+        self, name: str, catalogs: dict[str, Catalog], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def product(left, right, out):
+            (a, scales_a), (b, scales_b) = left, right
+            assert scales_a.stride() == (1, a.shape[0]), "column by column, as it wants them"
+            wide_b = scales_b.repeat_interleave(128, 0).repeat_interleave(128, 1)
+            out.copy_(a.float() * scales_a.repeat_interleave(128, 1) @ (b.float() * wide_b).T)
+
+        library = ModuleType("deep_gemm")
+        setattr(library, name, product)
+        monkeypatch.setitem(sys.modules, "deep_gemm", library)
+        found = gate(catalogs["deepgemm"], PROJECTS["deepgemm"], "scaled_128", "deepgemm")
+        assert found["status"] == "correct", found
+
+    def test_another_version_and_one_for_another_pytorch_are_no_answer(
+        self, catalogs: dict[str, Catalog], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        catalog, folder = catalogs["deepgemm"], PROJECTS["deepgemm"]
+        monkeypatch.setitem(sys.modules, "deep_gemm", ModuleType("deep_gemm"))
+        found = gate(catalog, folder, "scaled_128", "deepgemm")
+        assert found["status"] == "unsupported"
+        assert "none of gemm_fp8_fp8_bf16_nt, fp8_gemm_nt" in found["detail"]
+
+        (tmp_path / "deep_gemm.py").write_text('raise OSError("undefined symbol")\n')
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "deep_gemm")
+        project_code._case.cache_clear()
+        found = gate(catalog, folder, "scaled_128", "deepgemm")
+        assert found["status"] == "unsupported"
+        assert "another PyTorch" in found["detail"]
+
+
 def test_rows_of_deepgemms_table_bear_each_other_out(catalogs: dict[str, Catalog]) -> None:
     catalog = catalogs["deepgemm"]
     rows = [each for each in catalog.audits.values() if each.id.startswith("row_")]
