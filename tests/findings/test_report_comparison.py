@@ -6,9 +6,10 @@ from assay.findings.report_comparison import (
     Standing,
     compare_figures,
     differing_conditions,
+    differing_products,
     paired_workloads,
 )
-from assay.records.report_figures import ArmRate
+from assay.records.report_figures import ArmRate, ClaimInShort
 from assay.records.verdicts import Status
 from tests.findings.test_card_spread import figure, machine, report
 
@@ -40,9 +41,49 @@ def test_what_one_report_did_not_ask_is_no_change():
     nothing = {"measured": None, "ci90": None, "question": None}
     changes = {"status": Status.NOT_RUN, "reason": "not_selected"}
     left_out = figure(100.0).model_copy(update=nothing | changes)
-    assert standing(figure(100.0), left_out).standing is Standing.REST
+    for reason in ("not_selected", "no_device", "not_recorded", "configuration_missing"):
+        absent = left_out.model_copy(update={"reason": reason})
+        assert standing(figure(100.0), absent).standing is Standing.SOME
+        assert standing(absent, absent).standing is Standing.REST
     failed = left_out.model_copy(update={"reason": "build_failed"})
     assert standing(figure(100.0), failed).standing is Standing.CHANGED
+
+
+def test_what_one_report_alone_has_is_no_change_and_no_agreement():
+    alone = figure(1.0, claim="b", status=Status.NOT_REPRODUCED)
+    rows = compare_figures([report("run_1", ONE, figure(1.0), alone), report("run_2", ONE)])
+    assert [row.standing for row in rows] == [Standing.SOME, Standing.SOME]
+
+
+def test_of_three_reports_two_can_agree_or_not():
+    def of(*figures):
+        (row,) = compare_figures(
+            [report(f"run_{n}", ONE, *each) for n, each in enumerate(figures, 1)]
+        )
+        return row.standing
+
+    one, other = figure(100.0), figure(100.0, status=Status.EXCEEDED)
+    assert of([one], [one], []) is Standing.SOME
+    assert of([one], [other], []) is Standing.CHANGED
+    assert of([one], [figure(110.0)], []) is Standing.SHIFTED
+
+
+def test_a_figure_has_the_title_and_the_claimed_figure_of_the_reports_that_verify():
+    stated = {"rate": ClaimInShort(title="The rate", claimed="100.0 TFLOP/s")}
+    whole = report("run_1", ONE, figure(100.0)).model_copy(update={"claims": stated})
+    nobodys = report("run_2", ONE, figure(100.0, claimed=7.0))
+    (row,) = compare_figures([whole, nobodys])
+    assert (row.title, row.claimed) == ("The rate", "100.0 TFLOP/s")
+    (row,) = compare_figures([nobodys, nobodys])
+    assert (row.title, row.claimed) == ("rate", "7 TFLOP/s")
+
+
+def test_only_who_is_vouched_for_took_a_measurement_over():
+    one, two = report("run_1", ONE, figure(100.0)), report("run_2", ONE, figure(100.0))
+    (row,) = compare_figures([one, two])
+    assert row.one_measurement
+    (row,) = compare_figures([one, two.model_copy(update={"created": None})])
+    assert not row.one_measurement
 
 
 def test_changed_figures_come_first():
@@ -71,12 +112,28 @@ def test_card_driver_commit_and_protocol_are_warned_of():
     assert "protocol differs: 1 figure was measured by another one" in told
     assert len(told) == 4
     assert list(differing_conditions(["A", "B"], [reports[0], reports[0]])) == []
+    told = list(differing_conditions(["A", "B", "C"], [reports[0], reports[0], reports[1]]))
+    assert "h100: card differs: A and B: card_a; C: card_b" in told
+
+
+def test_that_products_differ_is_said_and_how_far():
+    h200 = machine("card_c", "t3", target="h200", product="H200")
+    one, two = report("run_1", ONE), report("run_2", h200)
+    both = one.model_copy(update={"machines": (ONE, h200)})
+    assert differing_products(["A", "B"], [one, one]) is None
+    assert differing_products(["A", "B"], [one, one.model_copy(update={"machines": ()})]) is None
+    assert differing_products(["A", "B"], [one, two]).startswith("different GPU products, none of")
+    assert differing_products(["A", "B"], [one, both]) == (
+        "GPU products differ (A: H100; B: H100 and H200): figures are held together on one "
+        "product alone"
+    )
 
 
 def test_gpu_products_are_paired_by_workload():
-    def rate(target, value, workload="w"):
+    def rate(target, value, workload="w", question="q"):
         return ArmRate(
             target=target, comparison="c", arm="a", variant="v", workload=workload,
+            comparison_title="C", variant_title="V", question=question,
             tflop_per_s=value, ci90=(value * 0.99, value * 1.01), roofline_fraction=0.5,
         )  # fmt: skip
 
@@ -86,6 +143,9 @@ def test_gpu_products_are_paired_by_workload():
         update={"rates": (rate("h200", 150.0), rate("h200", 7.0, "other"))}
     )
     (pair,) = paired_workloads([one, two])
+    assert (pair.variant_title, pair.comparison_title) == ("V", "C")
     assert (pair.workload, pair.products) == ("w", ("H100", "H200"))
     assert pair.ratio == pytest.approx(1.5)
     assert pair.ci90 == pytest.approx((1.5 * 0.99 / 1.01, 1.5 * 1.01 / 0.99))
+    changed = two.model_copy(update={"rates": (rate("h200", 150.0, question="another"),)})
+    assert paired_workloads([one, changed]) == []

@@ -1,29 +1,72 @@
-"""What a cell says of one report's figure: codes for programs, words on pages."""
+"""What a cell says of one report's figure, and what is said of them all."""
 
+import pytest
+
+from assay.findings.given_report import GivenReport
+from assay.records.report_figures import ReportFigures
 from assay.records.verdicts import Status, Why
-from assay.report.comparison_page import cell
-from tests.findings.test_card_spread import figure
+from assay.report.comparison_page import cell, comparison_view, difference
+from tests.findings.test_card_spread import figure, machine, report
 
 SPACE = "\N{NO-BREAK SPACE}"
 
 
 def test_a_figure_stands_with_interval_and_cause():
     missed = figure(90.0, status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
-    assert cell(missed) == f"not_reproduced: 90{SPACE}TFLOP/s [89.50, 90.50] (original_slower)"
-    assert cell(missed, words=True) == (
+    assert cell(missed) == (
         f"not reproduced: 90{SPACE}TFLOP/s [89.50, 90.50] ({Why.ORIGINAL_SLOWER.short})"
     )
 
 
 def test_what_it_would_be_elsewhere_is_told():
     there = figure(90.0, status=Status.ELSEWHERE, as_if=Status.NOT_REPRODUCED)
-    assert cell(there).startswith("elsewhere (there: not_reproduced): ")
-    assert cell(there, words=True).startswith("elsewhere (there: not reproduced): ")
+    assert cell(there).startswith("elsewhere (there: not reproduced): ")
 
 
 def test_what_was_not_measured_says_why():
     nothing = {"measured": None, "ci90": None, "question": None}
     left = figure(1.0, status=Status.NOT_RUN, reason="no_device").model_copy(update=nothing)
-    assert cell(left) == "not_run (no_device)"
-    assert cell(left, words=True) == "not run (no device)"
-    assert cell(None) == "absent"
+    assert cell(left) == "not run (no device)"
+    assert cell(None) == "not in this report"
+
+
+def view(*reports: ReportFigures):
+    given = [GivenReport(each.run, each.run, each, "key", "verified") for each in reports]
+    return comparison_view(given, ())
+
+
+def test_what_is_counted_is_what_was_held_together():
+    arithmetic = figure(1.0, claim="sum", target=None, status=Status.CONSISTENT, ci90=None)
+    here, alone = figure(100.0), figure(5.0, claim="alone")
+    one = report("run_1", machine("card_a", "t1"), here, alone, arithmetic)
+    two = report("run_2", machine("card_b", "t2"), here, arithmetic)
+    assert view(one, two).counts() == (
+        "0 figures changed, 0 shifted beyond both intervals, 1 did neither; 1 stands in some of "
+        "the reports alone; 1 was not run, or rests on no measurement"
+    )
+
+
+def test_a_measurement_that_was_taken_over_is_no_second_one():
+    one, two = (report(run, machine("card_a", "t1"), figure(100.0)) for run in ("run_1", "run_2"))
+    seen = view(one, two)
+    assert "1 did neither (1 of them one measurement, taken over);" in seen.counts()
+    assert [difference(row) for row in seen.figures] == ["one measurement"]
+
+
+def test_reports_of_different_products_share_none():
+    h200 = machine("card_c", "t3", target="h200", product="H200")
+    one = report("run_1", machine("card_a", "t1"), figure(100.0))
+    seen = view(one, report("run_2", h200, figure(150.0, target="h200")))
+    assert not seen.shares_a_product
+    assert seen.products is not None
+    assert seen.products.startswith(
+        "different GPU products, none of them in two reports (run_1: H100; run_2: H200)"
+    )
+    assert "0 did neither; 2 stand in some of the reports alone" in seen.counts()
+
+
+@pytest.mark.parametrize("run", ["run_1", "run_2"])
+def test_reports_of_the_same_products_need_no_such_word(run: str):
+    one = report("run_1", machine("card_a", "t1"), figure(100.0))
+    two = report(run, machine("card_b", "t2"), figure(100.0))
+    assert view(one, two).products is None

@@ -101,7 +101,7 @@ def other_runs(own: ReportFigures, reports: Iterable[ReportFigures]) -> OtherRun
     What ``own`` tells of a measurement that it took over is its own, and no other run's.
     """
     known = {
-        (*_measurement(machine), figure.claim)
+        (*machine.measurement, figure.claim)
         for machine in own.machines
         for figure in _other_figures(own, machine.target)
     }
@@ -109,7 +109,7 @@ def other_runs(own: ReportFigures, reports: Iterable[ReportFigures]) -> OtherRun
     for report in sorted(reports, key=lambda each: (each.created or "", each.run), reverse=True):
         for machine in report.machines if report.created else ():
             figures = {
-                (*_measurement(machine), figure.claim): figure
+                (*machine.measurement, figure.claim): figure
                 for figure in _other_figures(report, machine.target)
             }
             new = {key: figure for key, figure in figures.items() if key not in known}
@@ -192,10 +192,6 @@ def _cause(differs: str, pairs: Sequence[tuple[str, float, bool]]) -> CauseOfSpr
         typical=median(ratios),
         largest=max(ratios),
     )
-
-
-def _measurement(machine: ReportMachine) -> tuple[str, str]:
-    return machine.gpu_uuid, machine.recorded_at
 
 
 def _other_figures(report: ReportFigures, target: str) -> Iterator[OtherFigure]:

@@ -7,12 +7,15 @@ from enum import StrEnum
 from itertools import combinations
 
 from assay.findings.card_spread import linear
+from assay.findings.claimed_figures import claimed_figure
 from assay.records.evaluations import NotRun
 from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
+from assay.records.verdicts import Status
 from assay.shared.counting import agreeing, counted
 
-NOT_ASKED = frozenset({NotRun.NOT_SELECTED.value, NotRun.NO_DEVICE.value})
-"""Reasons by which a report says nothing of a figure: that another does is no change."""
+BROKEN = frozenset({NotRun.BUILD_FAILED.value, NotRun.RUN_FAILED.value})
+"""Reasons by which a report says that a figure cannot be had: another's figure is a change. By any
+other it gives no answer, and that another does is none."""
 
 
 class Standing(StrEnum):
@@ -22,6 +25,8 @@ class Standing(StrEnum):
     """Another status, or another thing that it would be elsewhere."""
     SHIFTED = "shifted"
     """The same status, and two intervals without a common point."""
+    SOME = "some"
+    """Answered in some of the reports, alike as far as several answer it, and not in the others."""
     REST = "rest"
 
 
@@ -30,6 +35,10 @@ class ComparedFigure:
     """One claim on one target in every report."""
 
     claim: str
+    title: str
+    """The claim's id where no report that verifies says what it claims."""
+    claimed: str
+    """As the reports' sources print it, each wording once."""
     target: str | None
     standing: Standing
     figures: tuple[ReportFigure | None, ...]
@@ -39,6 +48,14 @@ class ComparedFigure:
     question."""
     asked_otherwise: bool
     """Whether the reports measured different things for it."""
+    one_measurement: bool
+    """Whether all reports that have a figure took it from the same measurement: what differs then
+    is how it was judged."""
+
+    @property
+    def held_together(self) -> bool:
+        """Return whether two reports have a measured figure of it."""
+        return sum(has_interval(figure) for figure in self.figures) > 1
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,8 @@ class PairedWorkload:
     arm: str
     variant: str
     workload: str
+    comparison_title: str
+    variant_title: str
     products: tuple[str, str]
     rates: tuple[ArmRate, ArmRate]
     ratio: float
@@ -57,35 +76,63 @@ class PairedWorkload:
     """Of two intervals measured apart: their ends subtracted, which is conservative."""
 
 
+def has_interval(figure: ReportFigure | None) -> bool:
+    """Return whether a figure was measured, with an interval to hold another against."""
+    return figure is not None and bool(figure.ci90) and isinstance(figure.measured, float)
+
+
 def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
     """Return every figure of the reports: changed ones first, then shifted ones, then the rest."""
     by_key = [{(f.claim, f.target): f for f in report.figures} for report in reports]
     keys = dict.fromkeys(key for figures in by_key for key in figures)
-    rows = [_compared(key, tuple(figures.get(key) for figures in by_key)) for key in keys]
+    rows = [_compared(reports, tuple(figures.get(key) for figures in by_key)) for key in keys]
     order = list(Standing)
     return sorted(rows, key=lambda row: (order.index(row.standing), row.claim, row.target or ""))
 
 
 def _compared(
-    key: tuple[str, str | None], figures: tuple[ReportFigure | None, ...]
+    reports: Sequence[ReportFigures], figures: tuple[ReportFigure | None, ...]
 ) -> ComparedFigure:
-    there = [figure for figure in figures if figure is not None]
-    measured = [figure for figure in there if figure.ci90 and isinstance(figure.measured, float)]
-    questions = {figure.question for figure in measured} - {None}  # of some nobody knows
-    one_question = len(questions) < 2 and len({figure.unit for figure in measured}) < 2
-    told = [figure for figure in there if figure.reason not in NOT_ASKED]
-    changed = len({(figure.status, figure.as_if) for figure in told}) > 1
-    shifted = one_question and any(_apart(one, two) for one, two in combinations(measured, 2))
-    standing = Standing.REST
-    if changed or shifted:
-        standing = Standing.CHANGED if changed else Standing.SHIFTED
-    return ComparedFigure(
-        *key,
-        standing,
-        figures,
-        difference=_difference(measured) if one_question else None,
-        asked_otherwise=not one_question,
+    there = [(report, figure) for report, figure in zip(reports, figures, strict=True) if figure]
+    first = there[0][1]
+    measured = [(report, figure) for report, figure in there if has_interval(figure)]
+    asked = {figure.question for _, figure in measured} - {None}  # of some nobody knows
+    one_question = len(asked) < 2 and len({figure.unit for _, figure in measured}) < 2
+    taken = {_measurement(report, figure) for report, figure in measured}
+    said = [report.claims[first.claim] for report, _ in there if first.claim in report.claims]
+    stated = [claimed_figure(figure.claimed, figure.unit) for _, figure in there]
+    claimed = [each.claimed for each in said] or stated
+    apart = one_question and any(
+        _apart(one, two) for (_, one), (_, two) in combinations(measured, 2)
     )
+    return ComparedFigure(
+        first.claim,
+        said[-1].title if said else first.claim,
+        " / ".join(dict.fromkeys(text for text in claimed if text)),
+        first.target,
+        _standing(figures, apart=apart),
+        figures,
+        difference=_difference([figure for _, figure in measured]) if one_question else None,
+        asked_otherwise=not one_question,
+        one_measurement=len(measured) > 1 and len(taken) == 1 and None not in taken,
+    )
+
+
+def _measurement(report: ReportFigures, figure: ReportFigure) -> tuple[str, str] | None:
+    """Return what names a figure's measurement; None where nobody vouches for that."""
+    machine = report.machine(figure.target)
+    return machine.measurement if machine and report.created is not None else None
+
+
+def _standing(figures: Sequence[ReportFigure | None], *, apart: bool) -> Standing:
+    there = [figure for figure in figures if figure is not None]
+    answers = [figure for figure in there if figure.status is not Status.NOT_RUN]
+    told = [*answers, *(figure for figure in there if figure.reason in BROKEN)]
+    if len({(figure.status, figure.as_if) for figure in told}) > 1:
+        return Standing.CHANGED
+    if apart:
+        return Standing.SHIFTED
+    return Standing.SOME if answers and len(answers) < len(figures) else Standing.REST
 
 
 def _apart(one: ReportFigure, two: ReportFigure) -> bool:
@@ -101,6 +148,28 @@ def _difference(measured: Sequence[ReportFigure]) -> float | None:
     )
     difference = last / first - 1 if first > 0 and last > 0 else math.inf
     return difference if math.isfinite(difference) else None
+
+
+def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -> str | None:
+    """Return what a reader must know first: that reports measured different GPU products.
+
+    None where all that measured anything measured the same ones.
+    """
+    measured = {
+        name: tuple(dict.fromkeys(machine.product for machine in report.machines))
+        for name, report in zip(names, reports, strict=True)
+        if report.machines
+    }
+    if len({frozenset(products) for products in measured.values()}) < 2:
+        return None
+    told = "; ".join(f"{name}: {' and '.join(products)}" for name, products in measured.items())
+    every = [product for products in measured.values() for product in products]
+    if len(set(every)) == len(every):
+        return (
+            f"different GPU products, none of them in two reports ({told}): no measured figure is "
+            "held against another's; what two products ran is paired by workload"
+        )
+    return f"GPU products differ ({told}): figures are held together on one product alone"
 
 
 def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures]) -> Iterator[str]:
@@ -119,7 +188,7 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
         yield f"protocol differs: {counted(count, 'figure')} {verb} measured by another one"
     read = [(name, report) for name, report in zip(names, reports, strict=True) if report.rules]
     rules = {name: str(report.rules) for name, report in read}
-    yield from _told("judging rules", rules)
+    yield from _told("judging rules differ", rules)
 
 
 def _protocols_differ(row: ComparedFigure) -> bool:
@@ -132,13 +201,14 @@ def _differing(target: str, on: Mapping[str, tuple[ReportMachine, bool]]) -> Ite
     told = {name: _conditions(*each) for name, each in on.items()}
     for what in dict.fromkeys(what for values in told.values() for what in values):
         known = {name: values[what] for name, values in told.items() if what in values}
-        yield from _told(f"{target}: {what}", known)
+        yield from _told(f"{target}: {what} differs", known)
 
 
 def _conditions(machine: ReportMachine, whole: bool) -> dict[str, str]:
     limit, commit = machine.power_limit_w, machine.commit
     told = {"commit that measured": commit[:12] if commit else "not recorded"} if whole else {}
     return {
+        "GPU product": machine.product,
         "card": machine.gpu_uuid,
         "driver": machine.driver,
         "VBIOS": machine.vbios or "not recorded",
@@ -148,35 +218,42 @@ def _conditions(machine: ReportMachine, whole: bool) -> dict[str, str]:
 
 
 def _told(what: str, values: Mapping[str, str]) -> Iterator[str]:
-    if len(set(values.values())) > 1:
-        yield f"{what} differs: " + "; ".join(f"{name}: {value}" for name, value in values.items())
+    having: dict[str, list[str]] = {}
+    for name, value in values.items():
+        having.setdefault(value, []).append(name)
+    if len(having) > 1:
+        each = "; ".join(f"{' and '.join(names)}: {value}" for value, names in having.items())
+        yield f"{what}: {each}"
 
 
 def paired_workloads(reports: Iterable[ReportFigures]) -> list[PairedWorkload]:
     """Return arms that two GPU products ran on one workload; of several runs on one product the
     first report's counts.
     """
-    by_arm: dict[tuple[str, str, str, str], dict[str, ArmRate]] = {}
+    by_arm: dict[tuple[str, ...], dict[str, ArmRate]] = {}
     for report in reports:
         products = {machine.target: machine.product for machine in report.machines}
         for rate in report.rates:
-            key = rate.comparison, rate.arm, rate.variant, rate.workload
+            key = rate.comparison, rate.arm, rate.variant, rate.workload, rate.question
             product = products.get(rate.target)
             if product is not None:
                 by_arm.setdefault(key, {}).setdefault(product, rate)
     return [
-        _paired(key, one, two)
-        for key, rates in by_arm.items()
+        _paired(one, two)
+        for rates in by_arm.values()
         for one, two in combinations(rates.items(), 2)
     ]
 
 
-def _paired(
-    key: tuple[str, str, str, str], one: tuple[str, ArmRate], two: tuple[str, ArmRate]
-) -> PairedWorkload:
+def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkload:
     (first, slow), (second, fast) = one, two
     return PairedWorkload(
-        *key,
+        fast.comparison,
+        fast.arm,
+        fast.variant,
+        fast.workload,
+        fast.comparison_title,
+        fast.variant_title,
         products=(first, second),
         rates=(slow, fast),
         ratio=fast.tflop_per_s / slow.tflop_per_s,

@@ -9,9 +9,16 @@ from typing import Any
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.claimed_figures import claimed_figure
 from assay.judging.counts import count_verdicts
 from assay.records.evaluations import Benchmark, Derived
-from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
+from assay.records.report_figures import (
+    ArmRate,
+    ClaimInShort,
+    ReportFigure,
+    ReportFigures,
+    ReportMachine,
+)
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
@@ -48,6 +55,7 @@ def report_figures(
         manifest_sha256=manifest_sha256,
         machines=tuple(machines(evidence)),
         figures=tuple(_figure(catalog, verdict) for verdict in verdicts.verdicts),
+        claims=dict(_claims(catalog, verdicts.verdicts)),
         rates=tuple(arm_rates(catalog, evidence)) if rates else (),
         counts=count_verdicts(catalog, verdicts.verdicts).by_kind(),
     )
@@ -151,9 +159,26 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
                 arm=arm.id,
                 variant=arm.variant,
                 workload=arm.workload,
+                comparison_title=catalog.comparisons[name].title,
+                variant_title=catalog.variants[arm.variant].title,
+                question=_digest(catalog.workloads[arm.workload].model_dump_json()),
                 tflop_per_s=rate.value(),
                 ci90=rate.interval(),
                 roofline_fraction=roofline.fraction(time.value(), facts, dtype, peaks),
+            )
+
+
+def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ClaimInShort]]:
+    for verdict in verdicts:
+        claim = catalog.claims.get(verdict.claim)
+        entry = claim or catalog.audits.get(verdict.claim)
+        if entry is not None:
+            yield (
+                verdict.claim,
+                ClaimInShort(
+                    title=entry.statement,
+                    claimed=claimed_figure(verdict.claimed, verdict.unit, verdict.relation, claim),
+                ),
             )
 
 
@@ -184,7 +209,10 @@ def question_of(catalog: Catalog, claim: str) -> str | None:
     """
     if claim not in catalog.claims:
         return None
-    text = json.dumps(_asked(catalog, claim, frozenset()), sort_keys=True)
+    return _digest(json.dumps(_asked(catalog, claim, frozenset()), sort_keys=True))
+
+
+def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:DIGITS]
 
 
@@ -221,8 +249,7 @@ def protocol_of(catalog: Catalog, evidence: Iterable[str]) -> str | None:
     for path in evidence:
         if (match := _BENCHMARK.fullmatch(path)) and match[1] in catalog.comparisons:
             protocol = catalog.protocols[catalog.comparisons[match[1]].protocol]
-            text = protocol.model_dump_json()
-            found.add(f"{protocol.id}:{sha256(text.encode()).hexdigest()[:DIGITS]}")
+            found.add(f"{protocol.id}:{_digest(protocol.model_dump_json())}")
         elif _PROGRAM.fullmatch(path):
             found.add(f"program:{catalog.judging.program_runs}_runs")
     return " ".join(sorted(found)) or None

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from assay.base.check_log import CheckLog
-from assay.base.errors import AssayError, CheckFailed
+from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import dump_record, parse_record, read_bytes
 from assay.base.printable import shortened
 from assay.building.cache_seal import sealed_bytes, write_sealed
@@ -70,7 +70,8 @@ class ReportReader:
 
     def read(self, path: Path) -> GivenReport:
         """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
-        directory nor an archive, MissingEnvironment where this machine cannot unpack it.
+        directory with verdicts nor an archive, MissingEnvironment where this machine cannot unpack
+        it.
         """
         place = self.place(path)
         kept = None if place is None else self._kept(place, path)
@@ -80,6 +81,7 @@ class ReportReader:
         try:
             with opened_report(path) as directory:
                 log.called = (directory, path) if directory != path else None
+                _require_report(directory)
                 wrong = self._wrong(directory, log)
                 if wrong is not None:
                     return _unverified(path, _stated(directory), wrong)
@@ -143,6 +145,13 @@ class ReportReader:
         except (AssayError, ValidationError):
             return None
         return found if log.holds else None
+
+
+def _require_report(directory: Path) -> None:
+    """Raise BadInput for a directory without verdicts, of which there is nothing to say."""
+    with suppress(OSError):  # what cannot be looked at does not verify, and says so
+        if not (directory / VERDICTS).is_file():
+            raise BadInput(f"{directory}: is no report: it holds no {VERDICTS}")
 
 
 def keep(found: VerifiedReport, place: Path) -> None:

@@ -32,6 +32,16 @@ class ReportFigure(Record):
     where nothing was measured."""
 
 
+class ClaimInShort(Record):
+    """What a report says that its source claims."""
+
+    title: str
+    """The statement, as the report's own catalog has it."""
+    claimed: str
+    """The figure with its unit and as many digits as the source prints; empty where there is none.
+    """
+
+
 class ReportMachine(Record):
     """The card that a target's figures were measured on, and when."""
 
@@ -42,9 +52,14 @@ class ReportMachine(Record):
     vbios: str | None
     power_limit_w: float | None
     recorded_at: str
-    """ISO 8601; with the card it names the measurement, whichever reports took it over."""
+    """ISO 8601."""
     commit: str | None
     """Of this repository, that measured."""
+
+    @property
+    def measurement(self) -> tuple[str, str]:
+        """Return what names the measurement, whichever reports took it over."""
+        return self.gpu_uuid, self.recorded_at
 
 
 class ArmRate(Record):
@@ -55,6 +70,10 @@ class ArmRate(Record):
     arm: Identifier
     variant: Identifier
     workload: Identifier
+    comparison_title: str
+    variant_title: str
+    question: str
+    """Digest of the workload: rates of workloads that share no more than an id are not paired."""
     tflop_per_s: float
     ci90: tuple[float, float]
     roofline_fraction: float
@@ -74,9 +93,15 @@ class ReportFigures(Record):
     manifest_sha256: Sha256
     machines: tuple[ReportMachine, ...]
     figures: tuple[ReportFigure, ...]
+    claims: dict[Identifier, ClaimInShort] = {}
+    """Of the claims that the figures are of; empty where nobody vouches for what they are."""
     rates: tuple[ArmRate, ...] = ()
     counts: dict[str, dict[Status, int]] = {}
     """Measurements by kind and status (``judging.counts``); empty where that cannot be read."""
+
+    def machine(self, target: str | None) -> ReportMachine | None:
+        """Return the card that a target's figures were measured on; None where there is none."""
+        return next((machine for machine in self.machines if machine.target == target), None)
 
 
 class VerifiedReport(Record):

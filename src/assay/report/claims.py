@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
+from assay.findings.claimed_figures import RELATIONS, printed_digits
 from assay.findings.work_done import work_by_reading
 from assay.judging.counts import kind_of, outcome
 from assay.judging.verdicts import FIGURES
-from assay.records.claims import Audit, Claim, Relation
+from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.counts import capital
@@ -21,12 +22,6 @@ from assay.report.readings import ReadingTable, in_short, reading_table
 from assay.report.shared_notes import Told, sentences, shared_notes, told
 from assay.shared.counting import counted
 
-RELATIONS = {
-    Relation.EQUALS.value: "",
-    Relation.SAME.value: "= ",
-    Relation.AT_LEAST.value: "≥ ",
-    Relation.AT_MOST.value: "≤ ",
-}
 BAR_OF = 8.0
 """The factor at which a line's small bar ends, on either side of 1."""
 
@@ -309,12 +304,8 @@ def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
     """Return the claimed figure with as many digits as its source prints."""
     if verdict.claimed is None or isinstance(verdict.claimed, str):
         return verdict.claimed or fmt.NOTHING
-    entry = entry_of(catalog, verdict)
-    if isinstance(entry, Claim) and entry.value == verdict.claimed:
-        text = fmt.printed(verdict.claimed, entry.resolution)
-    else:
-        text = fmt.number(verdict.claimed)
-    return RELATIONS.get(verdict.relation, "") + fmt.with_unit(text, verdict.unit)
+    digits = printed_digits(catalog.claims.get(verdict.claim), verdict.claimed)
+    return RELATIONS.get(verdict.relation, "") + fmt.with_unit(digits, verdict.unit)
 
 
 def _bar(ratio: float) -> tuple[str, str]:

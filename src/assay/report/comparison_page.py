@@ -12,11 +12,20 @@ from assay.findings.report_comparison import (
     Standing,
     compare_figures,
     differing_conditions,
+    differing_products,
     paired_workloads,
 )
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page
+from assay.shared.counting import agreeing, counted
+
+TITLES = {
+    Standing.CHANGED: "Changed",
+    Standing.SHIFTED: "Shifted beyond both intervals",
+    Standing.SOME: "Answered in some of the reports alone",
+    Standing.REST: "The rest",
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,8 @@ class ComparisonView:
     reports: tuple[GivenReport, ...]
     names: tuple[str, ...]
     """Each once: of two of one name the second says where it lies."""
+    products: str | None
+    """What a reader must know first: that reports measured different GPU products."""
     warnings: tuple[str, ...]
     figures: tuple[ComparedFigure, ...]
     pairs: tuple[PairedWorkload, ...]
@@ -35,10 +46,26 @@ class ComparisonView:
         return [figure for figure in self.figures if figure.standing is standing]
 
     @property
-    def shares_a_target(self) -> bool:
-        """Return whether any target was measured in two of the reports."""
-        targets = [m.target for report in self.reports for m in report.figures.machines]
-        return len(set(targets)) < len(targets)
+    def shares_a_product(self) -> bool:
+        """Return whether any GPU product was measured in two of the reports."""
+        measured = [{m.product for m in report.figures.machines} for report in self.reports]
+        return sum(map(len, measured)) > len(set().union(*measured))
+
+    def counts(self) -> str:
+        """Return how many figures stand how, in a sentence without its end."""
+        changed, shifted = self.of(Standing.CHANGED), self.of(Standing.SHIFTED)
+        some, rest = self.of(Standing.SOME), self.of(Standing.REST)
+        held = [row for row in rest if row.held_together]
+        taken = sum(row.one_measurement for row in held)
+        same = f" ({taken} of them one measurement, taken over)" if taken else ""
+        one = agreeing(len(some), "stands", "stand")
+        unmeasured = len(rest) - len(held)
+        no = agreeing(unmeasured, "was not run, or rests", "were not run, or rest")
+        return (
+            f"{counted(len(changed), 'figure')} changed, {len(shifted)} shifted beyond both "
+            f"intervals, {len(held)} did neither{same}; {len(some)} {one} in some of the reports "
+            f"alone; {unmeasured} {no} on no measurement"
+        )
 
 
 def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> ComparisonView:
@@ -49,6 +76,7 @@ def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> 
     return ComparisonView(
         reports=tuple(reports),
         names=names,
+        products=differing_products(names, figures),
         warnings=tuple(differing_conditions(names, figures)),
         figures=tuple(row for row in rows if not claims or row.claim in claims),
         pairs=tuple(paired_workloads(figures)),
@@ -63,36 +91,35 @@ def _names(reports: Sequence[GivenReport]) -> tuple[str, ...]:
     )
 
 
-def cell(figure: ReportFigure | None, *, words: bool = False) -> str:
-    """Return one report's figure with status, interval and cause, in codes or in ``words``."""
+def cell(figure: ReportFigure | None) -> str:
+    """Return one report's figure with status, interval and cause, in words."""
     if figure is None:
-        return "absent"
-    said = figure.status.word if words else figure.status.value
+        return "not in this report"
+    said = figure.status.word
     if figure.as_if is not None:
-        said += f" (there: {figure.as_if.word if words else figure.as_if.value})"
+        said += f" (there: {figure.as_if.word})"
     if figure.measured is None:
-        reason = figure.reason or "no figure"
-        return f"{said} ({fmt.words(reason) if words else reason})"
+        return f"{said} ({fmt.words(figure.reason or 'no figure')})"
     said += f": {fmt.quantity(figure.measured, figure.unit)}"
     if figure.ci90 is not None:
         said += f" {fmt.interval(figure.ci90)}"
-    if figure.why is None:
-        return said
-    return f"{said} ({figure.why.short if words else figure.why.value})"
+    return said if figure.why is None else f"{said} ({figure.why.short})"
 
 
 def difference(figure: ComparedFigure) -> str:
     """Return how far the last figure lies from the first."""
     if figure.asked_otherwise:
         return "measured otherwise"
+    if figure.one_measurement:
+        return "one measurement"
     if figure.difference is None:
         return ""
     return f"{100 * figure.difference:+.2g}\N{NO-BREAK SPACE}%"
 
 
 def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
-    """Return the cells of two products: workload, arm, then each product's rate and share of its
-    roof, then the ratio.
+    """Return the cells of two products: what ran, by what, then each product's rate and share of
+    its roof, then the ratio, then the workload's id.
     """
     rates = [
         f"{fmt.quantity(rate.tflop_per_s, 'tflop_per_s')} {fmt.interval(rate.ci90)}, "
@@ -100,24 +127,15 @@ def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
         for rate in pair.rates
     ]
     ratio = f"{fmt.quantity(pair.ratio, 'ratio')} {fmt.interval(pair.ci90)}"
-    return (pair.workload, f"{pair.arm} of {pair.comparison}", *rates, ratio)
+    return (pair.variant_title, pair.comparison_title, *rates, ratio, pair.workload)
 
 
 def comparison_page(templates: Path, view: ComparisonView) -> str:
     """Return the page: no script, no link outside. Raises BadInput for a broken template."""
     parts = [
-        (
-            title,
-            [
-                (row, difference(row), [cell(each, words=True) for each in row.figures])
-                for row in rows
-            ],
-        )
-        for title, rows in (
-            ("Changed", view.of(Standing.CHANGED)),
-            ("Shifted beyond both intervals", view.of(Standing.SHIFTED)),
-            ("The rest", view.of(Standing.REST)),
-        )
+        (TITLES[standing], [(row, difference(row), [*map(cell, row.figures)]) for row in rows])
+        for standing in Standing
+        for rows in [view.of(standing)]
     ]
     pairs = [(pair, pair_cells(pair)) for pair in view.pairs]
     return shown(static_page(templates, "compare.html.j2", view=view, parts=parts, pairs=pairs))

@@ -162,7 +162,7 @@ class Site:
         return (
             f"<tr{mark}><td>{escape(entry.target)}<td>{escape(at)}"
             f'<td><a href="../reports/{report.file}.html">{escape(report.name)}</a>'
-            f"<td>{escape(cell(entry.figure, words=True))}"
+            f"<td>{escape(cell(entry.figure))}"
             f"<td>{', '.join([*before, *entry.changed])}{machine}"
         )
 
@@ -175,7 +175,7 @@ def _report_row(entry: HistoryEntry) -> str:
     return (
         f'<tr><td><a href="../claims/{figure.claim}.html">{figure.claim}</a>'
         f"<td>{escape(entry.target)}<td>{escape(claimed or '')}"
-        f"<td>{escape(cell(figure, words=True))}"
+        f"<td>{escape(cell(figure))}"
     )
 
 

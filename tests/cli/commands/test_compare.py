@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[3]
+TITLE, CLAIMED = "Sparse kernel <b>fast</b> | at BK=32", "200 TFLOP/s"
+"""Of the fixture's claim ``demo_rate``."""
 
 
 @pytest.fixture(scope="module")
@@ -51,33 +54,45 @@ class TestWhatIsShown:
         self, assay: Any, report: Path, key: Any
     ) -> None:
         answer = assay("compare", report, report, *key, "--all", "--only", "rest")
-        told = {row[1]: row for row in rows(answer)}
-        assert told["demo_rate"][0] == "rest"
-        assert "TFLOP/s [" in told["demo_rate"][4].replace("\N{NO-BREAK SPACE}", " ")
+        told = {row[2]: row for row in rows(answer)}
+        title, how, _, _, claimed, _, first, _ = told["demo_rate"]
+        assert (title, how, claimed) == (TITLE, "rest", CLAIMED)
+        assert "TFLOP/s [" in first.replace("\N{NO-BREAK SPACE}", " ")
         assert answer.out.splitlines()[0].endswith(f"\tdemo_run\tdemo_run ({report})")
 
     def test_changed_ones_come_first_and_say_why(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
     ) -> None:
         told = told_report(tmp_path / "repo")
-        answer = assay("compare", report, told, *key, "--only", "changed", "--only", "rest")
+        parts = [word for part in ("changed", "some", "rest") for word in ("--only", part)]
+        answer = assay("compare", report, told, *key, *parts)
         found = rows(answer)
-        hows = [row[0] for row in found]
-        assert hows == sorted(hows, key=["changed", "rest"].index)
-        by_claim = {(row[1], row[2]): row for row in found}
+        hows = [row[1] for row in found]
+        assert hows == sorted(hows, key=["changed", "some", "rest"].index)
+        by_claim = {(row[2], row[3]): row for row in found}
         changed = by_claim["demo_rate", "h100"]
-        assert changed[0] == "changed"
-        assert changed[4].startswith("reproduced: ")
-        assert changed[5].startswith("unverified, misstated: ")
-        assert changed[5].endswith("(other_work)")
-        assert by_claim["demo_there", "h100"][4] == "absent"
+        assert changed[1] == "changed"
+        assert changed[6].startswith("reproduced: ")
+        assert changed[7].startswith("unverified, misstated: ")
+        assert changed[7].endswith("(other work counted)")
+
+    def test_what_one_report_alone_answers_is_no_change(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path
+    ) -> None:
+        told = told_report(tmp_path / "repo")
+        answer = assay("compare", report, told, *key, "--only", "some")
+        alone = {(row[2], row[3]): row for row in rows(answer)}["demo_there", "h100"]
+        assert (alone[1], alone[6]) == ("some", "not in this report")
+        assert "1 stands in some of the reports alone" in answer.err
+        changed = rows(assay("compare", report, told, *key, "--only", "changed"))
+        assert "demo_there" not in {row[2] for row in changed}
 
     def test_a_part_that_there_is_none_of_is_named(
         self, assay: Any, report: Path, key: Any
     ) -> None:
         answer = assay("compare", report, report, *key, "--only", "same")
         assert (answer.code, answer.out) == (2, "")
-        assert "there is no part 'same'; known: changed, shifted, rest, gpus" in answer.err
+        assert "there is no part 'same'; known: changed, shifted, some, rest, gpus" in answer.err
 
     def test_json_and_the_page_hold_everything(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
@@ -91,6 +106,7 @@ class TestWhatIsShown:
         assert "demo_rate" in claims
         text = page.read_text()
         assert all(claim in text for claim in claims)
+        assert escape(TITLE) in text and CLAIMED in text
         assert "<script" not in text and "http" not in text.replace("http-equiv", "")
 
 
@@ -105,8 +121,8 @@ class TestVerifiedFirst:
         answer = assay("compare", report, changed, *key, "--only", "rest")
         assert answer.code == 0
         for row in rows(answer):
-            assert not row[4].startswith("unverified")
-            assert row[5].startswith("unverified, ")
+            assert not row[6].startswith("unverified")
+            assert row[7].startswith("unverified, ")
         assert "changed: unverified: contents: verdicts.json " in answer.err
 
     def test_a_verdict_that_the_samples_do_not_give_is_unverified(
@@ -135,7 +151,7 @@ class TestVerifiedFirst:
         enemy = shutil.copytree(report, tmp_path / "enemy")
         other_verdicts(enemy / "verdicts.json", ci90=[1.0, 2.0])
         answer = assay("compare", report, enemy, *key, "--only", "shifted")
-        assert "demo_rate" in {row[1] for row in rows(answer)}
+        assert "demo_rate" in {row[2] for row in rows(answer)}
         assert "differs" not in answer.err
 
     def test_an_archive_is_the_same_report(
@@ -188,7 +204,7 @@ class TestHostile:
         (enemy / "evidence").mkdir()
         answer = assay("compare", enemy, enemy, "--only", "rest")
         assert answer.code == 0
-        assert rows(answer)[0][4].startswith("unverified, ")
+        assert rows(answer)[0][6].startswith("unverified, ")
 
     @pytest.mark.parametrize(
         "content", [b"", b"{", b"[" * 100_000, b'{"schema": 1}', b"\xff", bytes(9_000_000)]
@@ -198,7 +214,7 @@ class TestHostile:
         self, assay: Any, report: Path, enemy: Path, tmp_path: Path, command: str, content: bytes
     ) -> None:
         (enemy / "verdicts.json").write_bytes(content)
-        rest = ("--only", "rest")
+        rest = ("--only", "rest", "--only", "some")
         first = {"compare": rest, "history": ("demo_rate",), "site": (tmp_path / "site",)}[command]
         answer = assay(command, *first, enemy, report)
         assert answer.code == 0
@@ -218,7 +234,7 @@ class TestHostile:
         (enemy / "verdicts.json").write_text(json.dumps(file, separators=(",", ":")))
         answer = assay("compare", enemy, report, "--all")
         assert "enemy: unverified: " in answer.err
-        assert not [row for row in rows(answer) if row[1].startswith("c") and row[1][1:].isdigit()]
+        assert not [row for row in rows(answer) if row[2].startswith("c") and row[2][1:].isdigit()]
 
     @pytest.mark.parametrize("value", [0.0, -1.0, 1e308, 5e-324])
     def test_figures_of_any_size_can_be_shown(

@@ -1,6 +1,5 @@
 """``./assay compare``: show what several reports say of the same claims."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,20 +12,11 @@ from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption
 from assay.findings.report_comparison import Standing
-from assay.records.manifest import VERDICTS
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.shared.files import write_bytes
 
 PARTS = (*(standing.value for standing in Standing), "gpus")
 """What --only takes."""
-
-
-def _reports(folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield them. Raises BadInput for a folder that is no report, where there is nothing to say."""
-    for folder in folders:
-        if folder.is_dir() and not (folder / VERDICTS).is_file():
-            raise BadInput(f"{folder / VERDICTS}: no such file")
-        yield folder
 
 
 def compare(
@@ -45,7 +35,8 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Part to show: changed (another status), shifted (intervals without a common "
-            "point), rest, gpus (workloads that several GPU products ran); repeatable."
+            "point), some (answered in some of the reports alone), rest, gpus (workloads that "
+            "several GPU products ran); repeatable."
         ),
     ] = None,
     claim: Annotated[list[str] | None, typer.Option(help="Claim id; repeatable.")] = None,
@@ -61,7 +52,7 @@ def compare(
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
     if unknown := [name for name in only or () if name not in PARTS]:
         raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
-    reports = list(given_reports(_reports(folders), key, fresh=fresh))
+    reports = list(given_reports(folders, key, fresh=fresh))
     view = comparison_view(reports, claim or ())
     if html is not None:
         write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())

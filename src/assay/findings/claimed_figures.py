@@ -1,0 +1,28 @@
+"""Claimed figures as their sources print them. Pure."""
+
+from assay.records.claims import Claim, Relation
+from assay.records.figure_words import number, printed, with_unit
+
+RELATIONS = {
+    Relation.EQUALS.value: "",
+    Relation.SAME.value: "= ",
+    Relation.AT_LEAST.value: "≥ ",
+    Relation.AT_MOST.value: "≤ ",
+}
+"""What stands before a claimed figure; nothing before one that an audit holds against others."""
+
+
+def printed_digits(claim: Claim | None, claimed: float) -> str:
+    """Return a claimed figure with as many digits as its source prints; ``claim``: its entry."""
+    if claim is not None and claim.value == claimed:
+        return printed(claimed, claim.resolution)
+    return number(claimed)
+
+
+def claimed_figure(
+    claimed: float | str | None, unit: str | None, relation: str = "", claim: Claim | None = None
+) -> str:
+    """Return a claimed figure with its relation and unit, or the words that stand for one."""
+    if not isinstance(claimed, float):
+        return claimed or ""
+    return RELATIONS.get(relation, "") + with_unit(printed_digits(claim, claimed), unit)
