@@ -13,6 +13,7 @@ from assay.pipeline.preconditions import require_places
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment
 from tests.library_checkout import write_config
+from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
 
 
 def options(tmp_path: Path, **changes: object) -> Options:
@@ -49,6 +50,20 @@ class TestAMissingCompiler:
             make_request(root, load_catalog(root), options(tmp_path))
         assert begun == []
         assert list(tmp_path.iterdir()) == [], "not even a key was made"
+
+    def test_a_project_is_asked_on_without_it(
+        self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = tmp_path / "mine"
+        content = cuda_document()
+        content["measurements"][0]["protocol"] = "steady"
+        write_cuda_project(folder, content)
+        catalog = load_catalog(root, folder)
+        mine = options(tmp_path, sources=("post",), project=folder, rebuild=True)
+        with pytest.raises(MissingEnvironment, match="no more of this is wanted"):
+            make_request(root, catalog, mine)
+        assert begun == ["probed"]
+        assert "there is no g++" in capsys.readouterr().err
 
     def test_the_sweeps_of_tune_need_it_too(
         self, root: Path, tmp_path: Path, begun: list[str]

@@ -1,6 +1,8 @@
 """A project's command, from its lines to a verdict through the workflow; the GPU is made up."""
 
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,21 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.cli.project_folder import use_own_cache
 from assay.cli.project_trust import code_that_runs, require_trust
+from assay.cli.run_figures import not_run_words
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.pipeline.original_requests import project_commands
+from assay.pipeline.original_requests import project_commands, require_originals
 from assay.pipeline.plan import make_plan
+from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
+from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob, OriginalRequest
+from assay.records.plan import Provision
 from assay.records.verdicts import Status, Verdict
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
+COMPILER = "g++"
 PROGRAM = """\
 #include <cstdio>
 int main() { std::printf("{\\"m\\": 64, \\"runs\\": [{\\"gflops\\": %d}]}\\n", RATE); }
@@ -34,7 +41,7 @@ def document(m: int) -> dict[str, Any]:
         "commands": [
             {
                 "id": "bench",
-                "build": "g++ -DRATE=607000 bench.cpp -o bench",
+                "build": f"{COMPILER} -DRATE=607000 bench.cpp -o bench",
                 "run": "./bench",
                 "sizes": {"m": {"reads": "json: m", "equals": m}},
             }
@@ -65,9 +72,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     return made
 
 
-def measured(checkout: Checkout, folder: Path, m: int) -> Verdict:
+def measured(checkout: Checkout, folder: Path, m: int, *, again: Sequence[str] = ()) -> Verdict:
     """Run the command of a project that states a size, and judge what it printed."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "assay.yaml").write_text(yaml.safe_dump(document(m)))
     (folder / "bench.cpp").write_text(PROGRAM)
     catalog = load_catalog(checkout.root, folder)
@@ -81,7 +88,7 @@ def measured(checkout: Checkout, folder: Path, m: int) -> Verdict:
     plan = make_plan(catalog, request)
     goal = f"{folder}/results/{RUN}/h100/original"
     with bound_run(checkout.root, catalog, request, plan, scratch=False):
-        run_workflow(checkout.root, request, cores=1, goal=goal)
+        run_workflow(checkout.root, request, cores=1, goal=goal, again=again)
     run_dir = folder / "results" / RUN
     (verdict,) = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
     return verdict
@@ -128,8 +135,44 @@ def test_a_user_without_a_place_for_what_is_kept_is_told(
 
 def test_a_run_of_another_problem_is_no_figure(checkout: Checkout, tmp_path: Path) -> None:
     verdict = measured(checkout, tmp_path / "mine", 128)
-    assert verdict.status is Status.NOT_RUN
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
     assert "ran another problem: it printed 64 for m, not 128" in verdict.explanation
+
+
+def test_a_build_line_without_its_program_is_a_build_that_fails(
+    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    monkeypatch.setattr("tests.pipeline.test_project_commands.COMPILER", "nvcc-of-nobody")
+    verdict = measured(checkout, folder, 64)
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "build_failed")
+    assert "it does not build: " in verdict.explanation
+    assert "nvcc-of-nobody: not found" in verdict.explanation
+    (line,) = not_run_words([verdict])
+    assert line == f"not run: rate on h100: {verdict.explanation}"
+
+    # Once there is one, a further start builds.
+    run_dir = folder / "results" / RUN
+    plan = load_evidence(run_dir).plan
+    assert outputs_to_retry(run_dir, plan) == ["h100/original"]
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "nvcc-of-nobody").symlink_to(shutil.which("g++") or "")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    verdict = measured(checkout, folder, 64, again=outputs_to_retry(run_dir, plan))
+    assert verdict.status is Status.REPRODUCED
+    assert outputs_to_retry(run_dir, plan) == []
+
+
+def test_what_a_user_gives_is_asked_for_its_compiler_at_once() -> None:
+    """A project's lines are its author's; one that was typed a moment ago can be mended now."""
+    line = GivenLine(line="nvcc-of-nobody x.cu", by="user")
+    job = OriginalJob(source="post", original="bench", run=line, build=line,
+                      checkout=CheckoutCopy(files=1, bytes=1, sha256="0" * 64))  # fmt: skip
+    given = OriginalRequest(job=job, directory="/tmp")
+    device = Provision(target="h100", kind="device", recorded_in=None, detail="here")
+    with pytest.raises(MissingEnvironment, match="its build line starts nvcc-of-nobody"):
+        require_originals([given], [device], local=True)
 
 
 class TestTrust:

@@ -1,5 +1,6 @@
 """A project's function through the workflow: gate and stopwatch are the real ones, on a CPU."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.plan import make_plan
+from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.builds import BuildRecord
@@ -192,15 +194,8 @@ def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list
     return {verdict.claim: verdict for verdict in verdicts}, checkout.starts()
 
 
-@pytest.mark.compiler
-def test_a_cuda_file_of_it_is_compiled_and_gated_as_our_kernels_are(
-    checkout: Checkout, tmp_path: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "toolchain").symlink_to(toolchain.site.parent)
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "mine"
-    folder.mkdir()
+def cuda_document() -> dict[str, Any]:
+    """Return a project with an arm from a CUDA file beside one of its function."""
     content = document()
     measurement = content["measurements"][0]
     measurement["small"] = {"rows": 1024}
@@ -220,11 +215,54 @@ def test_a_cuda_file_of_it_is_compiled_and_gated_as_our_kernels_are(
     measurement["control"] = "added"
     answer = {"measurement": "doubled", "arm": "ours", "over": "added"}
     content["claims"] = [{**content["claims"][0], "answer": answer}]
+    return content
+
+
+def write_cuda_project(folder: Path, content: dict[str, Any]) -> None:
+    folder.mkdir()
     (folder / "assay.yaml").write_text(yaml.safe_dump(content))
     (folder / "twice.py").write_text(CODE)
     (folder / "csrc").mkdir()
     (folder / "csrc" / "twice.cu").write_text(LAUNCHER)
     (folder / "csrc" / "factor.h").write_text("constexpr float factor = 2.0f;\n")
+
+
+def test_without_a_compiler_the_other_arms_are_measured(
+    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "g++").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "g++").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    content = cuda_document()
+    bandwidth = {**document()["claims"][1], "answer": {"measurement": "doubled", "arm": "added"}}
+    content["claims"].append(bandwidth)
+    folder = tmp_path / "mine"
+    write_cuda_project(folder, content)
+    found, _ = measured(checkout, folder)
+    assert isinstance(found["bandwidth"].measured, float)
+    assert (found["ratio"].status, found["ratio"].reason) == (Status.NOT_RUN, "build_failed")
+    assert (
+        "was not compiled for sm_90a: the g++ that comes first on PATH"
+        in found["ratio"].explanation
+    )
+    run_dir = folder / "results" / RUN
+    assert outputs_to_retry(run_dir, load_evidence(run_dir).plan)[0] == (
+        "builds/sm_90a/doubled_ours.json"
+    )
+
+
+@pytest.mark.compiler
+def test_a_cuda_file_of_it_is_compiled_and_gated_as_our_kernels_are(
+    checkout: Checkout, tmp_path: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "toolchain").symlink_to(toolchain.site.parent)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "mine"
+    write_cuda_project(folder, cuda_document())
     found, _ = measured(checkout, folder)
     assert isinstance(found["ratio"].measured, float), found["ratio"].explanation
     assert found["ratio"].binary_sha256 is not None

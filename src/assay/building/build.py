@@ -8,15 +8,15 @@ this checkout would compile. What is in the cache must bear this user's seal (``
 import shutil
 from pathlib import Path
 
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive, say
 from assay.building.cache_seal import RECORD, is_sealed, write_seal
 from assay.building.nvcc import compiled
 from assay.building.recipe import Compilation, Kind, Tree, describe
-from assay.building.toolchain import ensure_toolchain, toolchain_lock_digest
+from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import BuildRecord, FileDigest
+from assay.records.builds import NO_COMPILER, BuildRecord, FileDigest, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
@@ -39,8 +39,9 @@ def build(
     ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
     ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
     it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
-    a record with status ``failed``. Raises BadInput (no such artifact), CheckFailed (a prebuilt
-    file that is not what its record says), MissingEnvironment (no compiler).
+    a record with status ``failed``, and in a project's run so is the lack of a compiler: what needs
+    none is answered all the same. Raises BadInput (no such artifact), CheckFailed (a prebuilt file
+    that is not what its record says), MissingEnvironment (no compiler).
     """
     tree = Tree(root, project)
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
@@ -53,7 +54,16 @@ def build(
         cached.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
-            found = _from_cache(job, cached) or _compile(job, tree, cached, place)
+            found = _from_cache(job, cached)
+            if found is None:
+                try:
+                    toolchain = ensure_toolchain(root, place)
+                except MissingEnvironment as error:
+                    if project is None:
+                        raise
+                    found = _without_compiler(job, str(error)), None
+                else:
+                    found = _compile(job, tree, cached, toolchain)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
@@ -103,11 +113,37 @@ def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path |
     return record, file
 
 
+def _without_compiler(job: Compilation, why: str) -> BuildRecord:
+    """Return the record of a build for which there is no compiler; nothing keeps it."""
+    say(f"{job.id} for {job.arch} is not compiled: {why}")
+    return BuildRecord(
+        schema="assay/build/1",
+        id=job.id,
+        kind=job.kind,
+        arch=job.arch,
+        status="failed",
+        command=job.command,
+        sources=job.sources,
+        key=job.key,
+        artifact=None,
+        cubins=(),
+        resources=(),
+        toolchain=ToolchainRecord(
+            schema="assay/toolchain/1",
+            nvcc=NO_COMPILER,
+            host_compiler=NO_COMPILER,
+            wheels={},
+            lock_sha256=job.lock_sha256,
+        ),
+        diagnostics=why,
+        built_elsewhere=False,
+    )
+
+
 def _compile(
-    job: Compilation, tree: Tree, cached: Path, place: Place
+    job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain
 ) -> tuple[BuildRecord, Path | None]:
     """Compile and put the outcome into the cache, the record last."""
-    toolchain = ensure_toolchain(tree.root, place)
     if (cached / RECORD).is_file() and not is_sealed(cached):
         say(f"the cached build of {job.id} for {job.arch} is not as it was sealed: compiling again")
     shutil.rmtree(cached, ignore_errors=True)

@@ -93,14 +93,17 @@ def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:
 
 def build_of(evidence: Evidence, artifact: str, arch: str) -> BuildRecord | None:
     """Return the record of a build: this run's own, else the one taken over."""
-    recorded = evidence.recorded_builds.get((artifact, arch))
-    return evidence.builds.get((artifact, arch)) or (recorded.record if recorded else None)
+    return builds_of(evidence).get((artifact, arch))
 
 
 def builds_of(evidence: Evidence) -> dict[BuildKey, BuildRecord]:
-    """Return the record of every build: this run's own, else the one taken over."""
+    """Return the record of every build: this run's own, else the one taken over.
+
+    A record taken over stands before that of a run which had no compiler.
+    """
     recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
-    return recorded | evidence.builds
+    compiled = {key: record for key, record in evidence.builds.items() if record.had_compiler}
+    return evidence.builds | recorded | compiled
 
 
 def build_record_path(evidence: Evidence, artifact: str, arch: str) -> str | None:

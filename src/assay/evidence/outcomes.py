@@ -5,12 +5,17 @@ from typing import Any, Protocol, TypeVar
 from assay.records.base import Record
 from assay.records.cheats import CheatsRecord
 from assay.records.operators import OperatorsRecord
+from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+NO_SUCH_COMMAND = 127
+"""A shell's exit code where a line's program is none."""
 
 
 class FailedForm(Protocol[R_co]):
@@ -22,12 +27,15 @@ class FailedForm(Protocol[R_co]):
 
 
 def came_to_nothing(record: Record) -> bool:
-    """Return whether a record says ``failed``, or a stopwatch's of an arm.
+    """Return whether a record says ``failed``, or a stopwatch's of an arm, or a build line's shell
+    that there is no such program.
 
     What other records say of a single kernel that crashed is a finding, and stands.
     """
     if isinstance(record, StopwatchRecord):
         return any(arm.status == "failed" for arm in record.arms)
+    if isinstance(record, OriginalRunRecord):
+        return record.build is not None and record.build.exit_code == NO_SUCH_COMMAND
     return getattr(record, "status", None) == "failed"
 
 

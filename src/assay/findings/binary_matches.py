@@ -87,7 +87,7 @@ def _match(evidence: Evidence, artifact: str, arch: str, target: str, measured: 
 
 
 def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None) -> Sameness:
-    if built is None:
+    if built is None or not built.had_compiler:
         return Sameness.NOT_COMPILED
     if built.artifact is not None and built.artifact.sha256 == measured:
         return Sameness.FILE

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.judging.case import Case, Failure, not_run
+from assay.records.builds import BuildRecord
 from assay.records.evaluations import NotRun, Term
 from assay.records.figure_words import number, short
 from assay.records.measurements import (
@@ -30,10 +31,15 @@ def absent(
     for arm in arms_of(term):
         build = case.evidence.builds.get((variants[arm], arch))
         if build is not None and build.status == "failed":
-            text = f"{variants[arm]} does not compile for {arch}: {last_words(build.diagnostics)}"
-            return not_run(NotRun.BUILD_FAILED, text, paths)
+            return _not_built(build, paths)
     text = f"No result of comparison {comparison.id} on {target} is among the evidence."
     return not_run(NotRun.RUN_FAILED, text, paths)
+
+
+def _not_built(build: BuildRecord, paths: tuple[str, ...]) -> Failure:
+    does = "does not compile" if build.had_compiler else "was not compiled"
+    text = f"{build.id} {does} for {build.arch}: {last_words(build.diagnostics)}"
+    return not_run(NotRun.BUILD_FAILED, text, paths)
 
 
 def last_words(diagnostics: str) -> str:
@@ -65,6 +71,10 @@ def gate_correctness(
         return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no correctness check.", paths)
     who = f"{entry.variant} (arm {arm})"
     if entry.status in _WITHOUT_OUTPUT:
+        arch = case.catalog.targets[correctness.target].arch
+        build = case.evidence.builds.get((entry.variant, arch))
+        if build is not None and not build.had_compiler:
+            return _not_built(build, paths)
         reason, words = _WITHOUT_OUTPUT[entry.status]
         text = f"{who} {words}: {entry.detail}"
         if entry.status == "not_installed":

@@ -17,6 +17,7 @@ from assay.judging.file_compiles import judge_compiles
 from assay.judging.measured import nearest
 from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.own_program import (
+    answers_alone,
     counted_otherwise,
     own_program,
     say_how_to_get_it,
@@ -95,6 +96,8 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
     result = _judge_without(case, answer, claim)
     beside = counted_otherwise(case, claim, answer.target)
     if isinstance(own, Failure):
+        if answers_alone(claim):
+            return fail(case, answer, claim, own)
         return with_failure(result, own)
     return with_reading(result, beside[1]) if beside else say_how_to_get_it(case, result)
 

@@ -10,7 +10,7 @@ from assay.evidence.stages import original_path
 from assay.judging.case import Case, Failure, Measured, not_run, reported, to_base, with_platform
 from assay.judging.gates import last_words
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, NotRun, Program
+from assay.records.evaluations import Benchmark, NotRun, Program, Unanswerable
 from assay.records.figure_words import printed
 from assay.records.originals import (
     FigurePattern,
@@ -39,6 +39,12 @@ def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Fail
     """
     counts = _counts(case, claim)
     return _printed(case, claim, target) if counts is None else None
+
+
+def answers_alone(claim: Claim) -> bool:
+    """Return whether nothing but a program that was given can answer a claim."""
+    evaluation = claim.evaluation
+    return isinstance(evaluation, Unanswerable) and evaluation.reason is NotRun.ORIGINAL_UNAVAILABLE
 
 
 def counted_otherwise(

@@ -88,7 +88,8 @@ def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
         text = f"{program.title} is not made for {arch}."
         return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
     if build is not None and build.status == "failed":
-        text = f"{program.title} does not compile for {arch}: {last_words(build.diagnostics)}"
+        does = "does not compile" if build.had_compiler else "was not compiled"
+        text = f"{program.title} {does} for {arch}: {last_words(build.diagnostics)}"
         return not_run(NotRun.BUILD_FAILED, text, paths)
     text = f"No run of {program.title} with these arguments on {target} is among the evidence."
     return not_run(NotRun.RUN_FAILED, text, paths)

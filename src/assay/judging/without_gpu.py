@@ -113,6 +113,9 @@ def judge_support(
     build = build_of(case.evidence, *key)
     if build is None:
         return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
+    if not build.had_compiler:  # which is no refusal
+        text = f"{evaluation.probe} was not compiled: {last_words(build.diagnostics)}"
+        return not_run(NotRun.BUILD_FAILED, text)
     outcome = "builds" if build.status == "built" else "fails"
     agrees = outcome == evaluation.expect
     words = "" if outcome == "builds" else f" nvcc says: {last_words(build.diagnostics)}"

@@ -144,7 +144,7 @@ def project_commands(
 def require_originals(
     originals: Iterable[OriginalRequest], provisions: Iterable[Provision], *, local: bool
 ) -> None:
-    """Raise MissingEnvironment where no GPU of this run could run what was given, or nothing
+    """Raise MissingEnvironment where no GPU of this run could run what a user gave, or nothing
     compiles it.
     """
     for original in originals:

@@ -151,9 +151,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
+    require_originals(originals, provisions.values(), local=options.executor == "local")
     if options.project and any(each.kind == "device" for each in provisions.values()):
         originals += project_commands(catalog, options.sources, options.project, runtime.name)
-    require_originals(originals, provisions.values(), local=options.executor == "local")
     if key is not None and options.writes:
         load_or_create_signer(key)
     return Request.model_validate(
@@ -227,13 +227,18 @@ def _chosen_runtime(
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None:
         everything = options.rebuild or driver is not None
-        require_compiler(
-            catalog,
-            options.sources,
-            options.targets,
-            everything=everything,
-            only=options.claims,
-        )
+        try:
+            require_compiler(
+                catalog,
+                options.sources,
+                options.targets,
+                everything=everything,
+                only=options.claims,
+            )
+        except MissingEnvironment as error:
+            if options.project is None:
+                raise
+            say(f"{error}; what must be compiled is not run, and the rest is answered")
     return runtime
 
 

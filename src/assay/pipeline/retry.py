@@ -1,4 +1,5 @@
-"""The choice of what a further start makes again: evidence that failed, a report that was damaged.
+"""The choice of what a further start makes again: evidence that failed, what there was no compiler
+for, a report that was damaged.
 
 A record that says ``failed`` ends its run well (see best_effort.py), yet a later start of the
 same run may have more luck. What was judged stands, whatever it says, and so does a lack that a
@@ -11,7 +12,7 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
-from assay.evidence.stages import of_purpose
+from assay.evidence.stages import BUILDS, ORIGINALS, of_purpose
 from assay.records.base import Record
 from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, Manifest
 from assay.records.plan import Plan, TargetPlan
@@ -26,18 +27,33 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     """Return what the workflow is to make again, relative to ``run_dir``.
 
     Of targets that this run measures, and only once all their figures are there: a start that goes
-    on after an interruption does first what verdicts rest on.
+    on after an interruption does first what verdicts rest on. Builds that had no compiler come
+    first: figures rest on them.
     """
+    builds = [path for path in BUILDS.paths(plan).values() if _lacked_compiler(run_dir / path)]
+    return [*builds, *_beside_figures(run_dir, plan)]
+
+
+def _beside_figures(run_dir: Path, plan: Plan) -> list[str]:
     return [
         entry.output(target.target)
         for target in plan.targets
         if target.provision.kind == "device" and _has_figures(run_dir, target)
-        for entry in of_purpose(Purpose.BESIDE)
+        for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
         if any(
             _is_worth_another_try(run_dir / path, entry.record)
             for path in entry.paths(target).values()
         )
     ]
+
+
+def _lacked_compiler(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        return not read_record(BUILDS.record, path).had_compiler
+    except BadInput:
+        return False  # what reads it for its figures says what is wrong with it
 
 
 def is_damaged(report_dir: Path) -> bool:

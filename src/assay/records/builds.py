@@ -6,6 +6,9 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Record, Sha256
 
+NO_COMPILER = "none"
+"""In the place of a version, where nothing compiles on a machine."""
+
 
 class FileDigest(Record):
     """A file by name, size and content."""
@@ -31,6 +34,7 @@ class ToolchainRecord(Record):
 
     schema_: Literal["assay/toolchain/1"] = Field(alias="schema")
     nvcc: str
+    """Its version; ``NO_COMPILER`` in the record of a build for which there was none."""
     host_compiler: str
     wheels: dict[str, str]
     """Distribution name to version."""
@@ -73,7 +77,7 @@ class BuildRecord(Record):
     resources: tuple[KernelResources, ...]
     toolchain: ToolchainRecord
     diagnostics: str
-    """The compiler's last lines, for a failed build."""
+    """The compiler's last lines, for a failed build, or why there was no compiler."""
     asserts: bool | None = None
     """Whether the device code calls the assertion handler; None in a failed build, and in records
     of versions that did not look."""
@@ -84,3 +88,8 @@ class BuildRecord(Record):
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None
     """None in records of versions that did not count it."""
+
+    @property
+    def had_compiler(self) -> bool:
+        """Return whether a compiler was there: without one nothing was refused."""
+        return self.toolchain.nvcc != NO_COMPILER

@@ -156,6 +156,7 @@ def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
     return [
         record
         for record in records
+        if record.had_compiler
         if not wanted or wanted & {record.id, f"{record.arch}/{record.id}"}
     ]
 
