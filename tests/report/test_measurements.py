@@ -1,9 +1,11 @@
 """The table of a comparison's arms: a column of memory where a record has it, else none."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from assay.records.measurements import RivalSweep
 from assay.report.measurements import ComparisonSection, comparison_sections
 from assay.statistics.shared_summaries import SharedSummaries
 from tests import builders as b
@@ -23,6 +25,37 @@ def test_memory_of_inputs_and_of_a_launch_beside_them() -> None:
     memory = {arm.arm: arm.memory for arm in found.arms}
     assert found.tells_memory
     assert (memory["ours"], memory["rival"]) == ("3.0 MiB + 1.5 KiB", None)
+
+
+def swept_section(*choices: int) -> ComparisonSection:
+    """One process a choice of stages, each tried beside one that does not fit."""
+    record = b.benchmark()
+    refused = {"settings": {"stages": 9}, "ms": None, "refused": "does not fit"}
+    processes = []
+    for process, stages in zip(record.processes, choices, strict=False):
+        tried = [{"settings": {"stages": stages}, "ms": 1.5, "refused": None}, refused]
+        sweep = RivalSweep.model_validate_json(json.dumps({
+            "search": "grid", "chosen": {"stages": stages}, "tried": tried, "seconds": 1.0,
+        }))  # fmt: skip
+        arms = [
+            facts.model_copy(update={"swept": sweep}) if facts.arm == "rival" else facts
+            for facts in process.arms
+        ]
+        processes.append(process.model_copy(update={"arms": tuple(arms)}))
+    record = record.model_copy(update={"processes": tuple(processes)})
+    evidence = b.evidence([], checks=[b.correctness()], benchmarks=[record])
+    (found,) = comparison_sections(b.catalog([]), evidence, SharedSummaries(), {})
+    return found
+
+
+def test_a_rivals_sweep_is_told() -> None:
+    told = {arm.arm: arm.swept for arm in swept_section(3, 3).arms}
+    assert told["ours"] is None
+    assert told["rival"] == (
+        "rival: stages 3, chosen by grid from 2 configurations tried, of which 1 ran."
+    )
+    other = {arm.arm: arm.swept for arm in swept_section(3, 4).arms}
+    assert (other["rival"] or "").startswith("rival: stages 3; stages 4, chosen by grid from 3")
 
 
 @pytest.mark.parametrize("template", ["appendix.html.j2"])

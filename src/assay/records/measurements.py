@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256, Symbol
 
 
 class Check(Record):
@@ -121,6 +121,39 @@ class UnwrittenMemory(Record):
     infinities: Annotated[int, Field(ge=0)]
 
 
+class TriedConfiguration(Record):
+    """One configuration of a library's kernel, tried on the inputs that it is then timed on."""
+
+    settings: dict[Symbol, int]
+    ms: Annotated[float, Field(gt=0)] | None
+    """Median time of a launch; None for one that did not run."""
+    refused: str | None
+    """Why it did not."""
+
+    @model_validator(mode="after")
+    def _ran_or_not(self) -> "TriedConfiguration":
+        if (self.ms is None) == (self.refused is None):
+            raise ValueError("a configuration has a time, or a reason for having none")
+        return self
+
+
+class RivalSweep(Record):
+    """How a library was tuned on a workload: everything tried, in order, some twice."""
+
+    search: str
+    """``grid``, or whose tuner picked what to try."""
+    chosen: dict[Symbol, int]
+    """What the samples are of."""
+    tried: Annotated[tuple[TriedConfiguration, ...], Field(min_length=1)]
+    seconds: float
+
+    @model_validator(mode="after")
+    def _chosen_ran(self) -> "RivalSweep":
+        if not any(one.settings == self.chosen and one.ms is not None for one in self.tried):
+            raise ValueError("the configuration that was chosen is none that ran")
+        return self
+
+
 class ArmFacts(Record):
     """The facts of an arm that give its samples their meaning."""
 
@@ -148,6 +181,8 @@ class ArmFacts(Record):
     launch_bytes: Annotated[int, Field(ge=0)] | None = None
     """Device memory that a launch takes beside them, at most: output, workspace, what a library
     allocates. Both None in records from before, and where many buffers rotate."""
+    swept: RivalSweep | None = None
+    """Of a library that was tuned on this workload."""
 
 
 class Wall(Record):

@@ -8,6 +8,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.findings.block_quality import ArmKey, ClockSpread, Conduct, conduct_of
+from assay.findings.tuning_outcomes import settings
 from assay.records.measurements import (
     ArmCorrectness,
     BenchmarkRecord,
@@ -44,6 +45,8 @@ class ArmRow:
     binary: str
     memory: str | None
     """Device memory of its inputs, and of a launch beside them; None where not recorded."""
+    swept: str | None
+    """How a library was tuned on the workload, in a sentence; None where it was not."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,7 @@ def _arm(
         bound=bound,
         binary=(check.binary_sha256 if check else None) or "",
         memory=_memory(record, name) if record else None,
+        swept=_swept(record, name) if record else None,
     )
 
 
@@ -192,6 +196,22 @@ def _memory(record: BenchmarkRecord, arm: str) -> str | None:
         return None
     inputs, launches = zip(*known, strict=True)
     return f"{fmt.size(max(inputs))} + {fmt.size(max(launches))}"
+
+
+def _swept(record: BenchmarkRecord, arm: str) -> str | None:
+    """Return what ran and of how many; of processes that chose for themselves, all choices."""
+    facts = [each for process in record.processes for each in process.arms if each.arm == arm]
+    sweeps = [each.swept for each in facts if each.swept is not None]
+    if not sweeps:
+        return None
+    chosen = dict.fromkeys(settings(sweep.chosen) for sweep in sweeps)
+    tried = {settings(one.settings) for sweep in sweeps for one in sweep.tried}
+    ran = {settings(one.settings) for sweep in sweeps for one in sweep.tried if one.ms is not None}
+    searches = dict.fromkeys(sweep.search for sweep in sweeps)
+    return (
+        f"{arm}: {'; '.join(chosen)}, chosen by {' and '.join(searches)} from "
+        f"{counted(len(tried), 'configuration')} tried, of which {len(ran)} ran."
+    )
 
 
 def traces_of(record: BenchmarkRecord, power_limit_w: float | None) -> Traces:

@@ -3,12 +3,15 @@
 import pytest
 import torch
 
+from assay.device.kernels import cusparse
+from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.cusparse import ORDERS, ell_columns, ell_values
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import densify
+from assay.shared.errors import Unsupported
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
-from tests.device.helpers import bsr_workload
+from tests.device.helpers import bsr_workload, fp8_workload
 
 
 def from_ell(columns, rows, square, shape):
@@ -58,3 +61,49 @@ class TestOrders:
         rows[1, :32] = 1.0
         images = [ORDERS[name](rows, 32).contiguous().flatten().tolist() for name in ORDERS]
         assert len({tuple(image) for image in images}) == len(images)
+
+
+class TestBsr:
+    """SpMM on BSR is handed the inputs as they lie."""
+
+    class Library:
+        """cuSPARSE as far as arguments go."""
+
+        def __init__(self):
+            self.calls = {}
+
+        def call(self, name, *arguments):
+            self.calls[name] = arguments
+
+        def new(self, name, *arguments):
+            self.calls[name] = arguments
+            return name
+
+    @pytest.fixture
+    def library(self, monkeypatch):
+        made = self.Library()
+        monkeypatch.setattr(cusparse, "_Library", lambda: made)
+        return made
+
+    def test_names_the_matrix_by_its_own_memory(self, library):
+        inputs = make_inputs(bsr_workload(), "cpu", 1)
+        prepared = prepare_library("cusparse_spmm_bsr", inputs)
+        t, blocks = inputs.tensors, inputs.blocks
+        memory = [t[name].data_ptr() for name in ("a_row_ptr", "a_col_idx", "a_values")]
+        grid = (blocks.grid_rows, blocks.grid_cols, blocks.stored, 16, 32)
+        # 32-bit indices from 0, CUDA_R_16F, rows of a block one after the other.
+        assert library.calls["cusparseCreateBsr"] == (*grid, *memory, 2, 2, 0, 2, 2)
+        product = library.calls["cusparseSpMM_bufferSize"]
+        assert product[4] == "cusparseCreateBsr"
+        assert product[8:10] == (0, 14)  # CUDA_R_32F, CUSPARSE_SPMM_BSR_ALG1
+        assert prepared.buffer.shape == (64, 32)
+
+    def test_a_type_or_a_version_without_it_is_unsupported(self, library, monkeypatch):
+        fp8 = make_inputs(fp8_workload(), "cpu", 1)
+        with pytest.raises(Unsupported, match="float8"):
+            prepare_library("cusparse_spmm_bsr", fp8)
+        monkeypatch.undo()
+        older = cusparse._Library.__new__(cusparse._Library)
+        older._library = object()
+        with pytest.raises(Unsupported, match="no cusparseCreateBsr"):
+            older.call("cusparseCreateBsr")

@@ -1,5 +1,6 @@
 """bench_process and benchmark_run: a whole record, measured on the CPU."""
 
+import dataclasses
 import os
 import signal
 
@@ -7,6 +8,7 @@ import pytest
 
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
+from assay.device.kernels.sweep import Swept, Tried
 from assay.device.tasks.benchmark import benchmark_record, measure_processes, without
 from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
@@ -73,6 +75,29 @@ class TestWholeRecord:
                 assert sorted(set(names)) == ["control", "ours", "theirs"]
                 assert block.void is None
                 assert all(len(turn.times_ms) == 3 for turn in block.turns)
+
+    def test_a_rivals_sweep_is_among_its_facts(self, validated):
+        tried = Tried({"stages": 3}, 1.5), Tried({"stages": 9}, None, "does not fit")
+
+        def tuned(arm, inputs):
+            swept = Swept("grid", {"stages": 3}, tried, 0.5) if arm.id == "theirs" else None
+            return dataclasses.replace(honest(arm, inputs), swept=swept)
+
+        process = validated("Process", measure(tuned).processes[0])
+        swept = {facts.arm: facts.swept for facts in process.arms}
+        assert swept["ours"] is None
+        assert swept["theirs"].chosen == {"stages": 3}
+        assert [one.refused for one in swept["theirs"].tried] == [None, "does not fit"]
+
+    def test_what_a_library_keeps_in_another_shape_is_put_in_order_and_checked(self):
+        def by_columns(arm, inputs):
+            out = inputs.new_output().T.contiguous()
+            return Prepared(lambda: out.copy_(oracle(inputs).T), None, arranged=lambda o: o.T)
+
+        measured = measure(by_columns)
+        assert measured.dropped == {}
+        turns = [t for p in measured.processes for b in p["blocks"] for t in b["turns"]]
+        assert max(t["relative_error"] for t in turns if t["checked"]) < 1e-3
 
     def test_times_lie_between_the_first_and_the_last_telemetry_sample(self):
         for process in measure().processes:

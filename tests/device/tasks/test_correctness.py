@@ -50,6 +50,15 @@ def check(workload, prepare, kind="library", seeds=(1, 2)):
     return result, failed
 
 
+def test_what_a_library_keeps_in_another_shape_is_put_in_order():
+    def by_columns(arm, inputs):
+        out = inputs.new_output().T.contiguous()
+        return Prepared(lambda: out.copy_(oracle(inputs).T), None, arranged=lambda o: o.T)
+
+    result, failed = check(bsr_workload(), by_columns)
+    assert (result["status"], failed) == ("correct", set())
+
+
 class TestWrongByNature:
     """A program whose search misses blocks is held to what it computes; how far off that is, is
     measured beside.

@@ -8,7 +8,8 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.errors import RivalMissing, Unsupported
+from assay.device.kernels.rival_import import import_rival
+from assay.shared.errors import Unsupported
 from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks
 
@@ -25,14 +26,6 @@ def lacks_backend(error: Exception) -> bool:
     It raises a plain RuntimeError for that, so the text is all there is.
     """
     return any(words in str(error) for words in _NO_BACKEND)
-
-
-def _import(module: str) -> Any:
-    """A rival's module. Raises RivalMissing where it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise RivalMissing(f"{module} cannot be imported here: {error}") from error
 
 
 def _qkv(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
@@ -157,7 +150,7 @@ def _fa3(inputs: Inputs) -> Prepared:
     It takes [B, S, H, D]; the inputs are handed to it as views, for it wants the last stride alone
     to be 1.
     """
-    library = _import("fa3_fwd_interface")
+    library = import_rival("fa3_fwd_interface")
     if inputs.workload.dtype != "bfloat16":
         raise Unsupported("this build of FlashAttention-3 has bfloat16 kernels only")
     q, k, v = _sequence_first(inputs)
@@ -171,7 +164,7 @@ def _fa3(inputs: Inputs) -> Prepared:
 
 def _cute(inputs: Inputs) -> Prepared:
     """FlashAttention's CuTe kernel for Hopper, dense."""
-    library = _import("flash_attn.cute.interface")
+    library = import_rival("flash_attn.cute.interface")
     q, k, v = _sequence_first(inputs)
 
     def launch() -> Tensor:
@@ -185,7 +178,7 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
     """FlashAttention's CuTe kernel for Hopper: over the selected blocks, all of them full; over a
     sliding window by the way that it has for windows, which is its faster one.
     """
-    library = _import("flash_attn.cute.interface")
+    library = import_rival("flash_attn.cute.interface")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None:
         raise Unsupported("block lists are here for block-sparse workloads only")
@@ -196,7 +189,7 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
             raise Unsupported("a window within other selected blocks takes mask code of its own")
         options = {"window_size_left": w.window_left, "window_size_right": w.window_right}
     else:
-        sparsity = _import("flash_attn.cute.block_sparsity")
+        sparsity = import_rival("flash_attn.cute.block_sparsity")
         counts, columns = inputs.tensors["full_counts"], inputs.tensors["full_columns"]
         lists = sparsity.BlockSparseTensorsTorch(
             torch.zeros_like(counts),
@@ -221,7 +214,7 @@ def _cudnn_sparse(inputs: Inputs) -> Prepared:
     """cuDNN's block-sparse attention: a fixed count where all rows have as many blocks, which is
     its faster way, and else a count for each row.
     """
-    library = _import("cudnn.block_sparse_attention.api")
+    library = import_rival("cudnn.block_sparse_attention.api")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None or w.windowed or blocks.block_rows != blocks.block_cols:
         raise Unsupported("cuDNN's block-sparse attention takes whole square blocks")
@@ -248,7 +241,7 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     """FlashInfer's block-sparse attention by the kernels that it has for Hopper, which a caller has
     to ask for: bf16, D = 128, blocks of 64x64, as many heads of K and V as of Q.
     """
-    library = _import("flashinfer.sparse")
+    library = import_rival("flashinfer.sparse")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None or w.windowed or w.batch != 1 or w.seq_q % blocks.block_rows:
         raise Unsupported("FlashInfer's kernels for Hopper take one batch of whole blocks")

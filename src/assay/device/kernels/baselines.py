@@ -1,12 +1,11 @@
 """Baselines: libraries called on the same inputs, each prepared once, outside the timing."""
 
-import importlib
 from collections.abc import Callable
 
 import torch
 
-from assay.device.kernels import attention_rivals
-from assay.device.kernels.cusparse import prepare_cusparse
+from assay.device.kernels import attention_rivals, bsr_rivals
+from assay.device.kernels.cusparse import prepare_blocked_ell, prepare_bsr
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import Unsupported
@@ -70,36 +69,13 @@ def _torch_bmm(inputs: Inputs) -> Prepared:
     return Prepared(lambda: torch.bmm(a, b, out=out), out)
 
 
-def _torch_bsr(inputs: Inputs) -> Prepared:
-    """PyTorch's Triton kernel for BSR @ dense, into a fixed buffer."""
-    t, w = inputs.tensors, inputs.workload
-    matrix = torch.sparse_bsr_tensor(
-        t["a_row_ptr"], t["a_col_idx"], t["a_values"], size=(w.m, w.k), check_invariants=False
-    )
-    if matrix.values().data_ptr() != t["a_values"].data_ptr():
-        raise RuntimeError("torch.sparse_bsr_tensor copied its values: they can't be refreshed")
-    product = getattr(importlib.import_module("torch.sparse._triton_ops"), "bsr_dense_mm", None)
-    if product is None:
-        # Without Triton the operator still works, in memory of its own.
-        return Prepared(lambda: matrix @ t["b"], None)
-    out = inputs.new_output()
-    bsr_dense_mm: Callable[..., Tensor] = product
-
-    def launch() -> Tensor:
-        try:
-            return bsr_dense_mm(matrix, t["b"], out=out)
-        except ValueError as error:  # its checks of block size and shape
-            raise Unsupported(f"bsr_dense_mm: {error}") from error
-
-    return Prepared(launch, out)
-
-
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "cublas_dense": _cublas_dense,
     "scaled_mm": _scaled_mm,
     "torch_bmm": _torch_bmm,
-    "torch_bsr": _torch_bsr,
-    "cusparse_bsr": prepare_cusparse,
+    "cusparse_bsr": prepare_blocked_ell,
+    "cusparse_spmm_bsr": prepare_bsr,
+    **bsr_rivals.PREPARE,
     **attention_rivals.PREPARE,
 }
 """Variant.entry to the function that prepares it."""

@@ -1,4 +1,4 @@
-"""cuSPARSE's SpMM through ctypes: Blocked-ELL, the format it runs on tensor cores.
+"""cuSPARSE's SpMM through ctypes: on BSR as it lies in memory, and on Blocked-ELL.
 
 Blocked-ELL wants square blocks and one count of blocks for all rows. Blocks that aren't square are
 cut into the largest squares that divide them; shorter rows are padded with column index -1. Both
@@ -8,13 +8,14 @@ store the same elements, so the FLOPs of a workload with equal rows stay the sam
 import ctypes
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.prepared import Prepared
+from assay.device.kernels.prepared import Prepared, nothing
 from assay.shared.errors import NoRoom, Unsupported
 from assay.shared.stored_blocks import Blocks
 
@@ -24,6 +25,7 @@ _INDEX_BASE_ZERO = 0
 _ORDER_ROW = 2
 _NON_TRANSPOSE = 0
 _SPMM_BLOCKED_ELL_ALG1 = 13
+_SPMM_BSR_ALG1 = 14
 _R_32F = 0
 _VALUE_TYPES = {"float16": 2, "bfloat16": 14}
 _ALLOC_FAILED = 2
@@ -35,6 +37,9 @@ _SIGNATURES: dict[str, list[Any]] = {
     "cusparseCreate": [_P],
     "cusparseSetStream": [_P, _P],
     "cusparseCreateBlockedEll": [_P, _I64, _I64, _I64, _I64, _P, _P, _INT, _INT, _INT],
+    "cusparseCreateBsr": [
+        *(_P, _I64, _I64, _I64, _I64, _I64, _P, _P, _P, _INT, _INT, _INT, _INT, _INT)
+    ],
     "cusparseCreateDnMat": [_P, _I64, _I64, _I64, _P, _INT, _INT],
     "cusparseSpMM_bufferSize": [_P, _INT, _INT, _P, _P, _P, _P, _P, _INT, _INT, _P],
     "cusparseSpMM": [_P, _INT, _INT, _P, _P, _P, _P, _P, _INT, _INT, _P],
@@ -55,13 +60,16 @@ class _Library:
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(find_library())
-        for name, arguments in _SIGNATURES.items():
-            function = getattr(self._library, name)
-            function.argtypes, function.restype = arguments, _INT
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function. Raises Unsupported for its "not supported", else RuntimeError."""
-        status = getattr(self._library, name)(*arguments)
+        """Call a function. Raises Unsupported for its "not supported" and for a function that this
+        version has not, else RuntimeError.
+        """
+        function = getattr(self._library, name, None)
+        if function is None:
+            raise Unsupported(f"this cuSPARSE has no {name}")
+        function.argtypes, function.restype = _SIGNATURES[name], _INT
+        status = function(*arguments)
         if status in _NOT_SUPPORTED:
             raise Unsupported(f"{name}: not supported (status {status})")
         if status != 0:
@@ -113,23 +121,56 @@ ORDERS: dict[str, Callable[[Tensor, int], Tensor]] = {
 """Ways to lay the stored elements out: matrix rows, square blocks by rows, or by columns."""
 
 
+@dataclass(frozen=True)
+class _Sparse:
+    """A sparse A as cuSPARSE knows it, the algorithm for its format, and the memory behind it."""
+
+    handle: ctypes.c_void_p
+    algorithm: int
+    keeps: tuple[Tensor, ...]
+
+
+def _value_type(values: Tensor) -> int:
+    """Return cuSPARSE's number of an element type. Raises Unsupported for one without."""
+    name = str(values.dtype).removeprefix("torch.")
+    if name not in _VALUE_TYPES:
+        raise Unsupported(f"cuSPARSE multiplies no blocks of {name}")
+    return _VALUE_TYPES[name]
+
+
+def _blocked_ell(
+    library: _Library, columns: Tensor, values: Tensor, square: int, k: int
+) -> _Sparse:
+    """A of ``k`` columns in Blocked-ELL."""
+    handle = library.new(
+        "cusparseCreateBlockedEll",
+        *(values.shape[0], k, square, values.shape[1], columns.data_ptr(), values.data_ptr()),
+        *(_INDEX_32I, _INDEX_BASE_ZERO, _value_type(values)),
+    )
+    return _Sparse(handle, _SPMM_BLOCKED_ELL_ALG1, (columns, values))
+
+
+def _bsr(library: _Library, blocks: Blocks, t: dict[str, Tensor]) -> _Sparse:
+    """A in BSR, as it lies in memory: rows of each block one after the other."""
+    parts = t["a_row_ptr"], t["a_col_idx"], t["a_values"]
+    handle = library.new(
+        "cusparseCreateBsr",
+        *(blocks.grid_rows, blocks.grid_cols, blocks.stored, blocks.block_rows, blocks.block_cols),
+        *(part.data_ptr() for part in parts),
+        *(_INDEX_32I, _INDEX_32I, _INDEX_BASE_ZERO, _value_type(t["a_values"]), _ORDER_ROW),
+    )
+    return _Sparse(handle, _SPMM_BSR_ALG1, parts)
+
+
 class _Spmm:
     """One bound product C = A B, row-major B and C, fp32 sums."""
 
-    def __init__(
-        self, library: _Library, a: tuple[Tensor, Tensor, int], b: Tensor, out: Tensor
-    ) -> None:
-        columns, values, square = a
-        kind = _VALUE_TYPES[str(b.dtype).removeprefix("torch.")]
+    def __init__(self, library: _Library, a: _Sparse, b: Tensor, out: Tensor) -> None:
+        kind = _value_type(b)
         (m, n), k = out.shape, b.shape[0]
-        self._keep = (columns, values, b, out)
+        self._keep = (a, b, out)
         self._library = library
         self._handle = library.new("cusparseCreate")
-        sparse = library.new(
-            "cusparseCreateBlockedEll",
-            *(m, k, square, values.shape[1], columns.data_ptr(), values.data_ptr()),
-            *(_INDEX_32I, _INDEX_BASE_ZERO, kind),
-        )
         dense = [
             library.new("cusparseCreateDnMat", rows, n, n, tensor.data_ptr(), kind, _ORDER_ROW)
             for rows, tensor in ((k, b), (m, out))
@@ -137,8 +178,8 @@ class _Spmm:
         self._alpha, self._beta = ctypes.c_float(1.0), ctypes.c_float(0.0)
         self._arguments = (
             *(self._handle, _NON_TRANSPOSE, _NON_TRANSPOSE, ctypes.addressof(self._alpha)),
-            *(sparse, dense[0], ctypes.addressof(self._beta), dense[1]),
-            *(_R_32F, _SPMM_BLOCKED_ELL_ALG1),
+            *(a.handle, dense[0], ctypes.addressof(self._beta), dense[1]),
+            *(_R_32F, a.algorithm),
         )
         size = ctypes.c_size_t()
         library.call("cusparseSpMM_bufferSize", *self._arguments, ctypes.byref(size))
@@ -168,17 +209,23 @@ def _value_order(library: _Library, dtype: Any, device: str) -> str:
     for name, arrange in ORDERS.items():
         values = arrange(rows, square).contiguous()
         out.fill_(float("nan"))
-        _Spmm(library, (columns, values, square), b, out).launch()
+        ell = _blocked_ell(library, columns, values, square, b.shape[0])
+        _Spmm(library, ell, b, out).launch()
         if torch.equal(out.float(), expected):
             return name
     raise RuntimeError("cuSPARSE reads Blocked-ELL values in an order that is not known here")
 
 
-def prepare_cusparse(inputs: Inputs) -> Prepared:
-    """Prepare Blocked-ELL SpMM into a fixed buffer, its workspace allocated once."""
+def _whole_blocks(inputs: Inputs, who: str) -> Blocks:
     blocks, w = inputs.blocks, inputs.workload
     if blocks is None or w.m % blocks.block_rows or w.k % blocks.block_cols:
-        raise Unsupported("Blocked-ELL needs a matrix of whole blocks")
+        raise Unsupported(f"{who} needs a matrix of whole blocks")
+    return blocks
+
+
+def prepare_blocked_ell(inputs: Inputs) -> Prepared:
+    """Prepare Blocked-ELL SpMM into a fixed buffer, its workspace allocated once."""
+    blocks = _whole_blocks(inputs, "Blocked-ELL")
     square = math.gcd(blocks.block_rows, blocks.block_cols)
     library = _Library()
     arrange = ORDERS[_value_order(library, inputs.dtype, inputs.device)]
@@ -193,8 +240,19 @@ def prepare_cusparse(inputs: Inputs) -> Prepared:
     def refresh() -> None:
         values.copy_(packed())
 
-    product = _Spmm(library, (columns, values, square), inputs.tensors["b"], out)
+    ell = _blocked_ell(library, columns, values, square, inputs.workload.k)
+    return _prepared(_Spmm(library, ell, inputs.tensors["b"], out), out, refresh)
 
+
+def prepare_bsr(inputs: Inputs) -> Prepared:
+    """Prepare BSR SpMM on the inputs as they lie, into a fixed buffer."""
+    blocks = _whole_blocks(inputs, "BSR")
+    library, out = _Library(), inputs.new_output()
+    a = _bsr(library, blocks, inputs.tensors)
+    return _prepared(_Spmm(library, a, inputs.tensors["b"], out), out, nothing)
+
+
+def _prepared(product: _Spmm, out: Tensor, refresh: Callable[[], None]) -> Prepared:
     def launch() -> Tensor:
         product.launch()
         return out

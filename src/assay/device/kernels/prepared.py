@@ -4,10 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.sweep import Swept
 from assay.shared.specs import ArmSpec
 
 
-def _nothing() -> None:
+def _as_it_is(output: Tensor) -> Tensor:
+    return output
+
+
+def nothing() -> None:
     """Most variants read the input tensors themselves and keep no copy."""
 
 
@@ -19,12 +24,18 @@ class Prepared:
     """Enqueue one launch on the current stream; returns the output tensor."""
     buffer: Tensor | None
     """The output, where it is the same memory in every launch; None where a library allocates."""
-    refresh: Callable[[], None] = _nothing
+    refresh: Callable[[], None] = nothing
     """Repack private copies of the inputs after their values changed in place."""
     log_sum_exp: Tensor | None = None
     """[batch, heads, seq_q] in float32, written by each launch of our attention kernels."""
     rounds_scores: bool = False
     """Whether it keeps attention's scores in 16 bits, and its log-sum-exps lose as much."""
+
+    arranged: Callable[[Tensor], Tensor] = _as_it_is
+    """Put what a launch returns into the output's shape, outside the timing, where a library keeps
+    matrices in another one."""
+    swept: Swept | None = None
+    """Of a library that was tuned on these inputs: what was tried, and what it runs."""
 
     def poison(self) -> None:
         """Fill a fixed output with NaN, so that an element that isn't written shows."""

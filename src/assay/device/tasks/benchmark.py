@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.sweep import keep_sweeps
 from assay.device.timing.bench_process import Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
@@ -207,6 +208,7 @@ def _measure(
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
         began = time.monotonic()
         properties = open_cuda(gpu.choice)
+        keep_sweeps()
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         bench = Bench(

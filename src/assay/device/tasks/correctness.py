@@ -57,7 +57,7 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
     from.
     """
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
-    output = prepared.launch().clone()
+    output = prepared.arranged(prepared.launch()).clone()
     if prepared.log_sum_exp is None:
         return [_compared(name, seed, output, oracle(inputs), inputs)]
     sums, right = prepared.log_sum_exp.clone(), attend(inputs)
@@ -148,7 +148,7 @@ def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
     a, b = inputs.blocks, inputs.blocks_b
     if a is None or b is None:
         raise ValueError("only a product of two sparse matrices misses blocks")
-    output = prepared.launch().clone()
+    output = prepared.arranged(prepared.launch()).clone()
     return {
         "seed": seed,
         "products": patterns.count_found(a.col_idx, b.found()),

@@ -214,6 +214,7 @@ def _arm_facts(ready: _Ready) -> Json:
         "unwritten": ready.unwritten,
         "input_bytes": None if ready.launch_bytes is None else input_bytes(inputs),
         "launch_bytes": ready.launch_bytes,
+        "swept": None if ready.round.swept is None else asdict(ready.round.swept),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import Errors, measure_errors, oracle
 from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.kernels.sweep import Swept
 from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
 from assay.device.timing.sign_flips import Signs
@@ -23,6 +24,10 @@ class Round(Protocol):
     @property
     def inputs(self) -> Inputs:
         """Return the tensors, or the first set of them."""
+
+    @property
+    def swept(self) -> Swept | None:
+        """Return what a library was tuned over, where it was."""
 
     def launch(self) -> Tensor:
         """Enqueue; returns the output, or the one that is to be checked."""
@@ -75,6 +80,7 @@ class SingleRound:
     def __init__(self, subject: Single, prepared: Prepared) -> None:
         self._subject, self._prepared = subject, prepared
         self.launch, self.launches, self.inputs = prepared.launch, 1, subject.inputs
+        self.swept = prepared.swept
         self._number: int | None = None
         self._poisoned = False
         self._at: Tensor = subject.changes.snapshot()
@@ -82,7 +88,9 @@ class SingleRound:
     def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
         """See Round."""
         self._number, self._poisoned = number, poisoned
-        return None if number is None else Keep(number, self._subject.kept)
+        if number is None:
+            return None
+        return Keep(number, self._subject.kept, self._prepared.arranged)
 
     def before(self, number: int) -> None:
         """See Round."""
@@ -125,6 +133,7 @@ class RotatingRound:
     def __init__(self, subject: Rotating, replay: Replay) -> None:
         self._subject, self._replay = subject, replay
         self.launches, self.inputs = replay.launches, subject.inputs
+        self.swept = replay.bound[0].swept
         self._chosen, self._last, self._poisoned = 0, -1, False
 
     def launch(self) -> Tensor:
@@ -136,7 +145,9 @@ class RotatingRound:
         """See Round; the last replay stands for whichever was asked for."""
         self._chosen = self._subject.random.randrange(len(self._subject.sets))
         self._last, self._poisoned = samples - 1, poisoned and number is not None
-        return None if number is None else Keep(samples - 1, self._subject.kept)
+        if number is None:
+            return None
+        return Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)
 
     def before(self, number: int) -> None:
         """See Round. The chosen set changes each time, so that its last output is no old one."""

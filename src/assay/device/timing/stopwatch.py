@@ -33,6 +33,11 @@ class Timing:
     clock_mhz: float | None = None
 
 
+def as_it_is(output: Tensor) -> Tensor:
+    """Most outputs have the operation's shape."""
+    return output
+
+
 @dataclass(frozen=True)
 class Keep:
     """The launch of a turn whose output is kept for a check, and the place it is copied to."""
@@ -40,6 +45,8 @@ class Keep:
     number: int
     """Of the launch, counted from 0."""
     into: Tensor
+    arranged: Callable[[Tensor], Tensor] = as_it_is
+    """Put an output into the operation's shape first."""
 
 
 class Stopwatch(Protocol):
@@ -61,6 +68,7 @@ class Stopwatch(Protocol):
 
 def copy_output(output: Tensor, keep: Keep) -> None:
     """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
+    output = keep.arranged(output)
     if tuple(output.shape) != tuple(keep.into.shape):
         raise ValueError(f"output is {tuple(output.shape)}, not {tuple(keep.into.shape)}")
     keep.into.copy_(output)

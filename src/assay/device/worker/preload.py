@@ -25,6 +25,8 @@ CACHES = {
     "FLASHINFER_WORKSPACE_BASE": "flashinfer",
 }
 """Variables by which libraries are told where to keep what they compile, and its folder there."""
+SWEEPS_VARIABLE = "ASSAY_SWEEPS"
+"""A folder for what sweeps of a run came to (``device.kernels.sweep``)."""
 CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
 """FlashAttention's CuTe kernels are kept on disk only where this says so. It changes no kernel."""
 
@@ -36,9 +38,14 @@ _COMPILER = (
     "torch._inductor.lowering",
     "torch.nn.attention.flex_attention",
 )
+_TRITON_OPS = ("triton", "triton.language", "torch._dynamo", "torch._inductor.config")
+"""torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out."""
 MODULES: dict[str, tuple[str, ...]] = {
-    # torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out.
-    "torch_bsr": ("triton", "triton.language", "torch._dynamo", "torch._inductor.config"),
+    "torch_bsr": _TRITON_OPS,
+    "torch_bsr_tuned": _TRITON_OPS,
+    "torchao_bsr": ("torchao.kernel.bsr_triton_ops",),
+    # It changes a setting of torch.compile as it is imported, which is for its own child alone.
+    "blksprs": _TRITON_OPS,
     "flex_attention": _COMPILER,
     "flex_attention_tuned": _COMPILER,
     "fa4": ("flash_attn.cute.interface",),
@@ -62,6 +69,7 @@ def share_compiled_kernels(folder: Path) -> None:
     root = Path(os.environ.get(CACHE_VARIABLE) or folder)
     for variable, name in CACHES.items():
         os.environ.setdefault(variable, str(root / name))
+    os.environ.setdefault(SWEEPS_VARIABLE, str(root / "sweeps"))
     os.environ.setdefault(CUTE_CACHE, "1")
 
 

@@ -1,0 +1,234 @@
+"""Rivals in block-sparse products: PyTorch's BSR kernel as called and tuned, torchao, blksprs."""
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+from assay.device.kernels.rival_import import import_rival
+from assay.device.kernels.sweep import (
+    SCREENING_MS,
+    Configuration,
+    Swept,
+    Tried,
+    Walk,
+    once,
+    sweep_grid,
+)
+from assay.shared.errors import Unsupported
+from assay.shared.sparsity import columns_rise
+from assay.shared.specs import WorkloadSpec
+from assay.shared.stored_blocks import Blocks
+
+TILE_WIDTHS = (128, 256)
+"""Columns of C a program computes: N / SPLIT_N. Wider sums do not fit the registers."""
+GROUPS, STAGES, WARPS = (4, 8), (2, 3, 4), (4, 8)
+LEAST_BLOCK = 16
+"""Of a block's side, which has to be a power of two as well."""
+TORCH_OPS = "torch.sparse._triton_ops"
+
+
+def bsr_tensor(inputs: Inputs) -> Tensor:
+    """Return A as PyTorch's own BSR tensor, over the same memory."""
+    t, w = inputs.tensors, inputs.workload
+    matrix = torch.sparse_bsr_tensor(
+        t["a_row_ptr"], t["a_col_idx"], t["a_values"], size=(w.m, w.k), check_invariants=False
+    )
+    if matrix.values().data_ptr() != t["a_values"].data_ptr():
+        raise RuntimeError("torch.sparse_bsr_tensor copied its values: they can't be refreshed")
+    return matrix
+
+
+def _torch_bsr(inputs: Inputs) -> Prepared:
+    """PyTorch's Triton kernel for BSR @ dense as it is called, into a fixed buffer."""
+    matrix, b = bsr_tensor(inputs), inputs.tensors["b"]
+    product = getattr(importlib.import_module(TORCH_OPS), "bsr_dense_mm", None)
+    if product is None:
+        # Without Triton the operator still works, in memory of its own.
+        return Prepared(lambda: matrix @ b, None)
+    out = inputs.new_output()
+    bsr_dense_mm: Callable[..., Tensor] = product
+
+    def launch() -> Tensor:
+        try:
+            return bsr_dense_mm(matrix, b, out=out)
+        except ValueError as error:  # its checks of block size and shape
+            raise Unsupported(f"bsr_dense_mm: {error}") from error
+
+    return Prepared(launch, out)
+
+
+def configurations(w: WorkloadSpec) -> list[Configuration]:
+    """Return what is tried of PyTorch's BSR kernel: ``meta`` of its ``bsr_dense_addmm``."""
+    return [
+        {"SPLIT_N": w.n // width, "GROUP_SIZE_ROW": group, "num_stages": stages, "num_warps": warps}
+        for width in TILE_WIDTHS
+        if w.n % width == 0
+        for group in GROUPS
+        for stages in STAGES
+        for warps in WARPS
+    ]
+
+
+def _require_blocks_of_triton(blocks: Blocks | None, who: str) -> Blocks:
+    """Raise Unsupported for blocks that Triton does not load."""
+    if blocks is None:
+        raise Unsupported(f"{who} is here for stored blocks only")
+    for side in (blocks.block_rows, blocks.block_cols):
+        if side < LEAST_BLOCK or side & (side - 1):
+            raise Unsupported(
+                f"{who} takes blocks whose sides are powers of two from {LEAST_BLOCK}"
+            )
+    return blocks
+
+
+def _addmm(library: Any, inputs: Inputs, out: Tensor) -> Callable[[Configuration], Tensor]:
+    """Return a launch of ``bsr_dense_addmm`` with a ``meta``; with a factor of 0 what it would add
+    to is not read.
+    """
+    matrix, b = bsr_tensor(inputs), inputs.tensors["b"]
+
+    def launch(meta: Configuration) -> Tensor:
+        product: Tensor = library.bsr_dense_addmm(
+            out, matrix, b, beta=0, alpha=1, out=out, meta=meta
+        )
+        return product
+
+    return launch
+
+
+def _torch_bsr_tuned(inputs: Inputs) -> Prepared:
+    """PyTorch's kernel with the ``meta`` that a sweep on these inputs found fastest."""
+    _require_blocks_of_triton(inputs.blocks, "bsr_dense_addmm")
+    tried = configurations(inputs.workload)
+    if not tried:
+        raise Unsupported(f"n = {inputs.workload.n} is no multiple of {min(TILE_WIDTHS)}")
+    library: Any = importlib.import_module(TORCH_OPS)
+    if library.bsr_dense_mm is None:
+        raise Unsupported("bsr_dense_addmm needs Triton, which is not here")
+    out = inputs.new_output()
+    launch = _addmm(library, inputs, out)
+    swept = once("torch_bsr_tuned", inputs, lambda: sweep_grid(tried, launch))
+    return Prepared(lambda: launch(swept.chosen), out, swept=swept)
+
+
+def _torchao_bsr(inputs: Inputs) -> Prepared:
+    """torchao's kernel with the ``meta`` of its own tuner, which BSR_AUTOTUNE=1 has it run."""
+    library = import_rival("torchao.kernel.bsr_triton_ops")
+    _require_blocks_of_triton(inputs.blocks, "torchao's bsr_dense_addmm")
+    out = inputs.new_output()
+    launch = _addmm(library, inputs, out)
+
+    def tune() -> Swept:
+        return _walked(library, launch, bsr_tensor(inputs), inputs.tensors["b"], out)
+
+    swept = once("torchao_bsr", inputs, tune)
+    return Prepared(lambda: launch(swept.chosen), out, swept=swept)
+
+
+def _walked(
+    library: Any,
+    launch: Callable[[Configuration], Tensor],
+    matrix: Tensor,
+    b: Tensor,
+    out: Tensor,
+) -> Swept:
+    """torchao's tuner over its own space and by its own steps; our walk notes each configuration,
+    and times it in less than the 0.6 s that the tuner would take.
+    """
+    began = time.monotonic()
+    walk = Walk(launch)
+    minimize = library.minimize
+
+    def noted(_bench: object, *arguments: object, **options: object) -> object:
+        return minimize(lambda meta: walk.time(meta, SCREENING_MS), *arguments, **options)
+
+    library.minimize = noted
+    try:
+        chosen: Configuration = library.tune_bsr_dense_addmm(
+            out, matrix, b, beta=0, alpha=1, out=out, store=False, force=True
+        )
+    finally:
+        library.minimize = minimize
+    return walk.finish("tune_bsr_dense_addmm", began, chosen or None)
+
+
+def _grid_layout(blocks: Blocks, device: str) -> Tensor:
+    """Return which blocks are stored, bool [1, block rows, block columns]."""
+    layout = torch.zeros(1, blocks.grid_rows, blocks.grid_cols, dtype=torch.bool)
+    for row, begin, end in blocks.rows():
+        layout[0, row, torch.from_numpy(blocks.col_idx[begin:end]).long()] = True
+    return layout.to(device)
+
+
+def _blksprs(inputs: Inputs) -> Prepared:
+    """blksprs' product of two block-sparse matrices, every block of C computed.
+
+    C leaves it block by block, as it keeps matrices; its rows are put together outside the timing.
+    Its checks of the arguments, which wait for the GPU, are turned off as it offers, and what it
+    derives from the patterns is cached.
+    """
+    library = import_rival("blksprs")
+    a = _require_blocks_of_triton(inputs.blocks, "blksprs")
+    b = _require_blocks_of_triton(inputs.blocks_b, "blksprs")
+    side = a.block_rows
+    if {a.block_rows, a.block_cols, b.block_rows, b.block_cols} != {side}:
+        raise Unsupported("blksprs takes square blocks of one size")
+    if not all(columns_rise(one.row_ptr, one.col_idx) for one in (a, b)):
+        raise Unsupported("blksprs keeps blocks in the order of their columns")
+    library.utils.disable_validation()
+    layouts = [_grid_layout(one, inputs.device) for one in (a, b)]
+    whole = torch.ones(1, a.grid_rows, b.grid_cols, dtype=torch.bool, device=inputs.device)
+    values = inputs.tensors["a_values"], inputs.tensors["b_values"]
+    cache: dict[str, Any] = {}
+
+    def launch() -> Tensor:
+        product: Tensor = library.ops.matmul(
+            values[0], layouts[0], values[1], layouts[1], whole, side, cache
+        )
+        return product
+
+    def arranged(product: Tensor) -> Tensor:
+        tiles = product.as_subclass(torch.Tensor).view(a.grid_rows, b.grid_cols, side, side)
+        return tiles.transpose(1, 2).reshape(a.grid_rows * side, b.grid_cols * side)
+
+    began = time.monotonic()
+    launch()  # its autotuner runs at the first launch
+    return Prepared(launch, None, arranged=arranged, swept=_autotuned(time.monotonic() - began))
+
+
+def _autotuned(seconds: float) -> Swept | None:
+    """Return what Triton's autotuner noted for blksprs' kernel; None where it tried nothing."""
+    kernel: Any = importlib.import_module("blksprs.ops.matmul").matmul_kernel
+    timings: dict[Any, Any] = getattr(kernel, "configs_timings", None) or {}
+    tried = []
+    for configuration, taken in timings.items():
+        ms = float(taken[0] if isinstance(taken, list | tuple) else taken)
+        runs = ms != float("inf")
+        settings = _settings(configuration)
+        tried.append(Tried(settings, ms, None) if runs else Tried(settings, None, "does not fit"))
+    if not tried:
+        return None
+    return Swept("triton.autotune", _settings(kernel.best_config), tuple(tried), round(seconds, 3))
+
+
+def _settings(configuration: Any) -> Configuration:
+    """Return one configuration of Triton's autotuner, by name."""
+    return {
+        **configuration.kwargs,
+        "num_stages": configuration.num_stages,
+        "num_warps": configuration.num_warps,
+    }
+
+
+PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
+    "torch_bsr": _torch_bsr,
+    "torch_bsr_tuned": _torch_bsr_tuned,
+    "torchao_bsr": _torchao_bsr,
+    "blksprs": _blksprs,
+}
+"""Variant.entry to the function that prepares it."""

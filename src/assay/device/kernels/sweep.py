@@ -1,0 +1,178 @@
+"""Recorded sweeps: a rival's configurations, tried on the inputs that it is then timed on.
+
+A rival counts when it is tuned as its own authors would, and when the record says what was tried.
+A sweep is made once for a workload in a run: the first process that has the GPU to itself leaves it
+in a folder of the run, and later ones take it over, so that all of them time one configuration.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.device.kernels.inputs import Inputs
+from assay.device.worker.preload import SWEEPS_VARIABLE
+from assay.shared.files import write_json
+from assay.shared.specs import Json
+
+Configuration = dict[str, int]
+Launch = Callable[[Configuration], object]
+"""Enqueue one launch with a configuration; raises where it does not compile, or does not fit."""
+Measure = Callable[[Callable[[], object], float], float]
+"""(launch, how many ms of launches) to the median ms of one."""
+
+THREADS = 16
+"""Compilations side by side, at most; a compiler's own passes hold no lock of Python's."""
+SCREENING_MS, FINAL_MS = 25.0, 100.0
+"""Launches of each configuration fill the first; those of the fastest few then fill the second."""
+FINALISTS = 4
+REASON_LENGTH = 160
+MS_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One configuration: its median time, or why it did not run."""
+
+    settings: Configuration
+    ms: float | None
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What was tried, in order, and what the arm runs; the RivalSweep record."""
+
+    search: str
+    chosen: Configuration
+    tried: tuple[Tried, ...]
+    seconds: float
+
+
+def bench_ms(launch: Callable[[], object], fill_ms: float) -> float:
+    """Median ms of a launch with a cold L2, by Triton's own stopwatch."""
+    bench = import_module("triton.testing").do_bench
+    return float(bench(launch, warmup=fill_ms / 5, rep=fill_ms, return_mode="median"))
+
+
+def sweep_grid(
+    configurations: Sequence[Configuration], launch: Launch, measure: Measure = bench_ms
+) -> Swept:
+    """Compile all configurations side by side, time each, and the fastest few once more.
+
+    Raises RuntimeError where none of them runs, with what the first one said.
+    """
+    began = time.monotonic()
+    with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
+        refusals = list(pool.map(lambda one: refusal(launch, one), configurations))
+    walk = Walk(launch, measure)
+    for settings, refused in zip(configurations, refusals, strict=True):
+        if refused is None:
+            walk.time(settings, SCREENING_MS)
+        else:
+            walk.tried.append(Tried(settings, None, refused))
+    return walk.finish("grid", began)
+
+
+def refusal(launch: Launch, settings: Configuration) -> str | None:
+    """Return why a first launch fails, or None. A compiler refuses with errors of many kinds."""
+    try:
+        launch(settings)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".partition("\n")[0][:REASON_LENGTH]
+    return None
+
+
+class Walk:
+    """Configurations timed one after the other, by whoever picks the next."""
+
+    def __init__(self, launch: Launch, measure: Measure = bench_ms) -> None:
+        self._launch, self._measure = launch, measure
+        self.tried: list[Tried] = []
+
+    def time(self, settings: Configuration, fill_ms: float) -> float:
+        """Time a configuration and note it. Raises RuntimeError for one that does not run."""
+        refused = refusal(self._launch, settings)
+        if refused is not None:
+            self.tried.append(Tried(dict(settings), None, refused))
+            raise RuntimeError(refused)
+        ms = self._measure(lambda: self._launch(settings), fill_ms)
+        self.tried.append(Tried(dict(settings), round(ms, MS_DIGITS)))
+        return ms
+
+    def finish(self, search: str, began: float, chosen: Configuration | None = None) -> Swept:
+        """Return the record; ``chosen``: None for the fastest, after another look at the fastest
+        few. Raises RuntimeError where nothing ran.
+        """
+        ran = [one for one in self.tried if one.ms is not None]
+        if not ran:
+            said = self.tried[0].refused if self.tried else "there is none"
+            raise RuntimeError(f"no configuration runs here: {said}")
+        if chosen is None:
+            fastest = sorted(ran, key=lambda one: one.ms or 0.0)[:FINALISTS]
+            again = [(self.time(one.settings, FINAL_MS), one.settings) for one in fastest]
+            chosen = min(again, key=lambda timed: timed[0])[1]
+        return Swept(search, chosen, tuple(self.tried), round(time.monotonic() - began, 3))
+
+
+class _Keeping:
+    """Whether this process may leave sweeps for later ones."""
+
+    allowed = False
+
+
+def keep_sweeps() -> None:
+    """Let this process leave its sweeps for those after it: it has the GPU to itself."""
+    _Keeping.allowed = True
+
+
+def once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept:
+    """Return the sweep of a library on a workload: the run's own, or what ``make`` comes to.
+
+    Where neighbours share the GPU, as at the gate, a sweep is made and not left for others.
+    """
+    folder = os.environ.get(SWEEPS_VARIABLE)
+    place = Path(folder) / f"{entry}-{inputs.workload.id}.json" if folder else None
+    where = _where(inputs)
+    if place is not None and (kept := _read(place, where)) is not None:
+        return kept
+    swept = make()
+    if place is not None and _Keeping.allowed:
+        write_json({"where": where, "swept": asdict(swept)}, place)
+    return swept
+
+
+def _where(inputs: Inputs) -> Json:
+    """What a sweep holds for: the GPU and the versions that compiled."""
+    gpu = None
+    if inputs.device.startswith("cuda"):
+        gpu = str(getattr(torch.cuda.get_device_properties(0), "uuid", "unknown"))
+    return {"gpu": gpu, "torch": torch.__version__, "workload": inputs.workload.id}
+
+
+def _read(place: Path, where: Json) -> Swept | None:
+    try:
+        document: Json = json.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    if document["where"] != where:
+        return None
+    return swept_from(document["swept"])
+
+
+def swept_from(record: Json) -> Swept:
+    """Return the sweep that a record tells of."""
+    tried: Iterable[Any] = record["tried"]
+    return Swept(
+        record["search"],
+        record["chosen"],
+        tuple(Tried(one["settings"], one["ms"], one["refused"]) for one in tried),
+        record["seconds"],
+    )

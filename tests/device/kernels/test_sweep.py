@@ -1,0 +1,130 @@
+"""sweep: what is tried is told, the fastest wins, and a run sweeps a workload once."""
+
+from dataclasses import asdict
+
+import pytest
+
+from assay.device.kernels import sweep
+from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.sweep import Swept, Tried, Walk, keep_sweeps, once, sweep_grid
+from assay.device.worker.preload import SWEEPS_VARIABLE
+from tests.device.helpers import bsr_workload
+
+GRID = [{"stages": stages} for stages in range(1, 8)]
+
+
+class Machine:
+    """A GPU on which a launch takes as many ms as it has stages, and six do not fit."""
+
+    def __init__(self, final=None):
+        self.final = final or {}
+        self.last = None
+        self.measured = []
+
+    def launch(self, settings):
+        if settings["stages"] == 6:
+            raise MemoryError("out of resource: shared memory\nof which there is little")
+        self.last = settings
+
+    def measure(self, launch, fill_ms):
+        launch()
+        stages = self.last["stages"]
+        self.measured.append((stages, fill_ms))
+        return float(self.final.get(stages, stages) if fill_ms == sweep.FINAL_MS else stages)
+
+
+def test_times_all_that_run_and_says_of_the_others_why():
+    machine = Machine()
+    swept = sweep_grid(GRID, machine.launch, machine.measure)
+    assert swept.chosen == {"stages": 1}
+    screened = swept.tried[: len(GRID)]
+    assert [one.settings for one in screened] == GRID
+    assert screened[5] == Tried({"stages": 6}, None, "MemoryError: out of resource: shared memory")
+    assert [one.ms for one in screened if one.ms] == [1, 2, 3, 4, 5, 7]
+
+
+def test_the_fastest_few_are_timed_longer_and_that_decides():
+    machine = Machine(final={1: 2.5, 2: 2.0})
+    swept = sweep_grid(GRID, machine.launch, machine.measure)
+    again = [(stages, ms) for stages, ms in machine.measured if ms == sweep.FINAL_MS]
+    assert again == [(stages, sweep.FINAL_MS) for stages in (1, 2, 3, 4)]
+    assert swept.chosen == {"stages": 2}
+    assert swept.tried[-3] == Tried({"stages": 2}, 2.0)
+
+
+def test_where_nothing_runs_the_first_reason_is_told():
+    machine = Machine()
+    with pytest.raises(RuntimeError, match=r"no configuration runs here: MemoryError: out of"):
+        sweep_grid([{"stages": 6}], machine.launch, machine.measure)
+
+
+def test_a_walk_keeps_what_its_tuner_chose():
+    machine = Machine()
+    walk = Walk(machine.launch, machine.measure)
+    walk.time({"stages": 3}, 1.0)
+    with pytest.raises(RuntimeError, match="out of resource"):
+        walk.time({"stages": 6}, 1.0)
+    walk.time({"stages": 2}, 1.0)
+    swept = walk.finish("theirs", 0.0, {"stages": 3})
+    assert (swept.search, swept.chosen) == ("theirs", {"stages": 3})
+    assert [one.settings["stages"] for one in swept.tried] == [3, 6, 2]
+
+
+def test_is_the_record(validated):
+    machine = Machine()
+    swept = sweep_grid(GRID, machine.launch, machine.measure)
+    document = asdict(swept)
+    record = validated("RivalSweep", document)
+    assert record.chosen == swept.chosen
+    assert sweep.swept_from(document) == swept
+    document["chosen"] = {"stages": 6}
+    with pytest.raises(ValueError, match="none that ran"):
+        validated("RivalSweep", document)
+
+
+SWEPT = Swept("grid", {"stages": 1}, (Tried({"stages": 1}, 1.0),), 0.1)
+
+
+class TestOnce:
+    """Later processes of a run take over what one that was alone found."""
+
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.setenv(SWEEPS_VARIABLE, str(tmp_path / "sweeps"))
+        monkeypatch.setattr(sweep._Keeping, "allowed", False)
+
+    @staticmethod
+    def sweep(workload, found=SWEPT):
+        made = []
+
+        def make():
+            made.append(found)
+            return found
+
+        swept = once("rival", make_inputs(workload, "cpu", 1), make)
+        return swept, len(made)
+
+    def test_beside_neighbours_every_process_sweeps_by_itself(self):
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
+
+    def test_alone_the_first_one_does_it_for_all(self):
+        keep_sweeps()
+        other = Swept("grid", {"stages": 2}, (Tried({"stages": 2}, 1.0),), 0.1)
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
+        assert self.sweep(bsr_workload(), other) == (SWEPT, 0)
+        sweep._Keeping.allowed = False
+        assert self.sweep(bsr_workload(), other) == (SWEPT, 0)
+        assert self.sweep(bsr_workload(id="another"), other) == (other, 1)
+
+    def test_another_gpu_or_version_sweeps_anew(self, monkeypatch):
+        keep_sweeps()
+        self.sweep(bsr_workload())
+        monkeypatch.setattr(sweep, "_where", lambda inputs: {"gpu": "another"})
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
+
+    def test_without_a_folder_nothing_is_kept(self, monkeypatch):
+        monkeypatch.delenv(SWEEPS_VARIABLE)
+        keep_sweeps()
+        self.sweep(bsr_workload())
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
