@@ -115,7 +115,7 @@ def try_site(base: Path, folder: Path, count: int) -> dict[str, float]:
         keep(made_up(original, report, number, str(signer.public_key.keyid)), place)
         reports.append(report)
     started = time.monotonic()
-    site = Site({})
+    site = Site()
     for report in reports:
         given = kept.read(report)
         assert given.kept, given.note

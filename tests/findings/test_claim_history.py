@@ -14,7 +14,7 @@ def test_runs_stand_in_the_order_of_measuring_and_say_what_changed():
         report("run_3", machine("card_b", "t3", driver="590"), figure(91.0, protocol="events:2")),
     ]
     entries = claim_history("rate", reports)
-    assert [entry.place for entry in entries] == [1, 0, 2]
+    assert [entry.last.place for entry in entries] == [1, 0, 2]
     assert [entry.before for entry in entries] == [None, "reproduced", "exceeded"]
     assert [entry.changed for entry in entries] == [(), ("card", "driver"), ("protocol",)]
 
@@ -25,10 +25,67 @@ def test_targets_have_histories_of_their_own():
         report("run_1", machine("card_a", "t1"), figure(100.0)),
         report("run_2", h200, figure(150.0, target="h200", status=Status.EXCEEDED)),
     ]
-    assert [(e.target, e.before, e.changed) for e in claim_history("rate", reports)] == [
+    lines = claim_history("rate", reports)
+    assert [(line.last.target, line.before, line.changed) for line in lines] == [
         ("h100", None, ()),
         ("h200", None, ()),
     ]
+
+
+def test_a_measurement_is_one_line_with_all_reports_that_carry_it():
+    """In the order of signing, whatever the order in which they were given."""
+    on = machine("card_a", "t1")
+    reports = [
+        report("run_3", on, figure(100.0, status=Status.MISSTATED)),
+        report("run_1", on, figure(100.0, status=Status.NOT_REPRODUCED)),
+        report("run_2", on, figure(100.0, status=Status.NOT_REPRODUCED)),
+    ]
+    (line,) = claim_history("rate", reports)
+    assert [entry.place for entry in line.entries] == [1, 2, 0]
+    assert line.last.figure.status is Status.MISSTATED
+    assert list(line.judged_otherwise()) == [(3, "not reproduced")]
+
+
+def test_what_nobody_vouches_for_is_no_part_of_a_measurement_and_changes_nothing():
+    on = machine("card_a", "t1")
+    enemy = report("run_2", on, figure(900.0, status=Status.EXCEEDED))
+    reports = [
+        report("run_1", on, figure(100.0)),
+        enemy.model_copy(update={"created": None}),
+        report("run_3", machine("card_b", "t2"), figure(100.0)),
+    ]
+    lines = claim_history("rate", reports)
+    assert [[entry.place for entry in line.entries] for line in lines] == [[0], [1], [2]]
+    assert [line.before for line in lines] == [None, "reproduced", None]
+
+
+def test_what_it_would_be_elsewhere_changes_too():
+    def there(status):
+        return figure(100.0, status=Status.ELSEWHERE, as_if=status)
+
+    reports = [
+        report("run_1", machine("card_a", "t1"), there(Status.NOT_REPRODUCED)),
+        report("run_2", machine("card_b", "t2"), there(Status.MISSTATED)),
+    ]
+    _, second = claim_history("rate", reports)
+    assert second.before == "elsewhere (there: not reproduced)"
+
+
+def test_a_report_that_does_not_answer_changes_nothing():
+    nothing = {"status": Status.NOT_RUN, "measured": None, "ci90": None, "question": None}
+    left = figure(100.0).model_copy(update={**nothing, "reason": "not_recorded"})
+    on = machine("card_a", "2026-11-20")
+    reports = [
+        report("run_1", on, figure(100.0)),
+        report("run_2", on, left),
+        report("run_3", machine("card_b", "2026-11-24"), figure(101.0)),
+    ]
+    lines = claim_history("rate", reports)
+    assert len(lines) == 3
+    assert [line.before for line in lines] == [None, None, None]
+    failed = left.model_copy(update={"reason": "run_failed"})
+    lines = claim_history("rate", [reports[0], report("run_2", on, failed), reports[2]])
+    assert [line.before for line in lines] == [None, "reproduced", "not run"]
 
 
 def test_what_was_not_measured_stands_where_its_report_was_signed():
@@ -38,8 +95,8 @@ def test_what_was_not_measured_stands_where_its_report_was_signed():
         report("run_2", machine("card_a", "2026-11-23"), figure(100.0)),
     ]
     first, second = claim_history("rate", reports)
-    assert (first.place, first.machine) == (0, None)  # signed on the 21st
-    assert second.machine is not None
+    assert (first.last.place, first.last.machine) == (0, None)  # signed on the 21st
+    assert second.last.machine is not None
 
 
 def test_other_claims_are_left_out():

@@ -96,7 +96,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
         figures = figures_of(open_report(path), rates=True)
         key = "e73aef29" if not given else None
         given.append(GivenReport(figures.run, str(path), figures, key, "as tests have it"))
-    made = Site({})
+    made = Site()
     for report in given:
         made.add(report)
     write_site(made, TEMPLATES, folder / "site")

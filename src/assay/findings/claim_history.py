@@ -1,7 +1,7 @@
-"""One claim through many reports: each run and card, and what changed between them. Pure."""
+"""One claim through many reports: each measurement once, and what changed between them. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
@@ -21,20 +21,49 @@ class HistoryEntry:
     figure: ReportFigure
     machine: ReportMachine | None
     """None where it was not measured."""
-    at: str
-    """When the machine was recorded; of what was not measured, when the report was signed."""
+    signed: str
+    """When the report was signed; empty where nobody vouches for it."""
     rules: int
-    before: str | None = None
-    """The status of the entry before, where that is another."""
-    changed: tuple[str, ...] = ()
-    """What else is another than in the entry before: names from ``PARTS``."""
+
+    @property
+    def at(self) -> str:
+        """Return when the machine was recorded; of what was not measured, when the report was
+        signed.
+        """
+        return self.machine.recorded_at if self.machine else self.signed
 
 
-def claim_history(claim: str, reports: Iterable[ReportFigures]) -> list[HistoryEntry]:
-    """Return what reports say of a claim, target by target, in the order of measuring.
-
-    Several reports of one measurement stand in the order in which they were signed.
+@dataclass(frozen=True)
+class HistoryLine:
+    """One measurement with every report that carries it; of what was not measured, what several
+    reports say in the same words. What nobody vouches for stands by itself.
     """
+
+    entries: tuple[HistoryEntry, ...]
+    """In the order in which the reports were signed: the last one's verdict is the line's."""
+    before: str | None = None
+    """How the line before came out, in words, where that is another way."""
+    changed: tuple[str, ...] = ()
+    """What else is another than in the line before: names from ``PARTS``."""
+
+    @property
+    def last(self) -> HistoryEntry:
+        """Return what the report says that was signed last."""
+        return self.entries[-1]
+
+    def judged_otherwise(self) -> Iterator[tuple[int, str]]:
+        """Yield the rules of earlier reports that judged the same measurement otherwise, and how it
+        came out by them, each once.
+        """
+        seen = {self.last.figure.said}
+        for entry in reversed(self.entries):
+            if entry.figure.said not in seen:
+                seen.add(entry.figure.said)
+                yield entry.rules, entry.figure.said
+
+
+def claim_history(claim: str, reports: Iterable[ReportFigures]) -> list[HistoryLine]:
+    """Return what reports say of a claim, target by target, the oldest measurement first."""
     found = [
         entry
         for place, report in enumerate(reports)
@@ -49,40 +78,54 @@ def report_entries(place: int, report: ReportFigures) -> Iterator[HistoryEntry]:
     machines = {machine.target: machine for machine in report.machines}
     for figure in report.figures:
         measured = figure.measured is not None and figure.target is not None
-        machine = machines.get(figure.target or "") if measured else None
         yield HistoryEntry(
             place,
             figure.target or "",
             figure,
-            machine,
-            at=machine.recorded_at if machine else report.created or "",
+            machines.get(figure.target or "") if measured else None,
+            signed=report.created or "",
             rules=report.rules,
         )
 
 
-def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
-    """Return entries of one claim in their order, each with what changed before it."""
-    ordered = sorted(entries, key=lambda each: (each.target, each.at, each.place))
+def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryLine]:
+    """Return entries of one claim as lines in their order, each with what changed before it."""
+    groups: dict[tuple[object, ...], list[HistoryEntry]] = {}
+    for entry in sorted(entries, key=lambda each: (each.signed, each.place)):
+        groups.setdefault(_carried(entry), []).append(entry)
+    lines = sorted((HistoryLine(tuple(group)) for group in groups.values()), key=_order)
     found = []
-    for _, group in groupby(ordered, key=lambda each: each.target):
+    for _, group in groupby(lines, key=lambda line: line.last.target):
         last: HistoryEntry | None = None
-        for entry in group:
-            found.append(entry if last is None else _after(last, entry))
-            last = entry
+        for line in group:
+            answered = line.last.figure.answered
+            found.append(_after(last, line) if last and answered else line)
+            if answered and line.last.signed:  # from what nobody vouches for nothing changes
+                last = line.last
     return found
 
 
-def _after(last: HistoryEntry, entry: HistoryEntry) -> HistoryEntry:
+def _carried(entry: HistoryEntry) -> tuple[object, ...]:
+    """Return what entries of one line share."""
+    if not entry.signed:
+        return ("unvouched", entry.place, entry.target)
+    if entry.machine is not None:
+        return (entry.target, *entry.machine.measurement)
+    figure = entry.figure
+    return entry.target, figure.status, figure.reason, figure.measured
+
+
+def _order(line: HistoryLine) -> tuple[str, str, int]:
+    first = line.entries[0]
+    return first.target, first.at, first.place
+
+
+def _after(last: HistoryEntry, line: HistoryLine) -> HistoryLine:
+    entry = line.last
     one, two = _conditions(last), _conditions(entry)
-    status = last.figure.status.value
-    return HistoryEntry(
-        entry.place,
-        entry.target,
-        entry.figure,
-        entry.machine,
-        entry.at,
-        entry.rules,
-        before=None if entry.figure.status is last.figure.status else status,
+    return replace(
+        line,
+        before=None if entry.figure.said == last.figure.said else last.figure.said,
         changed=tuple(
             name
             for name, first, second in zip(PARTS, one, two, strict=True)

@@ -8,14 +8,8 @@ from itertools import combinations
 
 from assay.findings.card_spread import linear
 from assay.findings.claimed_figures import claimed_figure
-from assay.records.evaluations import NotRun
 from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
-from assay.records.verdicts import Status
 from assay.shared.counting import agreeing, counted
-
-BROKEN = frozenset({NotRun.BUILD_FAILED.value, NotRun.RUN_FAILED.value})
-"""Reasons by which a report says that a figure cannot be had: another's figure is a change. By any
-other it gives no answer, and that another does is none."""
 
 
 class Standing(StrEnum):
@@ -125,10 +119,8 @@ def _measurement(report: ReportFigures, figure: ReportFigure) -> tuple[str, str]
 
 
 def _standing(figures: Sequence[ReportFigure | None], *, apart: bool) -> Standing:
-    there = [figure for figure in figures if figure is not None]
-    answers = [figure for figure in there if figure.status is not Status.NOT_RUN]
-    told = [*answers, *(figure for figure in there if figure.reason in BROKEN)]
-    if len({(figure.status, figure.as_if) for figure in told}) > 1:
+    answers = [figure for figure in figures if figure and figure.answered]
+    if len({figure.said for figure in answers}) > 1:
         return Standing.CHANGED
     if apart:
         return Standing.SHIFTED

@@ -5,7 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from assay.records.base import Identifier, Record, Sha256
+from assay.records.evaluations import NotRun
 from assay.records.verdicts import Status, Why
+
+BROKEN = frozenset({NotRun.BUILD_FAILED.value, NotRun.RUN_FAILED.value})
+"""Reasons by which a report says that a figure cannot be had."""
 
 
 class ReportFigure(Record):
@@ -30,6 +34,19 @@ class ReportFigure(Record):
     question: str | None
     """Digest of what is measured for the claim: figures of other questions are not comparable; None
     where nothing was measured."""
+
+    @property
+    def said(self) -> str:
+        """Return in words how it came out, and of one measured elsewhere what it would be there."""
+        there = f" (there: {self.as_if.word})" if self.as_if else ""
+        return f"{self.status.word}{there}"
+
+    @property
+    def answered(self) -> bool:
+        """Return whether the report answers the claim at all: that a build or a run failed is an
+        answer, that nobody asked or could is none.
+        """
+        return self.status is not Status.NOT_RUN or self.reason in BROKEN
 
 
 class ClaimInShort(Record):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.printable import shown
+from assay.findings.claim_history import HistoryLine
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import (
     ComparedFigure,
@@ -95,15 +96,18 @@ def cell(figure: ReportFigure | None) -> str:
     """Return one report's figure with status, interval and cause, in words."""
     if figure is None:
         return "not in this report"
-    said = figure.status.word
-    if figure.as_if is not None:
-        said += f" (there: {figure.as_if.word})"
+    said = figure.said
     if figure.measured is None:
         return f"{said} ({fmt.words(figure.reason or 'no figure')})"
     said += f": {fmt.quantity(figure.measured, figure.unit)}"
     if figure.ci90 is not None:
         said += f" {fmt.interval(figure.ci90)}"
     return said if figure.why is None else f"{said} ({figure.why.short})"
+
+
+def judged_otherwise(line: HistoryLine) -> tuple[str, ...]:
+    """Return in words how earlier reports judged the same measurement, where that is otherwise."""
+    return tuple(f"{status} by rules {rules}" for rules, status in line.judged_otherwise())
 
 
 def difference(figure: ComparedFigure) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.base.printable import shown
-from assay.findings.claim_history import HistoryEntry, in_order, report_entries
+from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
+from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
+from assay.records.report_figures import ClaimInShort, ReportFigure
 from assay.records.verdicts import Status
-from assay.report import formatting as fmt
 from assay.report.badge import badge, badge_words, published_tally
-from assay.report.comparison_page import cell
+from assay.report.comparison_page import cell, judged_otherwise
 from assay.report.static_page import static_page
 
 T = TypeVar("T")
@@ -49,15 +50,22 @@ class SiteReport:
     badge: str
     badge_says: str
     """The same in words, for who does not see it."""
+    claims: Mapping[str, ClaimInShort]
+    """What it says that its sources claim; nothing where nobody vouches for it."""
+
+    def claimed(self, figure: ReportFigure) -> str:
+        """Return what it says that a source claims."""
+        said = self.claims.get(figure.claim)
+        return said.claimed if said else claimed_figure(figure.claimed, figure.unit)
 
 
 @dataclass
 class Site:
     """The site as far as reports were taken up."""
 
-    statements: Mapping[str, str]
-    """Of claims and audits, as this checkout has them."""
     reports: list[SiteReport] = field(default_factory=list)
+    claims: dict[str, ClaimInShort] = field(default_factory=dict)
+    """As the last report has them that verified and says what they are."""
     entries: dict[str, list[HistoryEntry]] = field(default_factory=dict)
     """By claim. A figure of a report is one object, shared by all pages that tell of it."""
 
@@ -65,6 +73,9 @@ class Site:
         """Take up a report."""
         figures, place = given.figures, len(self.reports)
         tally = published_tally(figures.counts)
+        # Reports of one catalog share one object.
+        alike = [each.claims for each in self.reports[-1:] if each.claims == figures.claims]
+        self.claims.update(figures.claims)
         self.reports.append(
             SiteReport(
                 name=given.name,
@@ -78,6 +89,7 @@ class Site:
                 cards=tuple(f"{m.target}: {m.product} {m.gpu_uuid}" for m in figures.machines),
                 badge=badge(tally, vouched=given.verified),
                 badge_says=badge_words(tally, vouched=given.verified),
+                claims=alike[0] if alike else figures.claims,
             )
         )
         for entry in report_entries(place, figures):
@@ -94,7 +106,7 @@ class Site:
             yield from self._claim(templates, claim)
         for report, entries in zip(self.reports, of_reports, strict=True):
             yield f"reports/{report.file}.svg", report.badge
-            rows = "\n".join(map(_report_row, entries))
+            rows = "\n".join(self._report_row(report, entry) for entry in entries)
             yield (
                 f"reports/{report.file}.html",
                 _page(templates, "site_report.html.j2", rows, report=report),
@@ -109,8 +121,7 @@ class Site:
         names = [_numbered("index", number) for number in range(len(parts))]
         for name, part in zip(names, parts, strict=True):
             rows = "\n".join(
-                _matrix_row(claim, letters[claim], part, self.statements.get(claim, ""))
-                for claim in sorted(letters)
+                self._matrix_row(claim, letters[claim], part) for claim in sorted(letters)
             )
             yield (
                 f"{name}.html",
@@ -128,12 +139,13 @@ class Site:
             )
 
     def _claim(self, templates: Path, claim: str) -> Iterator[tuple[str, str]]:
-        entries = in_order(self.entries[claim])
-        parts = list(_parts(entries, RUNS_A_PAGE))
+        lines = in_order(self.entries[claim])
+        parts = list(_parts(lines, RUNS_A_PAGE))
         names = [_numbered(claim, number) for number in range(len(parts))]
-        changes = sum(entry.before is not None for entry in entries)
+        said = self.claims.get(claim)
+        figure = lines[-1].last.figure
         for name, part in zip(names, parts, strict=True):
-            rows = "\n".join(self._claim_row(entry) for entry in part)
+            rows = "\n".join(map(self._claim_row, part))
             yield (
                 f"claims/{name}.html",
                 _page(
@@ -141,42 +153,54 @@ class Site:
                     "site_claim.html.j2",
                     rows,
                     claim=claim,
-                    statement=self.statements.get(claim, ""),
+                    title=said.title if said else claim,
+                    claimed=said.claimed if said else claimed_figure(figure.claimed, figure.unit),
+                    source=figure.source,
                     pages=[f"{each}.html" for each in names],
                     this=f"{name}.html",
-                    count=len(entries),
-                    changes=changes,
+                    measured=sum(line.last.machine is not None for line in lines),
+                    reports=len({entry.place for line in lines for entry in line.entries}),
+                    changes=sum(line.before is not None for line in lines),
                 ),
             )
 
-    def _claim_row(self, entry: HistoryEntry) -> str:
-        report, on = self.reports[entry.place], entry.machine
-        before = [] if entry.before is None else [f"<b>{fmt.words(entry.before)} before</b>"]
-        at = entry.at[:16].replace("T", " ") if on else f"signed {entry.at[:10]}"
-        mark = "" if report.verified else ' class="unverified"'
+    def _claim_row(self, line: HistoryLine) -> str:
+        last, on = line.last, line.last.machine
+        before = [] if line.before is None else [f"<b>{line.before} before</b>"]
+        at = last.at[:16].replace("T", " ") if on else f"signed {last.at[:10]}"
+        mark = "" if self.reports[last.place].verified else ' class="unverified"'
         machine = (
             f"<td>{escape(on.gpu_uuid[:12])}<td>{escape(on.driver)}<td>{(on.commit or '')[:12]}"
             if on
             else "<td><td><td>"
         )
+        reports = [self.reports[entry.place] for entry in line.entries]
+        links = [f'<a href="../reports/{r.file}.html">{escape(r.name)}</a>' for r in reports]
+        verdict = "; ".join([cell(last.figure), *judged_otherwise(line)])
         return (
-            f"<tr{mark}><td>{escape(entry.target)}<td>{escape(at)}"
-            f'<td><a href="../reports/{report.file}.html">{escape(report.name)}</a>'
-            f"<td>{escape(cell(entry.figure))}"
-            f"<td>{', '.join([*before, *entry.changed])}{machine}"
+            f"<tr{mark}><td>{escape(last.target)}<td>{escape(at)}<td>{', '.join(links)}"
+            f"<td>{escape(verdict)}<td>{', '.join([*before, *line.changed])}{machine}"
         )
 
+    def _report_row(self, report: SiteReport, entry: HistoryEntry) -> str:
+        figure = entry.figure
+        return (
+            f"<tr><td>{self._linked(figure.claim, '../')}<td>{escape(entry.target)}"
+            f"<td>{escape(report.claimed(figure))}<td>{escape(cell(figure))}"
+        )
 
-def _report_row(entry: HistoryEntry) -> str:
-    figure = entry.figure
-    claimed = figure.claimed if isinstance(figure.claimed, str) else None
-    if isinstance(figure.claimed, float):
-        claimed = fmt.with_unit(fmt.printed(figure.claimed, None), figure.unit)
-    return (
-        f'<tr><td><a href="../claims/{figure.claim}.html">{figure.claim}</a>'
-        f"<td>{escape(entry.target)}<td>{escape(claimed or '')}"
-        f"<td>{escape(cell(figure))}"
-    )
+    def _matrix_row(self, claim: str, letters: Mapping[int, str], part: Sequence[int]) -> str:
+        cells = "".join(f"<td>{letters.get(place, '')}" for place in part)
+        said = self.claims.get(claim)
+        claimed = escape(said.claimed if said else "")
+        return f'<tr><th scope="row">{self._linked(claim)}<td>{claimed}{cells}'
+
+    def _linked(self, claim: str, up: str = "") -> str:
+        """Return a claim's title as a link to its page, and its id; of one without title the id."""
+        link, said = f'<a href="{up}claims/{claim}.html">', self.claims.get(claim)
+        if said is None:
+            return f"{link}{claim}</a>"
+        return f"{link}{escape(said.title)}</a><br><small>{claim}</small>"
 
 
 def _letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:
@@ -187,12 +211,6 @@ def _letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:
         letter = LETTERS.get(status, status.value[:1])
         found[entry.place] = found.get(entry.place, "") + letter
     return found
-
-
-def _matrix_row(claim: str, letters: Mapping[int, str], part: Sequence[int], says: str) -> str:
-    cells = "".join(f"<td>{letters.get(place, '')}" for place in part)
-    title = f' title="{escape(says)}"' if says else ""
-    return f'<tr><th scope="row"{title}><a href="claims/{claim}.html">{claim}</a>{cells}'
 
 
 def _page(templates: Path, name: str, rows: str, **values: object) -> str:

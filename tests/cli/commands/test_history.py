@@ -1,6 +1,7 @@
 """``./assay history``: a claim through reports, each verified first."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,29 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     told = dict(zip(heads, row, strict=True))
     assert told["target"] == "h100"
     assert told["figure"].startswith("reproduced: ")
-    assert told["report"] == "demo_run"
-    assert "demo_rate: 1 verdict of 1 report, 0 changes of status" in answer.err
+    assert told["reports"] == "demo_run"
+    head, claimed, counts = answer.err.splitlines()[-3:]
+    assert head == "demo_rate: Sparse kernel <b>fast</b> | at BK=32"
+    assert claimed == "claimed: 200 TFLOP/s, source demo"
+    assert counts == "1 measurement, the oldest first; 1 report tells of it; 0 changes of status"
+
+
+def test_a_measurement_is_one_row_however_many_reports_carry_it(
+    assay: Any, report: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(report, tmp_path / "copy")
+    answer = assay("history", "demo_rate", report, copy, "--key", report / "signer.pub")
+    (row,) = answer.out.splitlines()[1:]
+    assert row.endswith("\tdemo_run, copy (run demo_run)")
+    assert "1 measurement, the oldest first; 2 reports tell of it" in answer.err
 
 
 def test_json_names_the_card_and_the_report(assay: Any, report: Path) -> None:
     (entry,) = json.loads(assay("history", "demo_rate", report, "--json").out)
     assert entry["machine"]["gpu_uuid"].startswith("GPU-")
-    assert entry["verified"] is False  # the fixture's key is nobody's
-    assert len(entry["manifest_sha256"]) == 64
+    (carried,) = entry["reports"]
+    assert carried["verified"] is False  # the fixture's key is nobody's
+    assert len(carried["manifest_sha256"]) == 64
 
 
 def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:

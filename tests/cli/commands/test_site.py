@@ -52,6 +52,43 @@ def test_there_is_a_page_a_claim_and_a_page_and_a_badge_a_report(
     assert "demo_rate" in (site / "index.html").read_text()
 
 
+def test_claims_stand_with_title_and_claimed_figure(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    assay("site", site, report, *key)
+    title = "Sparse kernel &lt;b&gt;fast&lt;/b&gt; | at BK=32"
+    (page,) = (site / "reports").glob("*.html")
+    link = '<a href="{}claims/demo_rate.html">' + title + "</a><br><small>demo_rate</small>"
+    assert (
+        f'<th scope="row">{link.format("")}<td>200 TFLOP/s<td>' in (site / "index.html").read_text()
+    )
+    assert f"<tr><td>{link.format('../')}<td>h100<td>200 TFLOP/s<td>" in page.read_text()
+    claim = (site / "claims" / "demo_rate.html").read_text()
+    assert f"<h1>{title}</h1>" in claim
+    assert "Claimed: 200 TFLOP/s. Source demo, claim <code>demo_rate</code>." in claim
+
+
+def test_an_unverified_report_names_no_claim(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
+    changed = shutil.copytree(report, tmp_path / "changed")
+    (changed / "report.md").write_text("another text")
+    assay("site", tmp_path / "site", changed, *key)
+    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
+    assert "<h1>demo_rate</h1>" in claim
+
+
+def test_a_measurement_is_one_row_with_all_reports_that_carry_it(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
+    assay("site", tmp_path / "site", report, report, *key)
+    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
+    (row,) = re.findall(r"<tr><td>h100.*", claim)
+    assert row.count("../reports/") == 2
+    assert "1 measurement; 2 reports tell of it; 0 changes of status" in claim
+
+
 def test_every_link_leads_to_a_page_of_the_site_and_none_outside(
     assay: Any, report: Path, key: Any, tmp_path: Path
 ) -> None:
@@ -119,7 +156,10 @@ def test_long_lists_are_split_into_pages(
 ) -> None:
     monkeypatch.setattr(pages, "REPORTS_A_PAGE", 2)
     monkeypatch.setattr(pages, "RUNS_A_PAGE", 2)
-    assay("site", tmp_path / "site", report, report, report, *key)
+    others = [shutil.copytree(report, tmp_path / name) for name in ("two", "three")]
+    for other in others:  # which do not verify, and are rows of their own
+        (other / "report.md").write_text("another text")
+    assay("site", tmp_path / "site", report, *others, *key)
     site = tmp_path / "site"
     assert sorted(path.name for path in site.glob("index*")) == ["index-2.html", "index.html"]
     assert (site / "claims" / "demo_rate-2.html").is_file()

@@ -1,5 +1,6 @@
 """``./assay history``: one claim through every report."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,10 +10,11 @@ from assay.cli import checkout, console
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.tables import TableColumn, show_table
-from assay.findings.claim_history import HistoryEntry, claim_history
+from assay.findings.claim_history import HistoryLine, claim_history
+from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
-from assay.report.comparison_page import cell
-from assay.shared.counting import counted
+from assay.report.comparison_page import cell, judged_otherwise
+from assay.shared.counting import agreeing, counted
 from assay.verification.trust import published_reports
 
 COLUMNS = (
@@ -23,7 +25,7 @@ COLUMNS = (
     TableColumn("card", 2),
     TableColumn("driver", 4),
     TableColumn("commit", 3),
-    TableColumn("report", prose=True),
+    TableColumn("reports", prose=True),
 )
 
 
@@ -34,48 +36,72 @@ def history(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     fresh: FreshOption = False,
 ) -> None:
-    """Show one claim through all reports: runs, cards, changes."""
+    """Show one claim through all reports: each measurement once."""
     paths = report_dirs or published_reports(checkout.ROOT)
     reports = list(given_reports(paths, key, fresh=fresh))
-    entries = claim_history(claim, [report.figures for report in reports])
-    if not entries:
+    lines = claim_history(claim, [report.figures for report in reports])
+    if not lines:
         raise BadInput(f"no report says anything of '{claim}' (./assay claims lists all)")
     if as_json:
-        console.show_json([_document(entry, reports[entry.place]) for entry in entries])
+        console.show_json([_document(line, reports) for line in lines])
         return
-    changes = sum(entry.before is not None for entry in entries)
-    title = (
-        f"{claim}: {counted(len(entries), 'verdict')} of {counted(len(reports), 'report')}, "
-        f"{counted(changes, 'change')} of status"
-    )
-    rows = [_row(entry, reports[entry.place]) for entry in entries]
-    show_table(console.out, console.err, title, COLUMNS, rows)
+    rows = [_row(line, reports) for line in lines]
+    show_table(console.out, console.err, _title(claim, lines, reports), COLUMNS, rows)
 
 
-def _row(entry: HistoryEntry, report: GivenReport) -> tuple[str, ...]:
-    on = entry.machine
-    status = [] if entry.before is None else [f"{entry.before} before"]
+def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenReport]) -> str:
+    """Return what the claim is, and how much is told of it."""
+    said = [r.figures.claims[claim] for r in reports if claim in r.figures.claims]
+    figure = lines[-1].last.figure
+    title = f": {said[-1].title}" if said else ""
+    claimed = said[-1].claimed if said else claimed_figure(figure.claimed, figure.unit)
+    measured = sum(line.last.machine is not None for line in lines)
+    changes = sum(line.before is not None for line in lines)
+    carried = len({entry.place for line in lines for entry in line.entries})
     return (
-        entry.target,
-        entry.at[:16].replace("T", " ") if on else "not measured",
-        ("" if report.verified else "unverified, ") + cell(entry.figure),
-        ", ".join([*status, *entry.changed]),
+        f"{claim}{title}\n{f'claimed: {claimed}, ' if claimed else ''}source {figure.source}\n"
+        f"{counted(measured, 'measurement')}, the oldest first; {counted(carried, 'report')} "
+        f"{agreeing(carried, 'tells', 'tell')} of it; {counted(changes, 'change')} of status"
+    )
+
+
+def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
+    last = line.last
+    on = last.machine
+    status = [] if line.before is None else [f"{line.before} before"]
+    figure = (
+        cell(last.figure) if reports[last.place].verified else f"unverified, {cell(last.figure)}"
+    )
+    return (
+        last.target,
+        last.at[:16].replace("T", " ") if on else "not measured",
+        "; ".join([figure, *judged_otherwise(line)]),
+        ", ".join([*status, *line.changed]),
         on.gpu_uuid[:12] if on else "",
         on.driver if on else "",
         (on.commit or "")[:12] if on else "",
-        report.name,
+        ", ".join(reports[entry.place].name for entry in line.entries),
     )
 
 
-def _document(entry: HistoryEntry, report: GivenReport) -> dict[str, object]:
+def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, object]:
+    last = line.last
     return {
-        "report": report.name,
-        "verified": report.verified,
-        "manifest_sha256": report.figures.manifest_sha256,
-        "target": entry.target or None,
-        "at": entry.at,
-        "figure": entry.figure.model_dump(mode="json"),
-        "machine": entry.machine and entry.machine.model_dump(mode="json"),
-        "status_before": entry.before,
-        "changed": list(entry.changed),
+        "target": last.target or None,
+        "at": last.at,
+        "figure": last.figure.model_dump(mode="json"),
+        "machine": last.machine and last.machine.model_dump(mode="json"),
+        "status_before": line.before,
+        "changed": list(line.changed),
+        "reports": [
+            {
+                "report": reports[entry.place].name,
+                "verified": reports[entry.place].verified,
+                "manifest_sha256": reports[entry.place].figures.manifest_sha256,
+                "signed": entry.signed or None,
+                "rules": entry.rules,
+                "status": entry.figure.status.value,
+            }
+            for entry in line.entries
+        ],
     }

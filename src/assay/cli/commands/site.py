@@ -9,7 +9,6 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.progress import say as progress
-from assay.catalog.load import load_catalog
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
@@ -34,10 +33,7 @@ def site(
     paths = report_dirs or published_reports(checkout.ROOT)
     if not paths:
         raise BadInput("there is no report: name one, or publish one in reports/published")
-    catalog = load_catalog(checkout.ROOT)
-    statements = {name: claim.statement for name, claim in catalog.claims.items()}
-    statements |= {name: audit.statement for name, audit in catalog.audits.items()}
-    made = Site(statements)
+    made = Site()
     for report in given_reports(paths, key, fresh=fresh):
         made.add(report)
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
