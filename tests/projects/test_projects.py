@@ -18,12 +18,14 @@ from assay.catalog.model import Catalog
 from assay.device.kernels import project_code
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.tasks.correctness import check_arm
+from assay.judging.answers import Asked, make_answers
 from assay.judging.audit import audit
 from assay.measuring.told import variant_spec, workload_spec
 from assay.pipeline.project_check import project_problems
 from assay.records.evaluations import Unanswerable
 from assay.shared import project_place
 from assay.shared.specs import ArmSpec, Json
+from tests import report_fixtures
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECTS = {path.parent.name: path.parent for path in (ROOT / "projects").glob("*/assay.yaml")}
@@ -309,3 +311,14 @@ def test_rows_of_deepgemms_table_bear_each_other_out(catalogs: dict[str, Catalog
     assert len(rows) == 18
     for each in rows:
         assert audit(each.formula, each.operands, each.claimed, catalog.claims).consistent, each.id
+
+
+def test_of_a_memory_another_products_figure_tells_nothing(catalogs: dict[str, Catalog]) -> None:
+    catalog = catalogs["deepgemm"]
+    provisions = [report_fixtures.provision(target) for target in ("h100", "h200")]
+    claims = [catalog.claims[name] for name in ("h100_bandwidth", "fp16_peak")]
+    asked = Asked(("fa3_paper",), tuple(provisions), frozenset())
+    found = make_answers(catalog, asked, claims)
+    assert [(each.claim, each.target) for each in found] == [
+        ("h100_bandwidth", "h100"), ("fp16_peak", "h100"), ("fp16_peak", "h200"),
+    ]  # fmt: skip

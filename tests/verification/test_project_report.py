@@ -1,5 +1,6 @@
 """A report of a project that measured its own code: judged, signed, verified."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import yaml
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
+from assay.catalog.load import load_catalog
 from assay.cli.verification_output import verified_line
+from assay.evidence.load import load_evidence
 from assay.records.manifest import APPENDIX, PAGE, TEXT, VERDICTS
 from assay.records.verdicts import VerdictsFile
+from assay.verification.gate import check_gates
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.sign import sign
@@ -133,6 +137,28 @@ def test_code_signed_anew_is_another_project(report: tuple[Path, Path]) -> None:
     path.write_text(CODE + "# edited\n")
     sign(folder, key.with_suffix(""))
     assert verification_record("r", verified(folder, key)).project != before
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"), [("unsupported", False), ("not_installed", False), ("correct", True)]
+)
+def test_only_an_arm_that_ran_says_which_shapes_it_refuses(
+    status: str, refused: bool, report: tuple[Path, Path]
+) -> None:
+    evidence = load_evidence(report[0] / "evidence")
+    catalog = load_catalog(report[0] / "evidence")
+    ((place, gate),) = evidence.correctness.items()
+    untold = {"refused": None, "status": status}
+    if status != "correct":
+        untold["checks"] = ()
+    arms = [arm.model_copy(update=untold) if arm.arm == "theirs" else arm for arm in gate.arms]
+    changed = dataclasses.replace(
+        evidence,
+        correctness={place: gate.model_copy(update={"arms": tuple(arms)})},
+        benchmarks={},
+    )
+    says = [each.says for each in check_gates(catalog, changed, todays=True).contradictions]
+    assert any("does not say which shapes it refuses" in one for one in says) is refused
 
 
 def test_its_margins_are_compared_and_its_claims_are_not(

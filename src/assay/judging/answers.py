@@ -95,6 +95,8 @@ def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[
         yield _answer(claim.id, wanted, "not_run", NotRun.NOT_SELECTED, detail)
     for name in own:
         yield _answer_on(catalog, asked, claim, provisions[name])
+    if claim.hardware.only:
+        return
     elsewhere = (provision for name, provision in provisions.items() if name not in own)
     for answer in (_answer_on(catalog, asked, claim, provision) for provision in elsewhere):
         if answer.way != "not_run":

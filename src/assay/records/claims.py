@@ -70,6 +70,8 @@ class Hardware(Record):
     """The source's own words for the product, as short as they stand there."""
     also: tuple[Identifier, ...] = ()
     """Further targets that the claim is made for; it is judged on each."""
+    only: bool = False
+    """Of this product itself, its memory's bandwidth say: of another, a figure tells nothing."""
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -27,6 +27,10 @@ UNSELECTED_COLUMNS = 24
 """Block columns, of which seven rows of two blocks select about half."""
 ATTENTION_CHECKS = ("log_sum_exp", "low_precision_rule")
 """Further checks of every launch of a block-sparse attention kernel."""
+REGULAR = "regular"
+"""The shape that the gate has no name for: rows of one length."""
+SANITIZED = 512
+"""Largest extent under compute-sanitizer of a problem that has no small shapes of its own."""
 UNALIGNED_M = 1000
 """Rows of a matrix that is loaded: of no tile either."""
 
@@ -58,6 +62,19 @@ def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]
     if other is None:
         shapes.append(("unaligned", dataclasses.replace(small, n=UNALIGNED_N), False))
     return shapes
+
+
+def sanitized_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
+    """(shape, workload, ragged) that compute-sanitizer sees a kernel at: a regular one before those
+    of ``small_shapes``, but for a callable's own problem, which has the small one it names.
+    """
+    shapes = small_shapes(workload)
+    if workload.operation == "callable":
+        return shapes or [(REGULAR, workload, False)]
+    if shapes and shapes[0][2]:
+        return [(REGULAR, shapes[0][1], False), *shapes]
+    cut = {name: min(getattr(workload, name), SANITIZED) for name in ("m", "n", "k")}
+    return [(REGULAR, dataclasses.replace(workload, **cut), False), *shapes]
 
 
 def _attention_shapes(

@@ -12,7 +12,7 @@ from assay.measuring.told import workload_spec
 from assay.records.plan import TargetPlan
 from assay.records.sanitizer import Tool
 from assay.shared.cheats import CAUGHT_BY
-from assay.shared.gate_shapes import small_shapes
+from assay.shared.gate_shapes import REGULAR, sanitized_shapes
 from assay.verification.contradictions import Findings, names
 
 
@@ -94,7 +94,9 @@ def _check_shapes(
 def _launched(
     catalog: Catalog, evidence: Evidence, plan: TargetPlan, variant: str, problem: str
 ) -> set[str]:
-    """Return the shapes of a problem at which the gate ran a kernel, with the regular one."""
+    """Return the shapes of a problem at which the gate ran a kernel, with the regular one where
+    compute-sanitizer sees it at that.
+    """
     ran = {
         check.name
         for name in plan.comparisons
@@ -103,8 +105,8 @@ def _launched(
         if (arm.arm, variant) in {(one.id, one.variant) for one in catalog.comparisons[name].arms}
         for check in arm.checks
     }
-    small = {name for name, _, _ in small_shapes(workload_spec(catalog.workloads[problem]))}
-    return {"regular"} | (small & ran)
+    shapes = sanitized_shapes(workload_spec(catalog.workloads[problem]))
+    return {name for name, _, _ in shapes if name == REGULAR or name in ran}
 
 
 def _check_operators(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:

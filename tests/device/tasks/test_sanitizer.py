@@ -9,10 +9,11 @@ import torch
 
 from assay.device.kernels.inputs import make_inputs
 from assay.device.tasks import sanitized, sanitizer
-from assay.device.tasks.sanitizer import run_sanitizer, shapes_of
+from assay.device.tasks.sanitizer import run_sanitizer
 from assay.device.worker.telemetry import Choice
 from assay.shared import project_place
 from assay.shared.files import sha256_file
+from assay.shared.gate_shapes import sanitized_shapes
 from assay.shared.job import SanitizerJob
 from assay.shared.specs import (
     ArmSpec,
@@ -32,12 +33,12 @@ CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 class TestShapes:
     def test_regular_ragged_and_unaligned(self):
         workload = bsr_workload(m=8192, n=8192, k=8192, pattern=PatternSpec("random", 128, 64, 16))
-        names = [(name, ragged) for name, _, ragged in shapes_of(workload)]
+        names = [(name, ragged) for name, _, ragged in sanitized_shapes(workload)]
         assert names == [("regular", False), ("ragged", True), ("unaligned", False)]
-        assert max(w.m * w.n * w.k for _, w, _ in shapes_of(workload)) < 10**9
+        assert max(w.m * w.n * w.k for _, w, _ in sanitized_shapes(workload)) < 10**9
 
     def test_an_operation_without_small_shapes_is_cut(self):
-        ((name, workload, _),) = shapes_of(dense_workload(m=8192, n=64, k=8192))
+        ((name, workload, _),) = sanitized_shapes(dense_workload(m=8192, n=64, k=8192))
         assert (name, workload.m, workload.n, workload.k) == ("regular", 512, 64, 512)
 
     def test_a_transposed_view_is_written_as_it_lies_in_memory(self):
@@ -242,7 +243,7 @@ class TestLaunch:
     def test_every_operand_is_an_allocation_of_its_own_size(self, monkeypatch, spec, arms):
         driver = FakeDriver()
         outcome, calls = self.launched(monkeypatch, spec, driver)
-        workload = shapes_of(arms[0].workload)[0][1]
+        workload = sanitized_shapes(arms[0].workload)[0][1]
         tensors = make_inputs(workload, "cpu", 1).tensors
         names = ("a_values", "a_row_ptr", "a_col_idx", "b")
         sizes = [tensors[name].numel() * tensors[name].element_size() for name in names]

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -34,10 +34,10 @@ from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file
-from assay.shared.gate_shapes import small_shapes
+from assay.shared.gate_shapes import sanitized_shapes
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import OPERANDS, PROJECT, REFUSALS, WORKSPACE_BYTES
-from assay.shared.specs import ArmSpec, Json, WorkloadSpec
+from assay.shared.specs import ArmSpec, Json
 from assay.shared.stored_blocks import Blocks
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
@@ -46,22 +46,9 @@ WORKERS = 6
 REPEAT = 2
 """Launches of each shape: the second meets the workspace that the first left behind."""
 SEED = 1
-SMALL = 512
-"""Largest extent of a problem whose operation has no small shapes of its own."""
 DEADLINE_S = LAUNCH_DEADLINE_S + 60.0
 BUDGET_S = 240.0
 """Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
-
-
-def shapes_of(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]:
-    """(name, workload, ragged): a regular shape, ragged rows with an empty one, an unaligned n."""
-    shapes = small_shapes(workload)
-    if workload.operation == "callable":
-        return shapes or [("regular", workload, False)]
-    if shapes and shapes[0][2]:
-        return [("regular", shapes[0][1], False), *shapes]
-    cut = {name: min(getattr(workload, name), SMALL) for name in ("m", "n", "k")}
-    return [("regular", replace(workload, **cut), False), *shapes]
 
 
 def memory_of(tensor: Tensor) -> bytes:
@@ -76,7 +63,7 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
     """
     assert arm.artifact is not None
     shapes = []
-    for name, workload, ragged in shapes_of(written(arm.workload)):
+    for name, workload, ragged in sanitized_shapes(written(arm.workload)):
         layout: tuple[Blocks | None, Blocks | None] | None
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)
