@@ -12,11 +12,10 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import published_figures
-from assay.judging.counts import VerdictCounts, count_verdicts
+from assay.findings.headline import KINDS, Outcome, headline_of, outcomes, tally
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.counts import told
+from assay.report.counts import capital, told
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
 from assay.shared.counting import agreeing, counted
@@ -33,12 +32,13 @@ ROWS = 10
 def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     """Return Markdown: where it was measured, the findings, and the counts of every source."""
     entries = verdicts.verdicts
-    found = [f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries)]
-    parts = (_measured_on(catalog, entries, report), found, _table(catalog, entries))
+    once = outcomes(catalog, entries)
+    found = [f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries, once)]
+    parts = (_measured_on(entries, once, report), found, _table(catalog, once))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
-def _measured_on(catalog: Catalog, entries: Sequence[Verdict], report: str) -> list[str]:
+def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: str) -> list[str]:
     places = {
         (v.measured_on.product, v.measured_on.recorded_at[:10])
         for v in entries
@@ -47,7 +47,7 @@ def _measured_on(catalog: Catalog, entries: Sequence[Verdict], report: str) -> l
     told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
     name = report.rsplit("/", 1)[-1]
     lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
-    if number := published_figures(catalog, entries).elsewhere:
+    if number := headline_of(once).elsewhere:
         lines.append(
             f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
             f"another GPU than {agreeing(number, 'its', 'their')} source names, and "
@@ -57,37 +57,27 @@ def _measured_on(catalog: Catalog, entries: Sequence[Verdict], report: str) -> l
     return lines
 
 
-def _table(catalog: Catalog, entries: Iterable[Verdict]) -> list[str]:
+def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
     """Return one line a source; columns that no source has anything in are left out."""
-    by_source: dict[str, list[Verdict]] = {source: [] for source in catalog.sources}
-    for verdict in entries:
-        by_source[verdict.source].append(verdict)
-    shown = {source: rows for source, rows in by_source.items() if rows}
+    by_source: dict[str, list[Outcome]] = {source: [] for source in catalog.sources}
+    for each in once:
+        by_source[each.lead.source].append(each)
+    shown = {source: counted for source, counted in by_source.items() if counted}
     names = [*shown] if len(shown) <= ROWS else [*shown][: ROWS - 1]
     lines = [
-        (
-            f"{name}: {markdown(catalog.sources[name].source.title)}",
-            count_verdicts(catalog, shown[name]),
-        )
-        for name in names
+        (f"{name}: {markdown(catalog.sources[name].source.title)}", shown[name]) for name in names
     ]
-    if rest := [verdict for name in shown if name not in names for verdict in shown[name]]:
-        lines.append((f"{len(shown) - len(names)} more", count_verdicts(catalog, rest)))
+    if rest := [each for name in shown if name not in names for each in shown[name]]:
+        lines.append((f"{len(shown) - len(names)} more", rest))
     columns = {
-        "figures": [told(counts.published or counts.own) for _, counts in lines],
-        "measured elsewhere only, as they would be there": _column(lines, "elsewhere"),
-        "compile probes and others": _column(lines, "probes"),
-        "arithmetic and statements": _column(lines, "arithmetic"),
+        capital(many): [told(tally(e for e in of if e.kind == kind)) for _, of in lines]
+        for kind, (_, many) in KINDS.items()
     }
     kept = {heading: cells for heading, cells in columns.items() if any(cells)}
     table = [f"| source | {' | '.join(kept)} |", f"|---|{'---|' * len(kept)}"]
     for row, (label, _) in enumerate(lines):
         table.append(f"| {label} | {' | '.join(cells[row] for cells in kept.values())} |")
     return table
-
-
-def _column(lines: Iterable[tuple[str, VerdictCounts]], kind: str) -> list[str]:
-    return [told(counts.by_kind()[kind]) for _, counts in lines]
 
 
 def newest_tables(root: Path) -> str:

@@ -11,23 +11,40 @@
   var opened = [];
   claims.forEach(function (claim, number) {
     claim.order = number;
-    claim.tokens = claim.getAttribute("data-f").split(" ");
+    // What the claim counts as: a list of what each such thing can be chosen by.
+    claim.facets = claim.getAttribute("data-f").split("|").map(function (facet) {
+      return facet.split(" ");
+    });
     claim.keys = claim.getAttribute("data-o").split(" ");
     claim.words = claim.textContent.toLowerCase() + " " + claim.id.toLowerCase();
   });
 
-  function fits(claim, words) {
-    return choices.every(function (choice) {
-      return !choice.value || claim.tokens.indexOf(choice.value) >= 0;
-    }) && words.every(function (word) { return claim.words.indexOf(word) >= 0; });
+  function fitting(claim, words) {
+    if (!words.every(function (word) { return claim.words.indexOf(word) >= 0; })) { return []; }
+    return claim.facets.filter(function (facet) {
+      return choices.every(function (choice) {
+        return !choice.value || facet.indexOf(choice.value) >= 0;
+      });
+    });
+  }
+
+  // The number that the page tells of what is shown: of one kind of things, each counted once.
+  function told(numbers) {
+    return Array.prototype.slice.call(document.querySelectorAll("option[value^='k:']"))
+      .filter(function (kind) { return numbers[kind.value]; })
+      .map(function (kind) { return numbers[kind.value] + " " + kind.text; }).join(", ");
   }
 
   function filter() {
     var words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     var active = words.length > 0 || choices.some(function (choice) { return choice.value; });
-    var count = 0;
+    var count = 0, numbers = {};
     claims.forEach(function (claim) {
-      var fit = fits(claim, words);
+      var found = fitting(claim, words), fit = found.length > 0;
+      found.forEach(function (facet) {
+        var kind = facet.filter(function (token) { return token.indexOf("k:") === 0; })[0];
+        numbers[kind] = (numbers[kind] || 0) + 1;
+      });
       claim.hidden = !fit;
       if (fit) { count += 1; }
       var folded = claim.closest("details.group");
@@ -37,7 +54,8 @@
       opened.forEach(function (folded) { folded.open = false; });
       opened = [];
     }
-    shown.textContent = count + " of " + claims.length + " claims";
+    var kinds = told(numbers);
+    shown.textContent = count + " of " + claims.length + " claims" + (kinds ? ": " + kinds : "");
   }
 
   // What a claim is sorted by: its place in the page, ratio, severity, or source and line.
@@ -62,7 +80,7 @@
   function reveal() {
     var claim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!claim || !claim.classList.contains("claim")) { return; }
-    claim.hidden = false;
+    if (claim.hidden) { choose(""); }
     var folded = claim.closest("details.group");
     if (folded) { folded.open = true; }
     claim.querySelector("details").open = true;
@@ -72,12 +90,24 @@
   search.addEventListener("input", filter);
   choices.forEach(function (choice) { choice.addEventListener("change", filter); });
   document.getElementById("order").addEventListener("change", sort);
-  document.getElementById("reset").addEventListener("click", function () {
+  // Shows what a number was told by: the values of the choices, and nothing searched for.
+  function choose(values) {
     search.value = "";
-    choices.forEach(function (choice) { choice.value = ""; });
-    document.getElementById("order").value = "order-up";
+    choices.forEach(function (choice) {
+      choice.value = values.split(" ").filter(function (value) {
+        return choice.querySelector("option[value='" + value + "']");
+      })[0] || "";
+    });
     filter();
+  }
+
+  document.getElementById("reset").addEventListener("click", function () {
+    document.getElementById("order").value = "order-up";
+    choose("");
     sort();
+  });
+  Array.prototype.forEach.call(document.querySelectorAll("[data-show]"), function (link) {
+    link.addEventListener("click", function () { choose(link.getAttribute("data-show")); });
   });
   window.addEventListener("hashchange", reveal);
   filter();

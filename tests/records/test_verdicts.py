@@ -139,7 +139,7 @@ class TestAMadeUpStatus:
 
     def test_is_printed_at_the_terminal(self, used: tuple[Path, str, object]) -> None:
         assert re.search(r"\b1 unheard of\b", used[1])
-        assert "unheard_of: " in used[1]
+        assert "unheard of: " in used[1]
 
     def test_is_counted_in_the_readme(self, used: tuple[Path, str, dict[str, str]]) -> None:
         (line,) = [row for row in used[2]["readme"].splitlines() if row.startswith("| demo: ")]

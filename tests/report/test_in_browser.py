@@ -244,6 +244,22 @@ def test_the_appendixs_pictures_keep_the_size_of_their_letters(
     assert min(scales) >= 0.9
 
 
+def test_a_claim_is_one_line_on_a_wide_screen(browser: "Browser", real: Path) -> None:
+    """And nothing of it but the end of a long title is cut."""
+    page = opened(browser, real / "report.html")
+    page.evaluate("document.querySelectorAll('details.group').forEach(each => each.open = true)")
+    lines = page.evaluate("""() => [...document.querySelectorAll("tbody.claim > .line")]
+      .map(each => [
+        each.getBoundingClientRect().height,
+        parseFloat(getComputedStyle(each).fontSize),
+        Math.max(...[...each.children].map(cell => cell.scrollWidth - cell.clientWidth)),
+        each.parentNode.id,
+      ])""")
+    assert len(lines) > 200
+    assert [line for line in lines if line[0] > 2.2 * line[1]] == []
+    assert [line for line in lines if line[2] > 3] == []
+
+
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
     page = opened(browser, real / "report.html", java_script_enabled=False)
     assert not page.locator("#controls").is_visible()
@@ -263,7 +279,8 @@ class TestScript:
         page.fill("#search", "tma bandwidth")
         shown = page.locator("tbody.claim:not([hidden])").count()
         assert 0 < shown < whole
-        assert page.locator("#shown").text_content() == f"{shown} of {whole} claims"
+        said = page.locator("#shown").text_content() or ""
+        assert said.startswith(f"{shown} of {whole} claims: ")
         page.click("#reset")
         assert page.locator("tbody.claim:not([hidden])").count() == whole
 
@@ -276,6 +293,26 @@ class TestScript:
         assert shown.first.is_visible()
         tokens = shown.evaluate_all("found => found.map(each => each.dataset.f)")
         assert all("v:inconsistent" in each.split() for each in tokens)
+
+    def test_a_number_shows_what_it_counts(self, page: "Page") -> None:
+        """Of findings, of the headline and of its causes: as many lines as the number says."""
+        links = page.locator("[data-show]")
+        assert links.count() > 10
+        for link in links.all():
+            number = re.match(r"\s*(\d+)", link.text_content() or "")
+            assert number
+            link.click()
+            shown = page.locator("tbody.claim:not([hidden])")
+            assert shown.count() == int(number[1])
+            assert shown.first.is_visible()
+            said = page.locator("#shown").text_content() or ""
+            assert re.search(rf": {number[1]} [a-z ]+$", said)
+
+    def test_a_link_to_a_claim_that_a_choice_hides_shows_it(self, page: "Page") -> None:
+        page.locator("[data-show*='v:not_run']").first.click()
+        hidden = page.locator("tbody.claim[hidden]").first.get_attribute("id")
+        page.evaluate("claim => { location.hash = claim }", hidden)
+        page.wait_for_function("claim => !document.getElementById(claim).hidden", arg=hidden)
 
     def test_it_sorts_what_is_furthest_below_first(self, page: "Page") -> None:
         page.select_option("#order", "ratio-up")

@@ -8,6 +8,7 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.findings.headline import outcomes
 from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile, Why
 from assay.report.leading_findings import MOST, factor_apart, leading_findings
 from tests.report.told import told_report
@@ -22,7 +23,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, tuple[Verdi
 
 def findings(catalog: Catalog, verdicts: tuple[Verdict, ...]) -> list[str]:
     """Return the sentences, with plain spaces."""
-    found = leading_findings(catalog, verdicts)
+    found = leading_findings(catalog, verdicts, outcomes(catalog, verdicts))
     return [each.sentence.replace("\N{NO-BREAK SPACE}", " ") for each in found]
 
 
@@ -36,27 +37,27 @@ def test_a_misstated_figure_comes_first_with_the_reading_that_holds(
 ) -> None:
     first = findings(*told)[0]
     assert first.startswith(
-        "1 figure of source demo is misstated: other work was counted than was done: "
+        "1 figure of “A demo <source> & more” is misstated, since other work was counted than was "
+        "done: "
     )
-    assert "(claimed 800 TFLOP/s, measured 200.1 TFLOP/s as rebuilt here on NVIDIA H100" in first
-    assert first.endswith(
-        "0.25\N{MULTIPLICATION SIGN}); under another reading it is 800.4 TFLOP/s "
-        "(the whole dense product, <all> of it)."
-    )
+    assert " is claimed at 800 TFLOP/s and was measured at 200.1 TFLOP/s on NVIDIA H100" in first
+    assert first.endswith(", or at 800.4 TFLOP/s by another reading of its words.")
 
 
 def test_what_was_measured_elsewhere_counts_as_it_would_be(
     told: tuple[Catalog, tuple[Verdict, ...]],
 ) -> None:
     (line,) = [one for one in findings(*told) if "not reproduced" in one]
-    assert line.startswith("1 figure of source demo is not reproduced: rebuilt from a description")
-    assert "The same kernel on another GPU (claimed 450 TFLOP/s" in line
+    assert line.startswith(
+        "1 figure of “A demo <source> & more” is not reproduced by what was rebuilt here from its "
+        "description: The same kernel on another GPU is claimed at 450 TFLOP/s and was measured at "
+    )
 
 
 def test_a_wrong_output_outweighs_all(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
     catalog, verdicts = told
     wrong = changed(verdicts, "demo_ratio", status=Status.INCORRECT, why=Why.WRONG_OUTPUT)
-    assert "incorrect: its output is wrong" in findings(catalog, wrong)[0]
+    assert "is incorrect, since its output is wrong: " in findings(catalog, wrong)[0]
 
 
 def test_a_rebuilt_kernel_weighs_less_than_the_original(
@@ -66,13 +67,15 @@ def test_a_rebuilt_kernel_weighs_less_than_the_original(
     slower = changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
     lines = [line for line in findings(catalog, slower) if "not reproduced" in line]
     assert "the original itself gives less here" in lines[0]
-    assert "rebuilt from a description" in lines[1]
+    assert "what was rebuilt here" in lines[1]
 
 
-def test_a_claim_misstated_on_another_gpu_alone_is_a_finding_of_its_own(
+def test_what_the_authors_program_prints_elsewhere_is_part_of_the_figures_own_finding(
     told: tuple[Catalog, tuple[Verdict, ...]],
 ) -> None:
-    catalog, verdicts = told
+    """One sentence, by the verdict that counts, and the most consequential one."""
+    catalog, found = told
+    verdicts = changed(found, "demo_ratio", status=Status.NOT_REPRODUCED, why=Why.REBUILT)
     (row,) = (v for v in verdicts if v.claim == "demo_ratio")
     printed = VerdictReading(
         id="original", says="as printed", primary=False, measured=7.5, ci90=None, holds=True
@@ -81,15 +84,18 @@ def test_a_claim_misstated_on_another_gpu_alone_is_a_finding_of_its_own(
         update={
             "status": Status.ELSEWHERE,
             "as_if": Status.MISSTATED,
+            "why": Why.OTHER_WORK,
             "target": "l4",
             "readings": (printed,),
         }
     )
-    (line,) = [
-        one for one in findings(catalog, (*verdicts, away)) if "misstated as measured" in one
-    ]
-    assert "as measured on NVIDIA L4" in line
-    assert line.endswith("; the author's own program prints 7.500\N{MULTIPLICATION SIGN}.")
+    lines = findings(catalog, (*verdicts, away))
+    (line,) = [one for one in lines if "Deeper tile over shallower one" in one]
+    assert line is lines[0]
+    assert " is not reproduced, since other work was counted than was done: " in line
+    assert line.endswith(
+        ", while the author's own program prints 7.500\N{MULTIPLICATION SIGN} on NVIDIA L4 <PCIe>."
+    )
 
 
 def test_only_the_verdict_that_counts_is_shown(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
@@ -110,7 +116,7 @@ def test_arithmetic_and_what_was_not_run_are_told(
     assert any(
         line.startswith("1 of 1 relation between printed figures does not") for line in lines
     )
-    assert lines[-1].startswith("1 published figure was not measured: 1 because")
+    assert lines[-1].startswith("1 published figure was not measured: 1 since ")
 
 
 def test_this_projects_own_claims_are_one_finding(
@@ -120,18 +126,20 @@ def test_this_projects_own_claims_are_one_finding(
     source = catalog.sources["demo"]
     own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
     lines = findings(replace(catalog, sources={"demo": own}), verdicts)
-    (line,) = [one for one in lines if "of this project on its own kernels: " in one]
-    assert "; the best ratio is Deeper tile over shallower one (claimed " in line
+    (line,) = [one for one in lines if " of this project on its own kernels came out as " in one]
+    assert ": Deeper tile over shallower one, the best ratio, is claimed at " in line
 
 
 def test_there_are_ten_at_most_and_each_is_one_sentence(
     told: tuple[Catalog, tuple[Verdict, ...]],
 ) -> None:
     catalog, verdicts = told
-    found = leading_findings(catalog, verdicts)
+    found = leading_findings(catalog, verdicts, outcomes(catalog, verdicts))
     assert 0 < len(found) <= MOST
     for each in found:
         assert each.sentence.endswith(".")
+        assert ";" not in each.sentence
+        assert each.sentence[0].isdigit(), "what is counted comes first"
         assert each.claim is None or each.claim in catalog.claims
 
 

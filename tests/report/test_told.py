@@ -73,8 +73,12 @@ class TestCauses:
     def test_published_figures_that_do_not_hold_are_counted_by_cause(
         self, text: str, markdown: str
     ) -> None:
-        assert "Why not: 1 other work counted; 1 rebuilt from words; " in text
-        assert "Why not: 1 other work counted; 1 rebuilt from words; " in markdown
+        assert "Why not: 1 other work counted ; 1 rebuilt from words ." in text
+        assert "Why not: 1 other work counted; 1 rebuilt from words." in markdown
+
+    def test_what_was_not_run_says_why_in_words(self, text: str, markdown: str) -> None:
+        assert "Not run: 1 : the source leaves out what would have to run." in text
+        assert "Not run: 1: the source leaves out what would have to run." in markdown
 
 
 class TestElsewhere:
@@ -88,7 +92,7 @@ class TestElsewhere:
 
     def test_the_line_says_what_it_would_be(self, html: str) -> None:
         line = between(html, 'id="demo_there"', '<tbody class="claim"')
-        assert "elsewhere:</span> not reproduced<td>" in line
+        assert ">not reproduced</span>" in line
 
     def test_its_mark_is_hollow_and_that_of_what_it_would_be(self, html: str) -> None:
         line = between(html, 'id="demo_there"', '<tbody class="claim"')
@@ -101,9 +105,8 @@ class TestElsewhere:
         assert head in markdown
         assert "5 published speed figures 2 reproduced 1 not reproduced 1 misstated" in text
         assert "1 of them was measured on another GPU than the source names" in markdown
-        table = between(text, "Counted by measurement ", " Protocol ")
-        assert f"Published speed figures 2 {NOTHING} 1 {NOTHING} 1 " in table
-        assert f"Measured elsewhere only, as they would be there {NOTHING} 1 " in table
+        table = between(text, "Each counted once ", " Protocol ")
+        assert f"Published speed figures 5 2 1 1 {NOTHING} 1 " in table
 
 
 class TestOriginals:

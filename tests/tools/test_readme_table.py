@@ -36,12 +36,13 @@ class TestTable:
         text = readme_table.result_tables(*told, "reports/demo_run")
         table = [line for line in text.splitlines() if line.startswith("|")]
         assert table[0] == (
-            "| source | figures | measured elsewhere only, as they would be there "
-            "| compile probes and others | arithmetic and statements |"
+            "| source | Published speed figures | Compile probes and other statements "
+            "| Relations between printed figures |"
         )
         assert table[2:] == [
-            "| demo: A demo &lt;source&gt; & more | 2 reproduced, 1 misstated, 1 not run "
-            "| 1 not reproduced | 1 reproduced | 1 inconsistent |"
+            "| demo: A demo &lt;source&gt; & more "
+            "| 2 reproduced, 1 not reproduced, 1 misstated, 1 not run "
+            "| 1 reproduced | 1 inconsistent |"
         ]
 
     def test_which_gpu_stood_in_is_said_once(self, told: tuple[Catalog, VerdictsFile]) -> None:
@@ -58,12 +59,14 @@ class TestTable:
         catalog, file = told
         names = [f"s{number}" for number in range(12)]
         verdicts = [
-            v.model_copy(update={"source": name})
+            v.model_copy(update={"source": name, "claim": f"{name}_support"})
             for name in names
             for v in file.verdicts
             if v.claim == "demo_support"
         ]
-        many = replace(catalog, sources=dict.fromkeys(names, catalog.sources["demo"]))
+        claims = {f"{name}_support": catalog.claims["demo_support"] for name in names}
+        sources = dict.fromkeys(names, catalog.sources["demo"])
+        many = replace(catalog, sources=sources, claims=claims)
         text = readme_table.result_tables(
             many, file.model_copy(update={"verdicts": tuple(verdicts)}), "reports/x"
         )

@@ -13,7 +13,12 @@ from assay.findings.headline import published_figures
 from assay.findings.stopwatch_agreement import agreements
 from assay.frames import turns
 from assay.records.verdicts import Status, Verdict
-from assay.report.first_screen import apart_words, guard_words, headline_words
+from assay.report.first_screen import (
+    apart_words,
+    guard_words,
+    headline_words,
+    idle_words,
+)
 from assay.report.project_stamp import project_stamp
 from assay.shared.counting import agreeing, counted
 
@@ -29,6 +34,10 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     say(headline_words(catalog, figures))
     if figures.causes:
         say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
+    if figures.not_run and stamp is None:
+        plans = evidence.plan.targets
+        idle = (f"{n}: {idle_words(why, plans)}" for why, n in figures.not_run.items())
+        say("not run: " + "; ".join(idle))
     if apart := "; ".join(apart_words(catalog, figures)):
         say(f"beside them: {apart}")
     if stamp is not None:
@@ -36,7 +45,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
             say(line)
     agreed = tuple(agreements(evidence, clocks_of(turns(evidence.benchmarks.values()))))
     found = guards(catalog, evidence, binary_matches(catalog, evidence), agreed)
-    say("guards: " + "; ".join(words for words, _ in guard_words(found)))
+    say("guards: " + "; ".join(guard.words for guard in guard_words(found)))
 
 
 def not_run_words(verdicts: Iterable[Verdict]) -> Iterator[str]:

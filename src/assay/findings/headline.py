@@ -1,16 +1,54 @@
-"""The headline of a run: published speed figures, counted once each, and why not. Pure."""
+"""The headline of a run, and everything else that a page counts: each thing once. Pure.
+
+There is one rule of counting (``judging.counts``), and one list of what it gives, ``outcomes``. The
+headline, its causes, the findings, the tables of counts and the lines of the table of claims all
+count parts of that list, so that a number has one meaning wherever it stands.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import Counted, Tally, VerdictCounts, count_verdicts, counted_once
+from assay.judging.counts import Tally, counted_once, outcome
 from assay.records.verdicts import Status, Verdict, Why
 
-HELD = (Status.REPRODUCED, Status.EXCEEDED)
-PUBLISHED = ("published", "elsewhere")
-"""Kinds of counts that are speed figures which sources publish."""
+HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
+FIGURES = "figures"
+KINDS = {
+    FIGURES: ("published speed figure", "published speed figures"),
+    "ratios": ("ratio of two such figures", "ratios of two such figures"),
+    "own": ("own claim of this project", "own claims of this project"),
+    "probes": (
+        "compile probe or other statement",
+        "compile probes and other statements",
+    ),
+    "relations": ("relation between printed figures", "relations between printed figures"),
+}
+"""What a page counts, apart from each other: of one, of several."""
+PAGE_KINDS = {"published": FIGURES, "elsewhere": FIGURES, "arithmetic": "relations"}
+"""Kinds of ``judging.counts`` that a page calls otherwise."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One thing that counts: a measurement or a sentence, by the worst verdict that it gives."""
+
+    kind: str
+    """One of ``KINDS``."""
+    status: Status
+    """Of what was measured on another GPU than its source names, what it would be there."""
+    why: Why | None
+    """The cause, where it does not plainly hold."""
+    lead: Verdict
+    """The verdict that it counts by."""
+    rows: tuple[Verdict, ...]
+    """All verdicts that it gives."""
+
+    @property
+    def away(self) -> bool:
+        """Return whether it was measured on another GPU than the source names, and only there."""
+        return self.lead.status is Status.ELSEWHERE
 
 
 @dataclass(frozen=True)
@@ -23,27 +61,76 @@ class PublishedFigures:
     elsewhere: int
     """How many of them were measured on other hardware alone."""
     causes: dict[Why, int]
-    """Why those that did not plainly hold did not, the most frequent first."""
-    apart: VerdictCounts
-    """The same counts by kind."""
+    """Why those that were measured and did not plainly hold did not, the most frequent first."""
+    not_run: dict[Why, int]
+    """Why those that were not measured were not, likewise."""
+    apart: dict[str, Tally]
+    """Everything else by its kind, one of ``KINDS``."""
+
+
+def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
+    """Return all that counts in a run, each thing once, in the order of the verdicts."""
+    rows = list(verdicts)
+    by_claim: dict[str, list[Verdict]] = {}
+    for row in rows:
+        by_claim.setdefault(row.claim, []).append(row)
+    return tuple(
+        Outcome(
+            PAGE_KINDS.get(each.kind, each.kind),
+            outcome(each.worst),
+            known_cause(each.worst, by_claim[each.worst.claim]),
+            each.worst,
+            each.rows,
+        )
+        for each in counted_once(catalog, rows)
+    )
+
+
+def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
+    """Return why a verdict does not plainly hold; None where it does.
+
+    Of a kernel that was rebuilt nothing more is known than that. Where the same claim, one of
+    ``rows``, was found misstated on another GPU, because the author's program ran there or a
+    declared reading holds, the cause that was found there is the cause.
+    """
+    if outcome(verdict) in HELD:
+        return None
+    if verdict.why is not Why.REBUILT:
+        return verdict.why
+    found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
+    return next(found, verdict.why)
 
 
 def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> PublishedFigures:
     """Return the headline of a run's verdicts."""
-    rows = list(verdicts)
-    once = [each for each in counted_once(catalog, rows) if each.kind in PUBLISHED]
-    statuses = Counter(each.status for each in once)
-    causes = Counter(cause for each in once if (cause := cause_of(each)) is not None)
-    ordered = sorted(causes.items(), key=lambda item: (-item[1], [*Why].index(item[0])))
+    return headline_of(outcomes(catalog, verdicts))
+
+
+def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
+    """Return the headline of what counts in a run."""
+    every = tuple(counted)
+    figures = [each for each in every if each.kind == FIGURES]
+    measured = [each for each in figures if each.status is not Status.NOT_RUN]
+    idle = [each for each in figures if each.status is Status.NOT_RUN]
     return PublishedFigures(
-        total=len(once),
-        statuses={status: statuses[status] for status in Status if statuses[status]},
-        elsewhere=sum(each.kind == "elsewhere" for each in once),
-        causes=dict(ordered),
-        apart=count_verdicts(catalog, rows),
+        total=len(figures),
+        statuses=tally(figures),
+        elsewhere=sum(each.away for each in figures),
+        causes=causes(measured),
+        not_run=causes(idle),
+        apart={
+            kind: tally(e for e in every if e.kind == kind) for kind in KINDS if kind != FIGURES
+        },
     )
 
 
-def cause_of(counted: Counted) -> Why | None:
-    """Return why what counts as one did not plainly hold; None where it did."""
-    return None if counted.status in HELD else counted.worst.why
+def tally(counted: Iterable[Outcome]) -> Tally:
+    """Return how many came out how, in the order of the statuses."""
+    statuses = Counter(each.status for each in counted)
+    return {status: statuses[status] for status in Status if statuses[status]}
+
+
+def causes(counted: Iterable[Outcome]) -> dict[Why, int]:
+    """Return how many have which cause, the most frequent first."""
+    found = Counter(each.why for each in counted if each.why is not None)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], [*Why].index(item[0]))))

@@ -1,7 +1,6 @@
 """The summary of a run, counted for the report, which must not compute. Pure."""
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 from scipy.special import stdtr
@@ -9,11 +8,10 @@ from scipy.special import stdtr
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import BinaryMatch, binary_matches, told_not_compiled
-from assay.judging.counts import VerdictCounts, count_verdicts
 from assay.records.plan import TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.units import Unit
-from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.verdicts import Verdict, VerdictsFile
 from assay.records.workloads import Judging
 from assay.statistics.intervals import half_width
 from assay.statistics.summaries import MIN_PROCESSES
@@ -88,10 +86,6 @@ class RunSummary:
     run: str
     total: int
     """Verdicts: rows, however many of them one measurement answers."""
-    counts: VerdictCounts
-    counts_of: dict[str, VerdictCounts]
-    """The same of each source alone; a measurement that answers several counts in each."""
-    not_run_reasons: dict[str, int]
     chance: Chance
     binaries: tuple[BinaryMatch, ...]
     not_compiled: str | None
@@ -108,18 +102,11 @@ class RunSummary:
 def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> RunSummary:
     """Counts and facts of a run."""
     every = verdicts.verdicts
-    reasons = Counter(v.reason or "unstated" for v in every if v.status is Status.NOT_RUN)
     on = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
     targets = tuple(_target(evidence, plan) for plan in evidence.plan.targets)
     return RunSummary(
         run=verdicts.run,
         total=len(every),
-        counts=count_verdicts(catalog, every),
-        counts_of={
-            source: count_verdicts(catalog, (v for v in every if v.source == source))
-            for source in evidence.plan.sources
-        },
-        not_run_reasons=dict(sorted(reasons.items())),
         chance=_chance(catalog, verdicts),
         binaries=binary_matches(catalog, evidence),
         not_compiled=told_not_compiled(evidence.plan),

@@ -97,7 +97,10 @@ def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]
 
 def _counted(kind: str, rows: list[Verdict]) -> Counted:
     statuses = [outcome(row) if kind == "elsewhere" else row.status for row in rows]
-    worst = min(range(len(rows)), key=lambda place: statuses[place].facts.severity)
+    worst = min(
+        range(len(rows)),
+        key=lambda place: (statuses[place].facts.severity, outcome(rows[place]).facts.severity),
+    )
     return Counted(kind, statuses[worst], rows[worst], tuple(rows))
 
 

@@ -8,6 +8,12 @@ DIGITS = 4
 """Significant ones of a measured figure."""
 EXACT = 12
 """Digits beyond which two numbers are one: what is left is how machines keep decimals."""
+READ_IN = {
+    Unit.MS: (0.0, 0.1, Unit.US),
+    Unit.US: (1e3, math.inf, Unit.MS),
+    Unit.GFLOP_PER_S: (1e3, math.inf, Unit.TFLOP_PER_S),
+}
+"""(from, below, unit): figures that people read in another unit, as 20 µs rather than 0.02 ms."""
 
 
 def number(value: float, digits: int = DIGITS) -> str:
@@ -58,3 +64,14 @@ def quantity(value: float, unit: Unit | str | None) -> str:
 def percent(fraction: float) -> str:
     """Return a fraction as per cent, to three significant digits: ``8 %``, ``0.312 %``."""
     return f"{short(100 * fraction, 3)} %"
+
+
+def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:
+    """Return what a measured value is to be multiplied by, and the unit that people read it in.
+
+    A figure that a source prints stays in the source's own unit.
+    """
+    for own, (least, below, other) in READ_IN.items():
+        if unit == own.value and value and least <= abs(value) < below:
+            return own.facts.factor / other.facts.factor, other.value
+    return 1.0, unit

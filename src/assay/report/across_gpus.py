@@ -64,4 +64,7 @@ def across_gpus(
 def _cell(verdict: Verdict | None) -> tuple[str, str | None]:
     if verdict is None:
         return fmt.NOTHING, None
-    return fmt.quantity(verdict.measured, verdict.unit), fmt.interval(verdict.ci90)
+    return (
+        fmt.figure(verdict.measured, verdict.unit),
+        fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90),
+    )

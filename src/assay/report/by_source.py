@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import Tally, VerdictCounts, count_verdicts
+from assay.findings.headline import FIGURES, Outcome, tally
+from assay.judging.counts import Tally
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.counts import told
+from assay.report.facets import WITH, count_words
+from assay.shared.counting import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -18,10 +21,10 @@ class SourceSection:
     id: str
     title: str
     about: str
-    published: str
+    counts: str
+    """How many of what stand in it."""
+    came_out: str
     """How its speed figures came out; of this project's own source, its claims."""
-    others: str
-    """How its other statements and its arithmetic came out."""
     lines: tuple[ClaimLine, ...]
 
 
@@ -32,6 +35,8 @@ class SourceTable:
     headings: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     """(source, cells)."""
+    shared: str
+    """How many claims are counted with another source's; empty where none is."""
 
 
 SHORT = {Status.NOT_REPRODUCED: "missed"}
@@ -42,69 +47,83 @@ def source_sections(
     catalog: Catalog,
     sources: Sequence[str],
     verdicts: Sequence[Verdict],
+    counted_things: Sequence[Outcome],
     lines: Mapping[str, ClaimLine],
 ) -> tuple[SourceSection, ...]:
     """Return one section a source, in the order of the plan."""
-    return tuple(_section(catalog, source, verdicts, lines) for source in sources)
+    claims = dict.fromkeys((verdict.source, verdict.claim) for verdict in verdicts)
+    return tuple(
+        _section(
+            catalog,
+            source,
+            [each for each in counted_things if each.lead.source == source],
+            [lines[claim] for of, claim in claims if of == source],
+        )
+        for source in sources
+    )
 
 
 def _section(
-    catalog: Catalog, source: str, verdicts: Sequence[Verdict], lines: Mapping[str, ClaimLine]
+    catalog: Catalog, source: str, counted_things: Sequence[Outcome], lines: Sequence[ClaimLine]
 ) -> SourceSection:
     described = catalog.sources[source].source
-    own = [verdict for verdict in verdicts if verdict.source == source]
-    counts = count_verdicts(catalog, own)
-    figures = _figures(counts)
     parts = [described.date, described.file]
     if described.sha256:
         parts.append(f"SHA-256 {fmt.short_hash(described.sha256)}…")
-    rest = [told(tally) for tally in (counts.probes, counts.arithmetic) if tally]
-    claims = dict.fromkeys(verdict.claim for verdict in own)
+    facets = [facet for line in lines for facet in line.facets]
     return SourceSection(
         id=source,
         title=described.title,
         about=" · ".join(part for part in parts if part),
-        published=told(figures) or fmt.NOTHING,
-        others="; ".join(rest) or fmt.NOTHING,
-        lines=tuple(sorted((lines[claim] for claim in claims), key=lambda line: line.sort_keys[2])),
+        counts=count_words(facets),
+        came_out=told(_figures(counted_things)) or fmt.NOTHING,
+        lines=tuple(sorted(lines, key=lambda line: line.sort_keys[2])),
     )
 
 
 def source_table(
-    catalog: Catalog, sources: Sequence[str], verdicts: Sequence[Verdict]
+    sources: Sequence[str], counted_things: Sequence[Outcome], lines: Mapping[str, ClaimLine]
 ) -> SourceTable:
     """Return the table of sources; statuses that no figure has are left out."""
-    counts = {
-        source: count_verdicts(catalog, (v for v in verdicts if v.source == source))
-        for source in sources
-    }
-    figures = {source: _figures(found) for source, found in counts.items()}
-    shown = [status for status in Status if any(status in tally for tally in figures.values())]
+    of = {s: [each for each in counted_things if each.lead.source == s] for s in sources}
+    figures = {source: _figures(found) for source, found in of.items()}
+    shown = [status for status in Status if any(status in found for found in figures.values())]
     return SourceTable(
         ("source", "figures", *(SHORT.get(each, each.word) for each in shown), "relations"),
         tuple(
             (
                 source,
                 (
-                    str(sum(tally.values())),
-                    *(str(tally[status]) if status in tally else "" for status in shown),
-                    _relations(counts[source].arithmetic),
+                    str(sum(found.values())),
+                    *(str(found[status]) if status in found else "" for status in shown),
+                    _relations(of[source]),
                 ),
             )
-            for source, tally in figures.items()
+            for source, found in figures.items()
         ),
+        _shared(lines),
     )
 
 
-def _figures(counts: VerdictCounts) -> Tally:
+def _figures(counted_things: Sequence[Outcome]) -> Tally:
     """Return the speed figures of a source, or this project's own claims, by status."""
-    figures = dict(counts.published or counts.own)
-    for status, count in counts.elsewhere.items():
-        figures[status] = figures.get(status, 0) + count
-    return {status: figures[status] for status in Status if status in figures}
+    figures = [each for each in counted_things if each.kind == FIGURES]
+    return tally(figures or [each for each in counted_things if each.kind == "own"])
 
 
-def _relations(tally: Tally) -> str:
+def _relations(counted_things: Sequence[Outcome]) -> str:
     """Return how many of a source's own relations hold: ``9/17``."""
-    held = tally.get(Status.CONSISTENT, 0)
-    return f"{held}/{sum(tally.values())}" if tally else ""
+    found = tally(each for each in counted_things if each.kind == "relations")
+    return f"{found.get(Status.CONSISTENT, 0)}/{sum(found.values())}" if found else ""
+
+
+def _shared(lines: Mapping[str, ClaimLine]) -> str:
+    """Return how many claims count with another, in a sentence; empty where none does."""
+    number = sum(facet.kind == WITH for line in lines.values() for facet in line.facets)
+    if not number:
+        return ""
+    return (
+        f"{counted(number, 'claim')} {agreeing(number, 'rests', 'rest')} on the samples or the "
+        f"sentence of another claim, of whichever source, and {agreeing(number, 'is', 'are')} "
+        "counted with it."
+    )

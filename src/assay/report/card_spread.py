@@ -11,7 +11,7 @@ from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine, Fact
-from assay.shared.counting import counted
+from assay.shared.counting import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ def spread_section(
     lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
 ) -> SpreadSection | None:
     """Return every figure of the page's lines with several runs; None where there is none."""
+    told = {key: spread for key, spread in sorted(found.items()) if key[0] in lines}
     rows = tuple(
         SpreadRow(
             claim, lines[claim].title, target, spread_line(spread), tuple(observation_lines(spread))
         )
-        for (claim, target), spread in sorted(found.items())
-        if claim in lines
+        for (claim, target), spread in told.items()
     )
-    return SpreadSection(tuple(spread_remarks(found.values())), rows) if rows else None
+    return SpreadSection(tuple(spread_remarks(told.values())), rows) if rows else None
 
 
 def with_spreads(
@@ -55,6 +55,7 @@ def with_spreads(
     return {
         claim: replace(
             line,
+            spread=spread_short(found.get((claim, line.lead.target))),
             details=tuple(
                 replace(detail, facts=(*detail.facts, Fact("cards and runs", spread_line(spread))))
                 if (spread := found.get((claim, detail.text.target)))
@@ -87,12 +88,19 @@ def report_spreads(
     return spreads(own, evidence.other_runs)
 
 
+def spread_short(spread: FigureSpread | None) -> str | None:
+    """Return how far a figure's runs lie apart, as its line has room for it."""
+    if spread is None or spread.extent is None:
+        return None
+    return fmt.tenths(spread.extent)
+
+
 def spread_line(spread: FigureSpread) -> str:
     """Return how far a figure's runs lie apart, in a sentence without its figure's name."""
     values = [each.measured for each in spread.observations]
-    low, high = (fmt.number(value) for value in (min(values), max(values)))
+    low, high = min(values), max(values)
     runs, cards = counted(len(values), "run"), counted(spread.cards, "card")
-    text = f"{runs} on {cards}: {low} to {fmt.with_unit(high, spread.unit)}"
+    text = f"{runs} on {cards}: {fmt.span(low, high, spread.unit)}"
     if spread.extent is not None:
         text += f", {fmt.percent(spread.extent)} apart"
     text += (
@@ -111,7 +119,8 @@ def observation_lines(spread: FigureSpread) -> Iterator[str]:
         on = each.machine
         commit = f", commit {on.commit[:12]}" if on.commit else ""
         yield (
-            f"{fmt.quantity(each.measured, spread.unit)} {fmt.interval(each.ci90)}: "
+            f"{fmt.figure(each.measured, spread.unit)} "
+            f"{fmt.interval_of(each.measured, spread.unit, each.ci90)}: "
             f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {fmt.moment(on.recorded_at)} "
             f"({each.report})"
         )
@@ -125,9 +134,10 @@ def spread_remarks(found: Iterable[FigureSpread]) -> Iterator[str]:
     apart = sum(spread.apart for spread in found)
     extents = [spread.extent for spread in found if spread.extent is not None]
     yield (
-        f"{counted(len(found), 'figure')} {'was' if len(found) == 1 else 'were'} measured in "
-        f"several runs. Of {apart} of them two intervals have no point in common: one run's "
-        "interval tells how well that run knows its own card, and not what another card gives."
+        f"{counted(len(found), 'figure')} of claims here, each on one GPU product, "
+        f"{agreeing(len(found), 'was', 'were')} measured in several runs. Of {apart} of them two "
+        "intervals have no point in common: one run's interval tells how well that run knows its "
+        "own card, and not what another card gives."
     )
     if extents:
         yield (

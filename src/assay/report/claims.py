@@ -7,6 +7,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.findings.claimed_figures import RELATIONS, printed_digits
+from assay.findings.headline import Outcome, known_cause
 from assay.findings.work_done import work_by_reading
 from assay.judging.counts import kind_of, outcome
 from assay.judging.verdicts import FIGURES
@@ -14,6 +15,7 @@ from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.counts import capital
+from assay.report.facets import Facet, count_words, facets, status_words
 from assay.report.links import Link, record_link
 from assay.report.marks import Mark, verdict_mark
 from assay.report.project_stamp import project_stamp
@@ -45,14 +47,11 @@ class VerdictText:
     interval: str | None
     factor: str | None
     """Measured over claimed, in words; None where there is no ratio."""
-    status: str
-    word: str
+    status: Status
+    """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
-    as_if: str | None
-    """Of a figure measured elsewhere: what it would be there."""
-    why: str | None
-    """Code of the cause."""
-    why_short: str | None
+    instead_of: str | None
+    """Of a figure measured elsewhere: the targets that its source names."""
     reason: str | None
     """Code of the reason, where it says more than the cause."""
 
@@ -88,14 +87,16 @@ class ClaimLine:
     lead: VerdictText
     bar: tuple[str, str] | None
     """Where the bar begins and how long it is, in per cent of its room."""
+    why: str
+    """The cause, in short; empty where the claim plainly holds."""
     sort_keys: tuple[str, ...]
-    """Measured over claimed, better larger; the outcome's severity; the place."""
-    artifact: str
-    gpus: tuple[str, ...]
+    """Measured over claimed, of times the other way round; the outcome's severity; the place."""
     others: int
     """Further GPUs that have a figure of it."""
-    tokens: tuple[str, ...]
-    """What it can be filtered by (``claim_filters``)."""
+    spread: str | None
+    """How far other cards and runs lie from it; None where there is none."""
+    facets: tuple[Facet, ...]
+    """What it counts as, and can be filtered by."""
     details: tuple[VerdictDetail, ...]
     note: Told
     """What the claim's entry says beside; empty where the explanation says it, or nothing does."""
@@ -111,14 +112,17 @@ class ClaimGroup:
     id: str
     title: str
     lines: tuple[ClaimLine, ...]
+    counts: str
+    """How many of what they count as."""
     tally: str
-    """How many came out how."""
+    """How many of these came out how."""
 
 
 def claim_lines(
     catalog: Catalog,
     evidence: Evidence,
     verdicts: Sequence[Verdict],
+    counted_things: Sequence[Outcome],
     run: str,
     notes: Mapping[str, int],
 ) -> dict[str, ClaimLine]:
@@ -129,9 +133,11 @@ def claim_lines(
     rows: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         rows.setdefault(verdict.claim, []).append(verdict)
+    leads = {claim: lead_of(own) for claim, own in rows.items()}
+    counting = facets(verdicts, counted_things, leads)
     lines: dict[str, ClaimLine] = {}
     for claim, own in rows.items():
-        line = _line(catalog, evidence, own, run, notes)
+        line = _line(catalog, evidence, own, counting[claim], run, notes)
         shared = (
             lines[name]
             for name in own[0].same_measurement
@@ -197,40 +203,33 @@ def claim_groups(
     places: dict[str, list[ClaimLine]] = {"measured": [], "builds": [], "arithmetic": [],
                                           "notrun": []}  # fmt: skip
     for claim, line in lines.items():
-        places[_group(catalog, line, lead[claim])].append(line)
+        places[_place_of(catalog, line, lead[claim])].append(line)
     titles = {
         "measured": "Measured figures",
         "builds": "Compile probes, counts and other statements",
-        "arithmetic": "Arithmetic and statements of the sources",
+        "arithmetic": "Relations between printed figures",
         "notrun": "Not run",
     }
-    return tuple(
-        ClaimGroup(name, titles[name], tuple(found), _tally(found))
-        for name, found in places.items()
-        if found
-    )
+    return tuple(_group_of(name, titles[name], found) for name, found in places.items() if found)
 
 
-def _group(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
-    if line.lead.status == Status.NOT_RUN:
+def _group_of(name: str, title: str, lines: Sequence[ClaimLine]) -> ClaimGroup:
+    every = [facet for line in lines for facet in line.facets]
+    return ClaimGroup(name, title, tuple(lines), count_words(every), status_words(every))
+
+
+def _place_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
+    if line.lead.status is Status.NOT_RUN:
         return "notrun"
     kind = kind_of(catalog, verdict)
     return {"probes": "builds", "arithmetic": "arithmetic"}.get(kind, "measured")
-
-
-def _tally(lines: Iterable[ClaimLine]) -> str:
-    counts: dict[str, int] = {}
-    for line in lines:
-        word = line.lead.as_if or line.lead.word
-        counts[word] = counts.get(word, 0) + 1
-    words = [status.word for status in Status]
-    return ", ".join(f"{counts[word]} {word}" for word in words if word in counts)
 
 
 def _line(
     catalog: Catalog,
     evidence: Evidence,
     rows: Sequence[Verdict],
+    counting: tuple[Facet, ...],
     run: str,
     notes: Mapping[str, int],
 ) -> ClaimLine:
@@ -242,6 +241,7 @@ def _line(
     claim = entry if isinstance(entry, Claim) else None
     gpus = tuple(dict.fromkeys(row.target for row in rows if row.target and row.measured_on))
     order = [lead, *(row for row in rows if row is not lead)]
+    why = known_cause(lead, rows)
     return ClaimLine(
         id=lead.claim,
         source=lead.source,
@@ -252,15 +252,15 @@ def _line(
         claimed=claimed,
         lead=text,
         bar=None if ratio is None else _bar(ratio.value),
+        why=why.short if why else "",
         sort_keys=(
             "-" if ratio is None else f"{ratio.value:.4g}",
             str(outcome(lead).facts.severity),
             f"{lead.source}:{entry.place.page or 0:05}:{entry.place.line or 0:05}",
         ),
-        artifact=lead.artifact or "",
-        gpus=gpus,
         others=sum(gpu != lead.target for gpu in gpus),
-        tokens=tuple(_tokens(lead, gpus)),
+        spread=None,
+        facets=counting,
         details=tuple(_details(catalog, evidence, order, notes)),
         note=told(_entry_note(entry, lead), notes),
         unstated=told(_unstated(claim), notes),
@@ -274,19 +274,11 @@ def _place(source: str, entry: Claim | Audit) -> str:
     return ":".join([source, *([f"p{page}"] if page else []), *([str(line)] if line else [])])
 
 
-def _tokens(lead: Verdict, gpus: Iterable[str]) -> Iterator[str]:
-    yield f"s:{lead.source}"
-    yield f"v:{lead.status.value}"
-    if lead.artifact:
-        yield f"a:{lead.artifact}"
-    yield from (f"g:{gpu}" for gpu in gpus)
-    if lead.why:
-        yield f"w:{lead.why.value}"
-
-
 def lead_of(rows: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that a claim's line shows: the worst on hardware that the source names,
-    else the first that was measured elsewhere, else the first.
+    """Return the verdict that a claim's line shows, which is the one that it counts by.
+
+    That is the worst on hardware that the source names, else the first that was measured
+    elsewhere, else the first.
     """
     there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
     elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
@@ -319,20 +311,24 @@ def _text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     measured = verdict.measured_on is not None and verdict.measured is not None
     ratio = ratio_of(verdict)
     says_more = verdict.reason and verdict.reason != verdict.why
+    away = verdict.status is Status.ELSEWHERE
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
-        measured=fmt.quantity(verdict.measured, verdict.unit),
-        interval=fmt.interval(verdict.ci90),
+        measured=fmt.figure(verdict.measured, verdict.unit),
+        interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90),
         factor=None if ratio is None else fmt.factor(ratio.value),
-        status=verdict.status.value,
-        word=verdict.status.word,
+        status=outcome(verdict),
         mark=verdict_mark(verdict),
-        as_if=verdict.as_if.word if verdict.as_if else None,
-        why=verdict.why.value if verdict.why else None,
-        why_short=verdict.why.short if verdict.why else None,
+        instead_of=_named(catalog, verdict) if away else None,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
+
+
+def _named(catalog: Catalog, verdict: Verdict) -> str | None:
+    """Return the targets that a claim's source names, in short."""
+    claim = catalog.claims.get(verdict.claim)
+    return "/".join(claim.hardware.targets) or None if claim else None
 
 
 def _details(
@@ -368,14 +364,18 @@ def _detail(
         facts=tuple(_facts(verdict, claim)),
         nearest=tuple(
             f"{near.what}{' on ' + near.target if near.target else ''}: "
-            f"{fmt.quantity(near.measured, near.unit)}"
-            f"{' ' + text if (text := fmt.interval(near.ci90)) else ''}"
+            f"{fmt.figure(near.measured, near.unit)}"
+            f"{_behind(fmt.interval_of(near.measured, near.unit, near.ci90))}"
             for near in verdict.nearest
         ),
         links=tuple(
             record_link(path, verdict.target) for path in verdict.evidence if path not in machines
         ),
     )
+
+
+def _behind(interval: str | None) -> str:
+    return "" if interval is None else f" {interval}"
 
 
 def _unstated(claim: Claim | None) -> str:
@@ -404,7 +404,9 @@ def _report_name(catalog: Catalog, run: str) -> str:
 
 def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
     """Return one line to quote a verdict by."""
-    stands = f"{text.word}{f', there it would be {text.as_if}' if text.as_if else ''}"
+    stands = text.status.word
+    if text.instead_of:
+        stands += f", were that the {text.instead_of} that the source names"
     figures = f"claimed {claimed}"
     if text.gpu:
         figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"

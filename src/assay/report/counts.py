@@ -1,11 +1,11 @@
 """The report's counts: one table by kind and source, and the same in sentences."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.run_summary import RunSummary
-from assay.judging.counts import KINDS, Tally, VerdictCounts
+from assay.findings.headline import KINDS, Outcome, tally
+from assay.judging.counts import Tally
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
@@ -13,7 +13,7 @@ from assay.shared.counting import agreeing, counted
 
 @dataclass(frozen=True)
 class CountRow:
-    """One kind of claim, or one source of a kind."""
+    """One kind of thing that counts, or one source of a kind."""
 
     label: str
     source: str | None
@@ -23,41 +23,38 @@ class CountRow:
 
 @dataclass(frozen=True)
 class CountTable:
-    """Measurements by status, kind and source."""
+    """What counts, by status, kind and source."""
 
-    statuses: tuple[tuple[str, str], ...]
-    """(status, in words)."""
+    headings: tuple[str, ...]
     rows: tuple[CountRow, ...]
 
 
-def count_table(sources: Iterable[str], summary: RunSummary) -> CountTable:
+def count_table(sources: Iterable[str], counted_things: Iterable[Outcome]) -> CountTable:
     """Return statuses that occur as columns; a row a kind, its sources below; a zero is a dash."""
-    seen = summary.counts.statuses()
+    every = tuple(counted_things)
+    seen = tuple(tally(every))
     rows = []
-    for kind, tally in summary.counts.by_kind().items():
-        if not tally:
+    for kind, (_, many) in KINDS.items():
+        of_kind = [each for each in every if each.kind == kind]
+        if not of_kind:
             continue
-        rows.append(CountRow(capital(KINDS[kind]), None, _cells(tally, seen)))
-        parts = [(s, summary.counts_of[s].by_kind()[kind]) for s in sources]
+        rows.append(CountRow(capital(many), None, _cells(of_kind, seen)))
+        parts = [(s, [each for each in of_kind if each.lead.source == s]) for s in sources]
         parts = [(source, part) for source, part in parts if part]
         if len(parts) > 1:
             rows += [CountRow(source, source, _cells(part, seen)) for source, part in parts]
-    return CountTable(tuple((status.value, status.word) for status in seen), tuple(rows))
+    return CountTable(("number", *(status.word for status in seen)), tuple(rows))
 
 
-def _cells(tally: Tally, seen: Iterable[Status]) -> tuple[str, ...]:
-    return tuple(str(tally[s]) if tally.get(s) else fmt.NOTHING for s in seen)
+def _cells(counted_things: Sequence[Outcome], seen: Iterable[Status]) -> tuple[str, ...]:
+    found = tally(counted_things)
+    cells = (str(found[s]) if s in found else fmt.NOTHING for s in seen)
+    return str(len(counted_things)), *cells
 
 
-def told(tally: Tally) -> str:
+def told(numbers: Tally) -> str:
     """Return a tally in words: ``5 reproduced, 2 exceeded``."""
-    return ", ".join(f"{count} {status.word}" for status, count in tally.items())
-
-
-def told_counts(counts: VerdictCounts) -> str:
-    """Return every kind's tally in one line; empty where nothing was counted."""
-    parts = [f"{KINDS[kind]}: {told(tally)}" for kind, tally in counts.by_kind().items() if tally]
-    return f"{capital('; '.join(parts))}." if parts else ""
+    return ", ".join(f"{count} {status.word}" for status, count in numbers.items())
 
 
 def capital(text: str) -> str:
@@ -88,8 +85,9 @@ def _elsewhere_line(product: str, stated: dict[str, set[str]], there: set[str]) 
     names = " and ".join(f"{name} ({counted(len(c), 'claim')})" for name, c in stated.items())
     both = sum(len(claims & there) for claims in stated.values())
     line = (
-        f"Measured on {product}; the source names {names}. Such figures are {Status.ELSEWHERE.word}"
-        ": shown with what they would be on the hardware named, and not judged."
+        f"Measured on {product}; the source names {names}. Such figures have a hollow mark and the "
+        f"verdict that they would have on the GPU named; verdicts.json calls them "
+        f"“{Status.ELSEWHERE.value}”."
     )
     if both:
         line += (

@@ -1,32 +1,28 @@
 """The page's first screen: what was measured where, what came out, why not, and what guards it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.guards import Guards, Share
-from assay.findings.headline import PublishedFigures, published_figures
-from assay.judging.counts import KINDS, Tally, counted_once, outcome
+from assay.findings.headline import FIGURES, KINDS, Outcome, PublishedFigures, headline_of
+from assay.judging.counts import Tally
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.counts import told
-from assay.report.marks import Mark, mark_of, verdict_mark
+from assay.report.facets import choice_of
+from assay.report.figure_strip import figure_strip
+from assay.report.marks import Mark, mark_of
 from assay.report.project_stamp import ProjectStamp, project_stamp
-from assay.report.ratios import ratio_of
-from assay.report.strip import Dot, Lane, Strip, strip
+from assay.report.strip import Strip
 from assay.shared.counting import agreeing, counted
 
-NAMES = {
-    "ratios": "ratios of two such figures",
-    "own": "this project's own claims",
-    "probes": "compile probes and other statements",
-    "arithmetic": "relations between printed figures",
-}
-"""What the headline leaves out and the line below it counts."""
+NOT_RECORDED = "no earlier report measured it as stated"
+"""Why figures of recorded targets alone were not measured, in place of the cause's own words."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,8 @@ class CountChip:
     count: int
     word: str
     mark: Mark
+    show: str
+    """The choice by which the table of claims shows it."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,17 @@ class CauseChip:
 
     count: int
     words: str
+    show: str
+    """The choice by which the table of claims shows it."""
+
+
+@dataclass(frozen=True)
+class GuardWords:
+    """One guard in a few words."""
+
+    words: str
+    held: bool
+    """Whether it held throughout; where it did not, the words tell the exceptions."""
 
 
 @dataclass(frozen=True)
@@ -77,24 +86,31 @@ class FirstScreen:
     """The same in one sentence."""
     elsewhere: str | None
     causes: tuple[CauseChip, ...]
+    """Of what was measured."""
+    not_run: tuple[CauseChip, ...]
+    """Of what was not."""
     apart: tuple[str, ...]
-    guards: tuple[tuple[str, bool], ...]
-    """(what guards the figures, whether it held throughout)."""
+    guards: tuple[GuardWords, ...]
+    exceptions: tuple[GuardWords, ...]
+    """Guards that did not hold throughout."""
     strip: Strip | None
 
 
 def first_screen(
     catalog: Catalog,
     evidence: Evidence,
-    verdicts: Sequence[Verdict],
+    counted_things: Sequence[Outcome],
     pipeline: PipelineRecord,
     guarded: Guards,
-    lines: dict[str, ClaimLine],
+    lines: Mapping[str, ClaimLine],
 ) -> FirstScreen:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
-    figures = published_figures(catalog, verdicts)
+    figures = headline_of(counted_things)
+    tally, total = _headed(catalog, figures)
+    kind = "own" if _only_own(catalog, figures) else FIGURES
     here = any(plan.provision.kind == "device" for plan in plans)
+    found = tuple(guard_words(guarded))
     return FirstScreen(
         run=evidence.plan.run,
         project=project_stamp(catalog),
@@ -107,17 +123,25 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ),
-        total=_headed(catalog, figures)[1],
+        total=total,
         chips=tuple(
-            CountChip(count, status.word, mark_of(status))
-            for status, count in _headed(catalog, figures)[0].items()
+            CountChip(count, status.word, mark_of(status), choice_of(kind=kind, status=status))
+            for status, count in tally.items()
         ),
         headline=headline_words(catalog, figures),
         elsewhere=_elsewhere(figures),
-        causes=tuple(CauseChip(count, cause.short) for cause, count in figures.causes.items()),
+        causes=tuple(
+            CauseChip(count, why.short, choice_of(kind=FIGURES, why=why))
+            for why, count in figures.causes.items()
+        ),
+        not_run=tuple(
+            CauseChip(count, idle_words(why, plans), choice_of(kind=FIGURES, why=why))
+            for why, count in figures.not_run.items()
+        ),
         apart=tuple(apart_words(catalog, figures)),
-        guards=tuple(guard_words(guarded)),
-        strip=_strip(catalog, evidence, verdicts, lines),
+        guards=tuple(each for each in found if each.held),
+        exceptions=tuple(each for each in found if not each.held),
+        strip=figure_strip(catalog, evidence.plan.sources, counted_things, lines),
     )
 
 
@@ -142,13 +166,13 @@ def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
 
 def _only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
     """Return whether a project has figures of its own and quotes no document's."""
-    return catalog.project is not None and not figures.total and bool(figures.apart.own)
+    return catalog.project is not None and not figures.total and bool(figures.apart["own"])
 
 
 def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Tally, str]:
     """Return what the headline counts by status, and how many of what they are."""
     if _only_own(catalog, figures):
-        own = figures.apart.own
+        own = figures.apart["own"]
         figure, many = "figure that this project states", "figures that this project states"
         return own, counted(sum(own.values()), figure, many)
     return figures.statuses, counted(figures.total, "published speed figure")
@@ -193,62 +217,54 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
     )
 
 
+def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
+    """Return why something was not measured, in words."""
+    if why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans):
+        return NOT_RECORDED
+    return why.words
+
+
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
     """Yield what the headline leaves out, a line a kind."""
-    assert NAMES.keys() <= KINDS.keys()
     headed = {"own"} if _only_own(catalog, figures) else set[str]()
-    for kind, tally in figures.apart.by_kind().items():
-        if kind in NAMES and kind not in headed and tally:
-            yield f"{sum(tally.values())} {NAMES[kind]}: {told(tally)}"
+    for kind, tally in figures.apart.items():
+        if kind not in headed and tally:
+            yield f"{counted(sum(tally.values()), *KINDS[kind])}: {told(tally)}"
 
 
-def guard_words(found: Guards) -> Iterator[tuple[str, bool]]:
+def guard_words(found: Guards) -> Iterator[GuardWords]:
     """Yield each guard in a few words, and whether it held throughout."""
-    for share, words, must in (
-        (found.cheats, "kernels that cheat were caught", True),
-        (found.sanitizer, "compute-sanitizer runs were clean", True),
-        (found.binaries, "binaries compiled again are the same, byte for byte", False),
-        (found.stopwatches, "timed kernels agree with a second stopwatch", False),
+    for share, held, broken in (
+        (
+            found.cheats,
+            "kernels that cheat were caught",
+            "kernels that cheat were not caught",
+        ),
+        (
+            found.sanitizer,
+            "compute-sanitizer runs were clean",
+            "compute-sanitizer runs were not clean",
+        ),
+        (
+            found.binaries,
+            "binaries compiled again are the same, byte for byte",
+            "binaries compiled again differ from those that were measured",
+        ),
+        (
+            found.stopwatches,
+            "timed kernels agree with a second stopwatch",
+            "timed kernels disagree with a second stopwatch",
+        ),
     ):
         if share is not None:
-            yield _of(share, words), share.whole or not must
+            yield _of(share, held, broken)
     if found.cheats is None:
-        yield "no kernel that cheats was tried", False
+        yield GuardWords("no kernel that cheats was tried", held=False)
     if found.sanitizer is None:
-        yield "compute-sanitizer was not run", False
+        yield GuardWords("compute-sanitizer was not run", held=False)
 
 
-def _of(share: Share, words: str) -> str:
-    return f"{share.good} of {share.of} {words}"
-
-
-def _strip(
-    catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict], lines: dict[str, ClaimLine]
-) -> Strip | None:
-    """Every figure that counts, a lane a source; figures of one measurement are one dot."""
-    dots: dict[str, list[Dot]] = {source: [] for source in evidence.plan.sources}
-    seen: dict[Status, bool] = {}
-    for each in counted_once(catalog, verdicts):
-        ratio, line = ratio_of(each.worst), lines[each.worst.claim]
-        if each.kind in ("probes", "arithmetic") or ratio is None:
-            continue
-        seen[outcome(each.worst)] = True
-        verdict = each.worst
-        figure = f"{fmt.quantity(verdict.measured, verdict.unit)} for {line.claimed}"
-        dots[verdict.source].append(
-            Dot(f"#{verdict.claim}", line.title, figure, ratio, verdict_mark(verdict))
-        )
-    lanes = [Lane(_lane_label(catalog, source), tuple(found)) for source, found in dots.items()]
-    margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
-    legend = [(mark_of(status), status.word) for status in Status if status in seen]
-    return strip(lanes, margins, legend)
-
-
-def _lane_label(catalog: Catalog, source: str) -> str:
-    return (
-        f"source {source}"
-        if catalog.sources[source].source.file
-        else "its own claims"
-        if catalog.project
-        else "our own claims"
-    )
+def _of(share: Share, held: str, broken: str) -> GuardWords:
+    if share.whole:
+        return GuardWords(f"{share.good} of {share.of} {held}", held=True)
+    return GuardWords(f"{share.of - share.good} of {share.of} {broken}", held=False)

@@ -60,6 +60,30 @@ def quantity(value: float | str | None, unit: str | None) -> str:
     return value if isinstance(value, str) else with_unit(number(value), unit)
 
 
+def figure(value: float | str | None, unit: str | None) -> str:
+    """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s."""
+    if value is None or isinstance(value, str):
+        return quantity(value, unit)
+    factor, better = figure_words.readable(value, unit)
+    return quantity(value * factor, better)
+
+
+def span(low: float, high: float, unit: str | None) -> str:
+    """Return ``9.1 to 9.4 TFLOP/s``, in the unit that ``figure`` writes the higher in."""
+    factor, better = figure_words.readable(high, unit)
+    return f"{number(low * factor)} to {quantity(high * factor, better)}"
+
+
+def interval_of(
+    value: float | str | None, unit: str | None, ci: tuple[float, float] | None
+) -> str | None:
+    """Return the interval of a value that ``figure`` writes, in the same unit."""
+    if ci is None or value is None or isinstance(value, str):
+        return interval(ci)
+    factor, _ = figure_words.readable(value, unit)
+    return interval((ci[0] * factor, ci[1] * factor))
+
+
 def interval(ci: tuple[float, float] | None) -> str | None:
     """``[low, high]``, without a unit: it stands beside a value that has one."""
     return None if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"
@@ -78,6 +102,11 @@ def whole(count: float | None) -> str:
 def percent(fraction: float | None) -> str:
     """Return a fraction as per cent; a dash where there is none."""
     return NOTHING if fraction is None else unbroken(figure_words.percent(fraction))
+
+
+def tenths(fraction: float) -> str:
+    """Return a fraction as per cent to one decimal: ``1.9 %``, ``< 0.1 %``."""
+    return unbroken("< 0.1 %" if fraction < 5e-4 else f"{100 * fraction:.1f} %")
 
 
 def words(code: str) -> str:

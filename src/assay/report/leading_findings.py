@@ -1,7 +1,8 @@
-"""The findings of a run: up to ten sentences made from its verdicts, most consequential first.
+"""The findings of a run: up to ten sentences made from what counts, most consequential first.
 
 Published figures that came out alike for the same cause make one finding a source, told by the one
-that is furthest off.
+that is furthest off. No figure is part of two findings, and a finding's number is that of the lines
+that its choice shows in the table of claims.
 """
 
 import math
@@ -9,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import PUBLISHED
-from assay.judging.counts import Counted, counted_once, outcome
+from assay.findings.headline import FIGURES, KINDS, Outcome, causes, tally
 from assay.judging.own_program import PRINTED
+from assay.records.claims import Relation
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.claims import claimed_text
 from assay.report.counts import told
+from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
 from assay.shared.counting import agreeing, counted
 
@@ -32,37 +34,45 @@ WEIGHTS = {
 """The consequence of an outcome; among equals of more figures, then of the further ones."""
 LESS = {Why.REBUILT: 1.0}
 """What a cause takes away: a kernel of ours that is slower says little of the original."""
+PRINTED_WEIGHT = 5.9
+"""That the author's own program prints a figure, of other work than it does."""
+IN_WORDS = {Relation.AT_LEAST.value: " or more", Relation.AT_MOST.value: " or less"}
+"""How a bound is told in a sentence."""
 
 
 @dataclass(frozen=True)
 class LeadingFinding:
-    """One sentence, and the claim that it names."""
+    """One sentence: what it counts first, then the claim that it names."""
 
-    claim: str | None
+    number: str
+    """What is counted, which begins the sentence."""
+    show: str
+    """The choice by which the table of claims shows as many."""
     before: str
-    """The sentence up to the claim's title."""
+    """The sentence from there up to the claim's title."""
+    claim: str | None
     title: str
     after: str
 
     @property
     def sentence(self) -> str:
         """Return it as plain text."""
-        return f"{self.before}{self.title}{self.after}"
+        return f"{self.number}{self.before}{self.title}{self.after}"
 
 
 Ranked = tuple[float, LeadingFinding]
 """A finding and its consequence; the larger comes first."""
 
 
-def leading_findings(catalog: Catalog, verdicts: Sequence[Verdict]) -> tuple[LeadingFinding, ...]:
+def leading_findings(
+    catalog: Catalog, verdicts: Sequence[Verdict], counted_things: Sequence[Outcome]
+) -> tuple[LeadingFinding, ...]:
     """Return what the verdicts come to; none for what nobody has."""
-    once = counted_once(catalog, verdicts)
-    published = [each for each in once if each.kind in PUBLISHED]
+    published = [each for each in counted_things if each.kind == FIGURES]
     found = [
-        *_of_groups(catalog, published),
-        *_printed_by_program(catalog, verdicts, published),
-        *_own_kernels(catalog, [each for each in once if each.kind == "own"]),
-        *_arithmetic([each for each in once if each.kind == "arithmetic"]),
+        *_of_groups(catalog, verdicts, published),
+        *_own_kernels(catalog, [each for each in counted_things if each.kind == "own"]),
+        *_relations(catalog, [each for each in counted_things if each.kind == "relations"]),
         *_not_run(published),
     ]
     found.sort(key=lambda entry: -entry[0])
@@ -75,105 +85,100 @@ def factor_apart(verdict: Verdict) -> float:
     return 1.0 if ratio is None else math.exp(abs(math.log(ratio.value)))
 
 
-def _of_groups(catalog: Catalog, published: Sequence[Counted]) -> Iterator[Ranked]:
-    groups: dict[tuple[str, Status, Why | None], list[Counted]] = {}
+@dataclass(frozen=True)
+class _Group:
+    """Published figures of one source that came out alike for the same cause."""
+
+    source: str
+    status: Status
+    why: Why | None
+    members: tuple[Outcome, ...]
+
+
+def _of_groups(
+    catalog: Catalog, verdicts: Sequence[Verdict], published: Sequence[Outcome]
+) -> Iterator[Ranked]:
+    groups: dict[tuple[str, Status, Why | None], list[Outcome]] = {}
     for each in published:
-        if each.status in WEIGHTS and ratio_of(each.worst) is not None:
-            key = each.worst.source, each.status, each.worst.why
-            groups.setdefault(key, []).append(each)
+        if each.status in WEIGHTS:
+            groups.setdefault((each.lead.source, each.status, each.why), []).append(each)
+    prints = {row.claim: row for row in verdicts if _printed(row) is not None}
     for (source, status, why), members in groups.items():
-        furthest = max(members, key=lambda each: factor_apart(each.worst)).worst
+        furthest = max(
+            (each.lead for each in members), key=lambda v: (v.claim in prints, factor_apart(v))
+        )
+        printed = prints.get(furthest.claim) if status is not Status.REPRODUCED else None
         most = math.log(factor_apart(furthest))
         weight = WEIGHTS[status] - (LESS.get(why, 0.0) if why else 0.0)
         rank = weight + min(0.8, 0.05 * len(members)) + min(0.19, 0.05 * most)
-        yield rank, _group(catalog, source, status, why, members, furthest)
+        group = _Group(source, status, why, tuple(members))
+        yield rank if printed is None else PRINTED_WEIGHT, _told(catalog, group, furthest, printed)
 
 
-def _group(
-    catalog: Catalog,
-    source: str,
-    status: Status,
-    why: Why | None,
-    members: Sequence[Counted],
-    furthest: Verdict,
+def _told(
+    catalog: Catalog, group: _Group, furthest: Verdict, printed: Verdict | None
 ) -> LeadingFinding:
-    number = len(members)
-    are = agreeing(number, "is", "are")
-    what = f"{counted(number, 'figure')} of source {source} {are}"
-    cause = f": {why.words}" if why and status is not Status.REPRODUCED else ""
-    if status is Status.MISSTATED:
-        what += f" misstated{cause}"
-    elif status is Status.EXCEEDED:
-        what += " exceeded"
-    else:
-        what += f" {status.word}{cause}"
-    if status is Status.REPRODUCED:
-        what += " within the margin" if furthest.margin is not None else ""
-    lead = ", such as " if status is Status.REPRODUCED else "; the furthest is "
-    if number == 1:
-        lead = ": "
-    held = next((r for r in furthest.readings if r.holds and not r.primary), None)
-    reading = ""
-    if status is Status.MISSTATED and held is not None and held.measured is not None:
-        had = fmt.quantity(held.measured, furthest.unit)
-        reading = f"; under another reading it is {had} ({held.says})"
-    return LeadingFinding(
-        furthest.claim,
-        f"{what}{lead}",
-        catalog.claims[furthest.claim].statement,
-        f" ({_figures(catalog, furthest)}){reading}.",
+    number = len(group.members)
+    before = (
+        f" of {_title(catalog, group.source)} {agreeing(number, 'is', 'are')} {group.status.word}"
+        f"{_cause(group)}: "
     )
+    return LeadingFinding(
+        number=counted(number, "figure"),
+        show=choice_of(kind=FIGURES, source=group.source, status=group.status, why=group.why),
+        before=before,
+        claim=furthest.claim,
+        title=catalog.claims[furthest.claim].statement,
+        after=f"{_place_among(group, furthest)} {_figures(catalog, furthest)}"
+        f"{_other_reading(furthest)}{_by_program(catalog, printed)}.",
+    )
+
+
+def _title(catalog: Catalog, source: str) -> str:
+    """Return how a sentence names a source."""
+    return f"“{catalog.sources[source].source.title}”"
+
+
+def _cause(group: _Group) -> str:
+    if group.why is None:
+        return ""
+    if group.why is Why.REBUILT:
+        return " by what was rebuilt here from its description"
+    return f", since {group.why.words}"
+
+
+def _place_among(group: _Group, shown: Verdict) -> str:
+    if len(group.members) == 1:
+        return ""
+    most = max(factor_apart(each.lead) for each in group.members)
+    furthest = factor_apart(shown) == most and group.status is not Status.REPRODUCED
+    return ", the furthest off," if furthest else ", for one,"
 
 
 def _figures(catalog: Catalog, verdict: Verdict) -> str:
-    ratio = ratio_of(verdict)
-    rebuilt = " as rebuilt here" if verdict.artifact == "reimplemented" else ""
-    factor = "" if ratio is None else f", {fmt.factor(ratio.value)}"
+    """Return what was claimed and what was measured, as a sentence goes on from a claim's title."""
+    claimed = claimed_text(catalog, verdict).lstrip("≥≤= ")
+    told_claim = f"is claimed at {claimed}{IN_WORDS.get(verdict.relation, '')}"
+    if verdict.measured is None:
+        return told_claim
     product = catalog.targets[verdict.target].product if verdict.target else ""
     on = f" on {product}" if product else ""
-    return (
-        f"claimed {claimed_text(catalog, verdict)}, measured "
-        f"{fmt.quantity(verdict.measured, verdict.unit)}{rebuilt}{on}{factor}"
-    )
+    return f"{told_claim} and was measured at {fmt.figure(verdict.measured, verdict.unit)}{on}"
 
 
-def _printed_by_program(
-    catalog: Catalog, verdicts: Sequence[Verdict], published: Sequence[Counted]
-) -> Iterator[Ranked]:
-    """Yield the claims whose figure the author's program prints, of other work than it does."""
-    told_of = {row.claim for each in published if each.status is Status.MISSTATED
-               for row in each.rows}  # fmt: skip
-    own = {source for source, file in catalog.sources.items() if file.source.file is None}
-    away = [
-        verdict
-        for verdict in verdicts
-        if outcome(verdict) is Status.MISSTATED
-        and verdict.claim not in told_of
-        and verdict.source not in own
-        and ratio_of(verdict) is not None
-    ]
-    if not away:
-        return
-    most = max(away, key=lambda verdict: (_printed(verdict) is not None, factor_apart(verdict)))
-    printed = _printed(most)
-    program = (
-        f"; the author's own program prints {fmt.quantity(printed, most.unit)}"
-        if printed is not None
-        else ""
-    )
-    alike = {row.claim for row in away if (row.source, row.why) == (most.source, most.why)}
-    cause = f" ({most.why.words})" if most.why else ""
-    yield (
-        WEIGHTS[Status.MISSTATED] + 0.9,
-        LeadingFinding(
-            most.claim,
-            f"{counted(len(alike), 'figure')} of source {most.source} "
-            f"{agreeing(len(alike), 'is', 'are')} misstated as measured on "
-            f"{catalog.targets[most.target].product if most.target else 'another GPU'}{cause}: ",
-            catalog.claims[most.claim].statement,
-            f" ({_figures(catalog, most)}){program}.",
-        ),
-    )
+def _other_reading(verdict: Verdict) -> str:
+    held = (r for r in verdict.readings if r.holds and not r.primary and r.measured is not None)
+    first = next(held, None)
+    if first is None or Status.MISSTATED not in (verdict.status, verdict.as_if):
+        return ""
+    return f", or at {fmt.figure(first.measured, verdict.unit)} by another reading of its words"
+
+
+def _by_program(catalog: Catalog, row: Verdict | None) -> str:
+    if row is None:
+        return ""
+    product = f" on {catalog.targets[row.target].product}" if row.target else ""
+    return f", while the author's own program prints {fmt.figure(_printed(row), row.unit)}{product}"
 
 
 def _printed(verdict: Verdict) -> float | None:
@@ -182,74 +187,72 @@ def _printed(verdict: Verdict) -> float | None:
     return next((each.measured for each in held), None)
 
 
-def _own_kernels(catalog: Catalog, own: Sequence[Counted]) -> Iterator[Ranked]:
-    rows = [each.worst for each in own]
+def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
+    if not own:
+        return
     ratios = [
-        row for row in rows if row.unit == Unit.RATIO.value and isinstance(row.measured, float)
+        each.lead
+        for each in own
+        if each.lead.unit == Unit.RATIO.value and isinstance(each.lead.measured, float)
     ]
-    if not rows:
-        return
-    statuses: dict[Status, int] = {}
-    for each in own:
-        statuses[each.status] = statuses.get(each.status, 0) + 1
-    tally = {status: statuses[status] for status in Status if status in statuses}
-    whose = "of this project" if catalog.project else "of this project on its own kernels"
-    before = f"{counted(len(own), 'claim')} {whose}: {told(tally)}"
-    if not ratios:
-        yield 1.0, LeadingFinding(None, f"{before}.", "", "")
-        return
-    best = max(ratios, key=lambda row: float(row.measured or 0))
+    best = max(ratios, key=lambda row: float(row.measured or 0), default=None)
+    whose = "" if catalog.project else " on its own kernels"
+    after = "."
+    if best is not None:
+        after = f", the best ratio, {_figures(catalog, best)}."
     yield (
         1.0,
         LeadingFinding(
-            best.claim,
-            f"{before}; the best ratio is ",
-            catalog.claims[best.claim].statement,
-            f" ({_figures(catalog, best)}: {outcome(best).word}).",
+            number=f"{counted(len(own), 'claim')} of this project{whose}",
+            show=choice_of(kind="own"),
+            before=f" came out as {told(tally(own))}{': ' if best is not None else ''}",
+            claim=best.claim if best is not None else None,
+            title=catalog.claims[best.claim].statement if best is not None else "",
+            after=after,
         ),
     )
 
 
-def _arithmetic(arithmetic: Sequence[Counted]) -> Iterator[Ranked]:
-    wrong = [each for each in arithmetic if each.status is Status.INCONSISTENT]
+def _relations(catalog: Catalog, relations: Sequence[Outcome]) -> Iterator[Ranked]:
+    wrong = [each for each in relations if each.status is Status.INCONSISTENT]
     if not wrong:
         return
     by_source: dict[str, int] = {}
     for each in wrong:
-        by_source[each.worst.source] = by_source.get(each.worst.source, 0) + 1
+        by_source[each.lead.source] = by_source.get(each.lead.source, 0) + 1
     most = max(by_source, key=lambda source: by_source[source])
-    share = "" if len(by_source) == 1 else f", {by_source[most]} of them in source {most}"
+    share = ""
+    if len(by_source) > 1:
+        share = f", {by_source[most]} of them in {_title(catalog, most)}"
+    one, many = KINDS["relations"]
     yield (
         2.6,
         LeadingFinding(
-            None,
-            f"{len(wrong)} of {counted(len(arithmetic), 'relation')} between printed figures "
-            f"{agreeing(len(wrong), 'does', 'do')} not hold by the sources' own digits{share}.",
-            "",
-            "",
+            number=f"{len(wrong)} of {counted(len(relations), one, many)}",
+            show=choice_of(kind="relations", status=Status.INCONSISTENT),
+            before=f" {agreeing(len(wrong), 'does', 'do')} not hold by the sources' own digits"
+            f"{share}.",
+            claim=None,
+            title="",
+            after="",
         ),
     )
 
 
-def _not_run(published: Sequence[Counted]) -> Iterator[Ranked]:
+def _not_run(published: Sequence[Outcome]) -> Iterator[Ranked]:
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if not idle:
         return
-    causes: dict[Why, int] = {}
-    for each in idle:
-        if each.worst.why:
-            causes[each.worst.why] = causes.get(each.worst.why, 0) + 1
-    parts = sorted(causes.items(), key=lambda item: -item[1])
-    listed = "; ".join(f"{count} because {why.words}" for why, count in parts)
+    parts = [f"{count} since {why.words}" for why, count in causes(idle).items()]
     yield (
         0.5,
         LeadingFinding(
-            None,
-            f"{counted(len(idle), 'published figure')} {agreeing(len(idle), 'was', 'were')} not "
-            f"measured: {listed}."
-            if listed
-            else "",
-            "",
-            "",
+            number=counted(len(idle), "published figure"),
+            show=choice_of(kind=FIGURES, status=Status.NOT_RUN),
+            before=f" {agreeing(len(idle), 'was', 'were')} not measured"
+            f"{': ' if parts else ''}{' and '.join(parts)}.",
+            claim=None,
+            title="",
+            after="",
         ),
     )

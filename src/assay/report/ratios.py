@@ -1,8 +1,7 @@
-"""Measured over claimed figures as pictures show them: 1 is as claimed, better is larger."""
+"""Measured over claimed figures as pictures show them: 1 is as claimed, more than 1 is more."""
 
 from dataclasses import dataclass
 
-from assay.records.claims import Relation
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict
 
@@ -27,7 +26,7 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
     whole, value, low, high = (_on_axis(v, verdict.unit) for v in (claimed, measured, *ci))
     if min(whole, value, low, high) <= 0:
         return None
-    if verdict.unit in SLOW_IS_MORE or verdict.relation == Relation.AT_MOST:
+    if verdict.unit in SLOW_IS_MORE:
         return Ratio(whole / value, whole / high, whole / low)
     return Ratio(value / whole, low / whole, high / whole)
 

@@ -15,6 +15,8 @@ from assay.report.svg import LogScale, short
 
 DOT = 11.0
 """Across, in pixels."""
+SMALL = 0.65
+"""Of a small dot, for each of the others'."""
 LANE = 15.0
 """Height of one row of dots."""
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
@@ -31,6 +33,8 @@ class Dot:
     """Measured for claimed, in words."""
     ratio: Ratio
     mark: Mark
+    small: bool = False
+    """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +52,29 @@ class Strip:
     wide: str
     narrow: str
     legend: tuple[tuple[Mark, str], ...]
+    counts: str
+    """How many marks of what there are."""
 
 
 def strip(
-    lanes: Sequence[Lane], margins: tuple[float, float], legend: Sequence[tuple[Mark, str]]
+    lanes: Sequence[Lane],
+    margins: tuple[float, float],
+    legend: Sequence[tuple[Mark, str]],
+    counts: str = "",
 ) -> Strip | None:
     """Return the plot of the lanes that hold a dot; None where none does.
 
-    ``margins``: of absolute figures and of ratios, as fractions.
+    ``margins``: of absolute figures and of ratios, as fractions. ``counts``: how many marks of
+    what there are, in words.
     """
     drawn = [lane for lane in lanes if lane.dots]
     if not drawn:
         return None
     return Strip(
-        _drawing(drawn, margins, width=1100.0, left=150.0),
+        _drawing(drawn, margins, width=1240.0, left=150.0),
         _drawing(drawn, margins, width=350.0, left=4.0),
         tuple(legend),
+        counts,
     )
 
 
@@ -75,7 +86,7 @@ def _drawing(
     values = [v for lane in lanes for dot in lane.dots for v in (dot.ratio.low, dot.ratio.high)]
     across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)
     head = 18.0
-    """For "worse" and "better" above the lanes."""
+    """For the directions above the lanes."""
     parts: list[str] = []
     top = head
     for lane in lanes:
@@ -99,8 +110,8 @@ def _drawing(
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
-        _text(across(1) - 10, 12, "← worse than claimed", "end"),
-        _text(across(1) + 10, 12, "better →", "start"),
+        _text(across(1) - 10, 12, "← slower or less than claimed", "end"),
+        _text(across(1) + 10, 12, "faster or more →", "start"),
     ]
     axis = _text((left + width) / 2, top + 34, "measured ÷ claimed (of times, claimed ÷ measured)",
                  "middle")  # fmt: skip
@@ -159,8 +170,14 @@ def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '
         f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}'
-        f'<use href="#{dot.mark.symbol}" x="{short(x)}" y="{short(y)}"/></a>'
+        f'<use href="#{dot.mark.symbol}" {_placed(x, y, small=dot.small)}/></a>'
     )
+
+
+def _placed(x: float, y: float, *, small: bool) -> str:
+    if small:
+        return f'transform="translate({short(x)} {short(y)}) scale({SMALL})"'
+    return f'x="{short(x)}" y="{short(y)}"'
 
 
 def _text(x: float, y: float, words: str, anchor: str, style: str = "") -> str:

@@ -11,6 +11,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.block_quality import clocks_of
 from assay.findings.guards import guards
+from assay.findings.headline import outcomes
 from assay.findings.run_summary import summarise
 from assay.findings.stopwatch_agreement import agreements
 from assay.records.attestation import PipelineRecord
@@ -109,26 +110,28 @@ def build_view(
     summary = summarise(catalog, evidence, verdicts)
     clocks = clocks_of(frames.turns(evidence.benchmarks.values()))
     every = verdicts.verdicts
+    counted_things = outcomes(catalog, every)
     agreed = tuple(agreements(evidence, clocks))
     notes = notes_of(catalog, every)
     spreads = report_spreads(catalog, evidence, verdicts)
-    lines = with_spreads(claim_lines(catalog, evidence, every, verdicts.run, notes), spreads)
+    made = claim_lines(catalog, evidence, every, counted_things, verdicts.run, notes)
+    lines = with_spreads(made, spreads)
     groups = claim_groups(catalog, every, lines)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
         run=verdicts.run,
-        first=first_screen(catalog, evidence, every, pipeline, guarded, lines),
+        first=first_screen(catalog, evidence, counted_things, pipeline, guarded, lines),
         alarms=tuple(alarms(catalog, evidence)),
-        findings=leading_findings(catalog, every),
+        findings=leading_findings(catalog, every, counted_things),
         groups=groups,
         notes=tuple(notes),
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),
         spread=spread_section(lines, spreads),
-        counts=count_table(evidence.plan.sources, summary),
+        counts=count_table(evidence.plan.sources, counted_things),
         elsewhere=elsewhere_lines(catalog, every),
-        remarks=tuple(remarks(summary)),
-        sources=source_sections(catalog, evidence.plan.sources, every, lines),
+        remarks=tuple(remarks(summary, counted_things)),
+        sources=source_sections(catalog, evidence.plan.sources, every, counted_things, lines),
         rooflines=rooflines(catalog, evidence, summaries),
         sweeps=bk_sweeps(catalog, evidence, summaries),
         commands=(*command_rows(catalog, evidence), *own_program_rows(catalog, evidence)),
@@ -152,7 +155,7 @@ def build_view(
             fmt.percent(catalog.judging.absolute_margin),
             fmt.percent(catalog.judging.ratio_margin),
         ),
-        source_table=source_table(catalog, evidence.plan.sources, every),
+        source_table=source_table(evidence.plan.sources, counted_things, lines),
         causes=tuple((why.short, why.words) for why in Why if any(v.why is why for v in every)),
         confidence=fmt.percent(catalog.judging.confidence),
     )

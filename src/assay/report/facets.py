@@ -1,0 +1,120 @@
+"""How the lines of the table of claims count, so that a filtered table shows what a number says.
+
+A line has a facet for each thing that counts by it; the line of a claim that counts with another
+has one, too, of a kind of its own. A choice of values fits a facet or does not, and as many facets
+fit as the number says that the same choice is told by.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.findings.headline import KINDS, Outcome, known_cause
+from assay.judging.counts import outcome
+from assay.records.verdicts import Status, Verdict, Why
+from assay.report.counts import told
+from assay.shared.counting import counted
+
+WITH = "with"
+"""The kind of a claim that is counted with another."""
+KIND_WORDS = {
+    **{kind: many for kind, (_, many) in KINDS.items()},
+    WITH: "counted with another claim",
+}
+NAMED, OTHER = "named", "other"
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One thing that a line counts as."""
+
+    kind: str
+    """One of ``KIND_WORDS``."""
+    source: str
+    status: Status
+    why: Why | None
+    artifact: str | None
+    hardware: str | None
+    """``NAMED`` or ``OTHER`` than the source names; None where nothing was measured."""
+    gpus: tuple[str, ...]
+    counted_with: str | None
+    """The claim that it is counted with."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Return what it can be chosen by."""
+        found = [f"s:{self.source}", f"k:{self.kind}", f"v:{self.status.value}"]
+        found += [f"a:{self.artifact}"] if self.artifact else []
+        found += [f"h:{self.hardware}"] if self.hardware else []
+        found += [f"g:{gpu}" for gpu in self.gpus]
+        found += [f"w:{self.why.value}"] if self.why else []
+        return tuple(found)
+
+
+def facets(
+    verdicts: Iterable[Verdict], counted_things: Sequence[Outcome], leads: Mapping[str, Verdict]
+) -> dict[str, tuple[Facet, ...]]:
+    """Return the facets of every claim; ``leads``: the verdict that each claim's line shows."""
+    by_claim: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_claim.setdefault(verdict.claim, []).append(verdict)
+    found: dict[str, list[Facet]] = {}
+    told_with: dict[str, str] = {}
+    for each in counted_things:
+        claim = each.lead.claim
+        found.setdefault(claim, []).append(
+            _facet(each.kind, each.lead, each.why, by_claim[claim], None)
+        )
+        for row in each.rows:
+            told_with.setdefault(row.claim, claim)
+    for claim, rows in by_claim.items():
+        if claim not in found:
+            lead = leads[claim]
+            found[claim] = [_facet(WITH, lead, known_cause(lead, rows), rows, told_with.get(claim))]
+    return {claim: tuple(each) for claim, each in found.items()}
+
+
+def _facet(
+    kind: str, verdict: Verdict, why: Why | None, rows: Sequence[Verdict], counted_with: str | None
+) -> Facet:
+    hardware = OTHER if verdict.status is Status.ELSEWHERE else NAMED
+    gpus = dict.fromkeys(row.target for row in rows if row.target and row.measured_on)
+    return Facet(
+        kind=kind,
+        source=verdict.source,
+        status=outcome(verdict),
+        why=why,
+        artifact=verdict.artifact,
+        hardware=hardware if verdict.measured_on is not None else None,
+        gpus=tuple(gpus),
+        counted_with=counted_with,
+    )
+
+
+def count_words(found: Iterable[Facet]) -> str:
+    """Return what facets count, kind by kind: ``43 published speed figures, 20 ratios ...``."""
+    numbers: dict[str, int] = {}
+    for facet in found:
+        numbers[facet.kind] = numbers.get(facet.kind, 0) + 1
+    parts = [counted(numbers[kind], *KINDS[kind]) for kind in KINDS if kind in numbers]
+    if WITH in numbers:
+        parts.append(f"{counted(numbers[WITH], 'claim')} counted with another")
+    return ", ".join(parts)
+
+
+def status_words(found: Iterable[Facet]) -> str:
+    """Return how what counts among facets came out: ``36 consistent, 50 inconsistent``."""
+    numbers: dict[Status, int] = {}
+    for facet in found:
+        if facet.kind != WITH:
+            numbers[facet.status] = numbers.get(facet.status, 0) + 1
+    return told({status: numbers[status] for status in Status if status in numbers})
+
+
+def choice_of(*, kind: str, source: str | None = None, status: Status | None = None,
+              why: Why | None = None) -> str:  # fmt: skip
+    """Return the choice of values that a number is told by, as the page's script reads it."""
+    parts = [f"k:{kind}"]
+    parts += [f"s:{source}"] if source else []
+    parts += [f"v:{status.value}"] if status else []
+    parts += [f"w:{why.value}"] if why else []
+    return " ".join(parts)

@@ -1,0 +1,150 @@
+"""One rule of counting: a number of the page is that of the lines which its choice shows.
+
+What the page's script does with a choice is done here: it shows the lines that have a facet which
+fits, and counts these facets.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from assay.evidence.report_contents import read_contents
+from assay.findings.headline import KINDS, outcomes
+from assay.judging.counts import count_verdicts, outcome
+from assay.report.claims import lead_of
+from assay.report.leading_findings import leading_findings
+from assay.report.render import texts_of
+from assay.verification.report_archive import is_archive
+from assay.verification.trust import published_reports
+from tests.report.told import told_report
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A report and its texts."""
+
+    path: Path
+    texts: dict[str, str]
+
+    @property
+    def page(self) -> str:
+        return self.texts["report.html"]
+
+    def facets(self) -> list[tuple[str, set[str]]]:
+        """(claim, what it can be chosen by) of all that counts on the page."""
+        found = re.findall(r'<tbody class="claim" id="([^"]+)" data-f="([^"]*)"', self.page)
+        return [(claim, set(one.split())) for claim, all_ in found for one in all_.split("|")]
+
+    def fitting(self, choice: str) -> list[str]:
+        """Return the claims that a choice shows, each as often as it counts."""
+        wanted = set(choice.split())
+        return [claim for claim, tokens in self.facets() if wanted <= tokens]
+
+    def told(self) -> list[tuple[str, int]]:
+        """(choice, the number that the page tells by it), of all that it tells by one."""
+        links = re.findall(r'data-show="([^"]+)">(.*?)</a>', self.page)
+        shown = [(choice, re.sub(r"<[^>]*>", "", words)) for choice, words in links]
+        return [(choice, int(re.match(r"\s*(\d+)", words)[1])) for choice, words in shown]  # type: ignore[index]
+
+
+@pytest.fixture(scope="module", params=["small", "real"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A small report that has it all, and the newest published one as this version renders it."""
+    if request.param == "small":
+        path = told_report(tmp_path_factory.mktemp("counting") / "repo")
+    else:
+        path = next(report for report in published_reports(ROOT) if not is_archive(report))
+    return Made(path, texts_of(ROOT, path))
+
+
+def test_a_number_is_that_of_what_its_choice_shows(made: Made) -> None:
+    told = made.told()
+    assert len(told) > 5
+    assert [
+        (choice, number) for choice, number in told if len(made.fitting(choice)) != number
+    ] == []
+
+
+def test_no_figure_is_part_of_two_findings(made: Made) -> None:
+    contents = read_contents(made.path)
+    verdicts = contents.verdicts.verdicts
+    found = leading_findings(contents.catalog, verdicts, outcomes(contents.catalog, verdicts))
+    seen = Counter(claim for each in found for claim in made.fitting(each.show))
+    assert [claim for claim, times in seen.items() if times > 1] == []
+    assert all(each.claim in made.fitting(each.show) for each in found if each.claim)
+
+
+def test_the_line_of_a_claim_shows_the_verdict_that_counts(made: Made) -> None:
+    contents = read_contents(made.path)
+    verdicts = contents.verdicts.verdicts
+    rows: dict[str, list] = {}  # type: ignore[type-arg]
+    for verdict in verdicts:
+        rows.setdefault(verdict.claim, []).append(verdict)
+    for each in outcomes(contents.catalog, verdicts):
+        lead = lead_of(rows[each.lead.claim])
+        if len({row.target for row in each.rows}) == 1 and lead.target == each.lead.target:
+            assert lead is each.lead
+        line = made.page.split(f'<tbody class="claim" id="{each.lead.claim}"')[1]
+        assert f">{outcome(lead).word}</span>" in line.split('<tr class="more">')[0]
+
+
+def test_all_that_counts_is_counted_in_the_attestation_too(made: Made) -> None:
+    """The signed counts are of the same things: only the words for kinds are others."""
+    contents = read_contents(made.path)
+    verdicts = contents.verdicts.verdicts
+    signed = count_verdicts(contents.catalog, verdicts).by_kind()
+    mine = Counter(each.kind for each in outcomes(contents.catalog, verdicts))
+    assert mine["figures"] == sum(sum(signed[kind].values()) for kind in ("published", "elsewhere"))
+    for kind, theirs in (("ratios", "ratios"), ("probes", "probes"), ("relations", "arithmetic")):
+        assert mine[kind] == sum(signed[theirs].values())
+
+
+def test_groups_sources_and_the_table_of_counts_add_up_to_the_headline(made: Made) -> None:
+    numbers = Counter(
+        token[2:] for _, tokens in made.facets() for token in tokens if token.startswith("k:")
+    )
+    page = " ".join(unescape(re.sub(r"<[^>]*>", " ", made.page)).split())
+    table = page.split("Each counted once ")[1]
+    for kind, (one, many) in KINDS.items():
+        if not numbers[kind]:
+            continue
+        assert re.search(rf"{many} {numbers[kind]} ", table, re.IGNORECASE), kind
+        heads = r"(?:In this table: |<h3>[^<]*</h3> <span class=\"muted\">)([^<:]*)"
+        groups = re.findall(heads, made.page.split('<section id="sources">')[0])
+        told = re.findall(rf"(\d+) (?:{one}|{many})\b", " ".join(groups))
+        assert sum(map(int, told)) == numbers[kind], kind
+    rows = re.findall(r"^\| \[[^|]*\|\s*(\d+)", made.texts["report.md"], re.MULTILINE)
+    assert sum(map(int, rows)) == numbers["figures"]
+
+
+def test_the_strip_has_as_many_marks_as_it_says(made: Made) -> None:
+    for drawing in re.findall(r'<svg class="strip.*?</svg>', made.page, re.DOTALL):
+        marks = re.findall(r'<use href="#mark-\d" (x=|transform=)', drawing)
+        said = re.search(
+            r"(\d+) marks: (\d+) of (\d+) published speed figures?"
+            r"(?: and (\d+) of \d+ ratios? of two such figures, drawn smaller)?", made.page
+        )  # fmt: skip
+        assert said
+        assert len(marks) == int(said[1]) == int(said[2]) + int(said[4] or 0)
+        assert sum(kind == "transform=" for kind in marks) == int(said[4] or 0)
+        assert int(said[3]) == len(made.fitting("k:figures"))
+
+
+def test_the_filters_have_every_verdict_and_cause_that_a_number_is_told_by(made: Made) -> None:
+    offered = set(re.findall(r'<option value="([^"]+)"', made.page))
+    told = {token for choice, _ in made.told() for token in choice.split()}
+    assert {token for token in told if token.startswith(("v:", "w:"))} <= offered
+    lines = {token for _, tokens in made.facets() for token in tokens if token[0] in "vwk"}
+    assert lines <= offered
+
+
+def test_as_many_spreads_are_told_as_there_are_rows(made: Made) -> None:
+    told = re.search(r"(\d+) figures? of claims here, .*? measured in several runs", made.page)
+    link = re.search(r"Each of the (\d+) figures, run by run", made.page)
+    assert (told and told[1]) == (link and link[1])
