@@ -110,6 +110,14 @@ class TestCausal:
             Workload(**{**sparse, "causal": True})
 
 
+def test_only_a_dense_product_in_16_bits_says_how_b_lies() -> None:
+    workloads = {w.id: w for w in load_catalog(ROOT).workloads.values()}
+    assert workloads["layer_4096_t64_dense"].b_layout == "nk"
+    for name in ("layer_4096_t64_s50", "dense_8192_fp8"):
+        with pytest.raises(ValueError, match="dense product in 16 bits"):
+            Workload(**{**workloads[name].model_dump(), "b_layout": "nk"})
+
+
 class TestReadingsOnly:
     """Programs that are wrong by nature, and values that nobody wrote, answer readings alone."""
 

@@ -87,6 +87,9 @@ class Workload(Record):
     seq_q: Dimension | None = None
     seq_kv: Dimension | None = None
     head_dim: Dimension | None = None
+    b_layout: Literal["kn", "nk"] = "kn"
+    """Of a dense product in 16 bits: how B lies in memory; ``nk`` as what goes into a linear layer
+    does, all features of a token together."""
     pattern: Pattern | None = None
     """Stored blocks of A (BSR) or selected score blocks (attention)."""
     pattern_b: Pattern | None = None
@@ -203,6 +206,13 @@ class Workload(Record):
         fits = self.operation in products and self.dtype != "float8_e4m3"
         if self.output_dtype is not None and not fits:
             raise ValueError(f"no {self.dtype} {self.operation.value} here has a float32 output")
+        return self
+
+    @model_validator(mode="after")
+    def _layout_of_b_is_a_dense_16_bit_products(self) -> "Workload":
+        dense = self.operation is Operation.DENSE_GEMM and self.dtype != "float8_e4m3"
+        if self.b_layout != "kn" and not dense:
+            raise ValueError("b_layout is that of a dense product in 16 bits")
         return self
 
     @model_validator(mode="after")

@@ -33,6 +33,7 @@ from assay.report.counts import CountTable, count_table, elsewhere_lines
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.first_screen import FirstScreen, first_screen
 from assay.report.images import ImageRow, image_rows
+from assay.report.layers import LayersSection, layer_sections
 from assay.report.leading_findings import LeadingFinding, leading_findings
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
 from assay.report.measurements import ComparisonSection, comparison_sections
@@ -78,6 +79,7 @@ class ReportView:
     originals: tuple[OriginalRow, ...]
     file_compiles: tuple[FileCompileRow, ...]
     comparisons: tuple[ComparisonSection, ...]
+    layers: tuple[LayersSection, ...]
     tuning: TuningSection | None
     builds: tuple[BuildRow, ...]
     profile_columns: tuple[str, ...]
@@ -138,6 +140,7 @@ def build_view(
         originals=original_rows(catalog, evidence),
         file_compiles=file_compile_rows(evidence),
         comparisons=comparison_sections(catalog, evidence, summaries, clocks),
+        layers=layer_sections(catalog, evidence, summaries),
         tuning=tuning_section(catalog, evidence, summaries),
         builds=build_rows(evidence, summary.binaries),
         profile_columns=tuple(title for _, title in COLUMNS),

@@ -73,6 +73,7 @@ class WorkloadSpec:
     m: int = 0
     n: int = 0
     k: int = 0
+    b_layout: Literal["kn", "nk"] = "kn"
     groups: int = 0
     batch: int = 0
     heads: int = 0

@@ -30,6 +30,8 @@ GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups
     [
         ("cublas_dense", dense_workload()),
         ("cublas_dense", dense_workload(dtype="bfloat16", relative_tolerance=5e-3)),
+        ("torch_linear", dense_workload(b_layout="nk")),
+        ("torch_linear", dense_workload(b_layout="nk", n=1)),
         ("scaled_mm", fp8_dense_workload()),
         ("torch_bmm", GROUPED),
         ("sdpa_math", attention_workload()),

@@ -93,6 +93,16 @@ def test_a_float32_output_is_asked_for():
     assert inputs.tensors["b_values"].dtype == torch.float16
 
 
+def test_b_lies_by_tokens_where_the_workload_says_so():
+    rows, tokens = (
+        make_inputs(dense_workload(b_layout=layout), "cpu", 1).tensors["b"]
+        for layout in ("kn", "nk")
+    )
+    assert tokens.t().is_contiguous()
+    assert rows.is_contiguous()
+    assert rows.shape == tokens.shape == (96, 32)
+
+
 class TestFp8:
     """E4M3 operands, B k-major, results in bfloat16."""
 

@@ -31,6 +31,13 @@ def _cublas_dense(inputs: Inputs) -> Prepared:
     return Prepared(lambda: torch.mm(a, b, out=out), out)
 
 
+def _torch_linear(inputs: Inputs) -> Prepared:
+    """torch.nn.functional.linear: A are the weights, and the columns of B the tokens."""
+    _full_precision_sums()
+    weights, tokens = inputs.tensors["a"], inputs.tensors["b"].t()
+    return Prepared(lambda: torch.nn.functional.linear(tokens, weights).t(), None)
+
+
 def _scaled_mm(inputs: Inputs) -> Prepared:
     """torch._scaled_mm, FP8 in and bfloat16 out, both scales 1, fast sums, into a fixed buffer.
 
@@ -71,6 +78,7 @@ def _torch_bmm(inputs: Inputs) -> Prepared:
 
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "cublas_dense": _cublas_dense,
+    "torch_linear": _torch_linear,
     "scaled_mm": _scaled_mm,
     "torch_bmm": _torch_bmm,
     "cusparse_bsr": prepare_blocked_ell,

@@ -37,7 +37,8 @@ K_MAJOR = ("float8_e4m3",)
 class Inputs:
     """Everything a launch reads. ``tensors`` are named as in the kernels' ABI.
 
-    ``tensors["b"]`` is always the logical [k, n] matrix; in FP8 it is a view of [n, k] memory.
+    ``tensors["b"]`` is always the logical [k, n] matrix; in FP8, and where a workload says so, it
+    is a view of [n, k] memory.
     """
 
     workload: WorkloadSpec
@@ -138,9 +139,11 @@ def _value_shapes(
 
 
 def _allocate(name: str, shape: tuple[int, ...], workload: WorkloadSpec, device: str) -> Tensor:
-    """An uninitialised tensor of a logical ``shape``; B of K_MAJOR types has its columns whole."""
+    """An uninitialised tensor of a logical ``shape``; a B of K_MAJOR types, or of a workload that
+    says so, has its columns whole.
+    """
     dtype = DTYPES[workload.dtype]
-    if name == "b" and workload.dtype in K_MAJOR:
+    if name == "b" and (workload.dtype in K_MAJOR or workload.b_layout == "nk"):
         shape = (*shape[:-2], shape[-1], shape[-2])
         return torch.empty(shape, dtype=dtype, device=device).transpose(-1, -2)
     return _laid_out(shape, dtype, workload, device)

@@ -1,0 +1,91 @@
+"""docs/pytorch.md's table of linear layers, generated from a published report that measured them.
+
+``python -m tools.layers_table`` prints it, from the newest such report; ``--write`` puts it into
+docs/pytorch.md, between its markers or, the first time, at the end. A test compares the two.
+"""
+
+import sys
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.io import read_text
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.findings.layers import LayerTable, layer_tables
+from assay.judging.case import Case
+from assay.report.formatting import markdown
+from assay.report.layers import layer_markdown
+from assay.shared.files import write_bytes
+from assay.verification.report_archive import opened_report
+from assay.verification.trust import published_reports
+
+BEGIN = "<!-- layers: begin (python -m tools.layers_table --write) -->"
+END = "<!-- layers: end -->"
+CLAIM = "block_sparse_layers_vs_dense"
+DOCUMENT = Path("docs") / "pytorch.md"
+INTRODUCTION = """## Linear layers, sparse and dense
+
+The time of `torch.nn.functional.linear` in fp16 over that of `bsr_gemm` on the same layer, of whose
+weights a share is zero, in blocks of 128 x 128; with 90 % intervals, in bold where the whole
+interval lies above 1. What `bsr_gemm` reads and writes has a token in each column, a dense layer's
+a token in each row; turning one into the other takes time of its own, which is in no figure here.
+One token is computed as eight."""
+
+
+def layers_text(catalog: Catalog, evidence: Evidence, report: str) -> str | None:
+    """Return the section in Markdown; None where the report measured no layer."""
+    tables = layer_tables(Case(catalog, evidence))
+    if not tables:
+        return None
+    parts = [INTRODUCTION, *(_part(catalog, evidence, table, report) for table in tables)]
+    return "\n\n".join(parts)
+
+
+def _part(catalog: Catalog, evidence: Evidence, table: LayerTable, report: str) -> str:
+    platform = evidence.platforms.get(table.target)
+    product = catalog.targets[table.target].product
+    if platform is not None:
+        product = f"{platform.device.gpu.product}, {platform.recorded_at[:10]}"
+    return "\n".join([f"{markdown(product)} ({report}):", "", *layer_markdown(table)])
+
+
+def newest_layers(root: Path) -> str:
+    """Return the section by the newest report that answered the claim. Raises BadInput where it
+    measured no layer.
+    """
+    for place in published_reports(root, [CLAIM])[:1]:
+        with opened_report(place) as report:
+            folder = report / "evidence"
+            name = place.relative_to(root).as_posix()
+            text = layers_text(load_catalog(folder), load_evidence(folder), name)
+            if text is not None:
+                return text
+    raise BadInput("reports/published: no report there measured linear layers")
+
+
+def replaced(document: str, section: str) -> str:
+    """Return a document with the section between its markers, or with both at its end."""
+    block = f"{BEGIN}\n\n{section}\n\n{END}"
+    if BEGIN not in document:
+        return f"{document.rstrip()}\n\n{block}\n"
+    head, rest = document.split(BEGIN, 1)
+    if END not in rest:
+        raise BadInput(f"{DOCUMENT}: the marker of the layers' end is missing")
+    return f"{head}{block}{rest.split(END, 1)[1]}"
+
+
+def main(arguments: list[str]) -> None:
+    """Print the section, or write it into docs/pytorch.md."""
+    root = Path(__file__).resolve().parents[1]
+    section = newest_layers(root)
+    if "--write" in arguments:
+        path = root / DOCUMENT
+        write_bytes(path, replaced(read_text(path), section).encode())
+    else:
+        sys.stdout.write(section + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
