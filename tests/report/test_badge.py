@@ -4,7 +4,6 @@ import xml.etree.ElementTree as ET
 
 from assay.records.verdicts import Status
 from assay.report.badge import badge
-from assay.report.citation import CitedReport, bibtex
 
 
 def words(svg: str) -> list[str]:
@@ -33,11 +32,3 @@ def test_an_unverified_report_has_no_counts():
     svg = badge({Status.REPRODUCED: 2}, vouched=False)
     assert words(svg) == ["assay", "unverified"]
     assert "reproduced" not in svg
-
-
-def test_what_tex_would_read_otherwise_is_escaped():
-    entry = bibtex(
-        CitedReport("a_run", "2026-11-22T00:00:00Z", "100 % & more", "ab", "cd" * 32, None, (), "1")
-    )
-    assert r"100 \% \& more" in entry
-    assert entry.startswith("@misc{assay_a_run_cdcdcdcd,\n")

@@ -30,11 +30,11 @@ def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> Op
     Says which of the two was checked. Raises AssayError.
     """
     log = VerificationLog()
-    if whole:
-        with opened_report(path) as folder:
+    with opened_report(path) as folder:
+        if whole:
             log.called = (folder, path) if folder != path else None
             check_report(folder, Trust(keys or None), Policy(checkout.ROOT), texts=False, log=log)
-    report = replace(open_report(path, keys or None), judged=whole)
+        report = replace(open_report(folder, keys or None), path=path, judged=whole)
     assert report.signed is not None
     signer = report.signed.signers[0]
     checked = "every file is as it was signed; nothing was judged again (--verify does)"

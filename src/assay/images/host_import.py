@@ -24,7 +24,7 @@ from assay.images.contents import read_contents
 from assay.images.definition import load_inputs
 from assay.images.disk import CHUNK, check_file, counting, disk_sentence
 from assay.images.make import RECORD, SBOM, engine_name
-from assay.images.obtain import cache_folder, check_found
+from assay.images.obtain import check_found, image_folder
 from assay.images.sbom import bill_of_materials
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.targets import Target
@@ -66,7 +66,7 @@ def import_host(
     if system == Path("/"):
         extra = [*extra, *places_of(python, inputs)]
     digest = definition_digest(inputs, target, extra, system)
-    folder = cache_folder(root, digest)
+    folder = image_folder(root, digest)
     tag = f"assay/{target.id}-runner:host-{digest[:12]}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

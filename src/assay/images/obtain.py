@@ -11,7 +11,7 @@ from typing import Any
 
 import docker
 
-from assay.base import cache_place
+from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import exclusive, say
@@ -39,7 +39,7 @@ def obtain(
     another digest than it should, MissingEnvironment where the image can be neither found nor made.
     """
     definition = define(root, target, role)
-    cache = cache_folder(root, definition.digest)
+    cache = image_folder(root, definition.digest)
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process makes {definition.tag}; waiting for it"
@@ -56,9 +56,9 @@ def obtain(
         ) from error
 
 
-def cache_folder(root: Path, digest: str) -> Path:
+def image_folder(root: Path, digest: str) -> Path:
     """Return where the image of a definition lies."""
-    return cache_place.cache_folder(root) / "images" / digest
+    return cache_folder(root) / "images" / digest
 
 
 def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
@@ -71,7 +71,7 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
     Raises MissingEnvironment when there is none any more.
     """
-    folders = [cache_folder(root, record.definition)]
+    folders = [image_folder(root, record.definition)]
     if prebuilt is not None:
         folders.insert(0, prebuilt_folder(prebuilt, record.target, record.role))
     for folder in folders:
@@ -97,7 +97,7 @@ def _find(
         folder = prebuilt_folder(prebuilt, definition.target.id, definition.role)
         if folder.is_dir():
             return folder
-    folder = cache_folder(root, definition.digest)
+    folder = image_folder(root, definition.digest)
     if not folder.is_dir():
         if client is None:
             raise MissingEnvironment(

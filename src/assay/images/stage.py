@@ -8,7 +8,7 @@ from assay.base.errors import BadInput
 from assay.images.definition import define
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, SBOM
-from assay.images.obtain import cache_folder, folder_of, obtain, prebuilt_folder
+from assay.images.obtain import folder_of, image_folder, obtain, prebuilt_folder
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
 from assay.runtimes.apptainer import make_sif
@@ -50,7 +50,7 @@ def make_image(
 
 def sif_path(root: Path, record: ImageRecord) -> Path:
     """Return where Apptainer's form of an image lies."""
-    return cache_folder(root, record.definition).with_suffix(".sif")
+    return image_folder(root, record.definition).with_suffix(".sif")
 
 
 def objection(
@@ -68,7 +68,7 @@ def objection(
         return None if host_image or _carried(prebuilt) else f"{prebuilt} holds no images for it"
     for target in targets:
         definition = define(root, target, "toolchain")
-        if (cache_folder(root, definition.digest) / ARCHIVE).is_file():
+        if (image_folder(root, definition.digest) / ARCHIVE).is_file():
             continue
         if runtime == "apptainer":
             return "it runs images that Docker or Podman made, and none was made here"

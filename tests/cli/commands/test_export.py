@@ -12,10 +12,15 @@ import pytest
 
 import assay as package
 from assay.base.errors import BadInput, CheckFailed
-from assay.cli import table_files
+from assay.cli import checkout, table_files
 from assay.frames import TABLES
+from assay.verification import report_archive
+from assay.verification.policy import Policy
+from assay.verification.report_archive import pack_report
 from assay.verification.sign import sign
 from tests.report_fixtures import signed_report, write_repository
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +193,26 @@ class TestDishonestSigner:
         assert "does not verify" in answer.err
         assert not place.exists()
 
+    def test_an_archive_that_is_verified_is_unpacked_once(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What was verified is what is read then."""
+        archive = tmp_path / "demo_run.tar.xz"
+        archive.write_bytes(pack_report(report))
+        read, seen = report_archive.read_archive, []
+
+        def counting(path: Path) -> Any:
+            seen.append(path)
+            return read(path)
+
+        monkeypatch.setattr(report_archive, "read_archive", counting)
+        monkeypatch.setattr(
+            "assay.cli.signed_report.Policy", lambda root: Policy(root, accepted=True)
+        )
+        answer = assay("cite", archive, *key, "--verify")
+        assert (answer.code, seen) == (0, [archive])
+        assert "demo_run: signed by key" in answer.err and ": verified" in answer.err
+
     def test_a_figure_may_be_asked_to_be_judged_in_python(
         self, report: Path, tmp_path: Path
     ) -> None:
@@ -212,6 +237,45 @@ class TestCiteAndBadge:
         assert r"run demo\_run" in answer.out
         assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
         assert answer.out == assay("cite", report, *key).out
+
+    def test_the_line_says_the_same(self, assay: Any, report: Path, key: Any) -> None:
+        answer = assay("cite", report, *key, "--format", "text")
+        opened = package.open_report(report, [key[1]])
+        assert answer.code == 0
+        assert answer.out.count("\n") == 1
+        assert answer.out.startswith("signer (2026): Published GPU-kernel figures, measured again")
+        assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
+
+    def test_it_says_where_the_report_can_be_had(self, assay: Any, report: Path, key: Any) -> None:
+        answer = assay("cite", report, *key)
+        assert "url" not in answer.out
+        assert "no address is cited: CITATION.cff names none; --url says where" in answer.err
+        place = "https://example.org/a_b/demo_run?x=1"
+        answer = assay("cite", report, *key, "--url", place)
+        assert f"  url          = {{{place}}},\n" in answer.out
+        assert "no address" not in answer.err
+        text = assay("cite", report, *key, "--url", place, "--format", "text").out
+        assert f" {place}. Signed report of run demo_run" in text
+
+    @pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "https://a}, x = {b"])
+    def test_what_is_no_address_is_refused(
+        self, assay: Any, report: Path, key: Any, url: str
+    ) -> None:
+        answer = assay("cite", report, *key, "--url", url)
+        assert (answer.code, answer.out) == (2, "")
+        assert "is no address that begins with http:// or https://" in answer.err
+
+    def test_a_key_of_this_repository_signs_for_its_authors_and_another_for_its_holder(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert "  author       = {{signer}},\n" in assay("cite", report, *key).out
+        own = tmp_path / "config" / "trusted_keys"
+        own.mkdir(parents=True)
+        shutil.copy(key[1], own / "ours.pub")
+        shutil.copy(ROOT / "CITATION.cff", tmp_path)
+        monkeypatch.setattr(checkout, "ROOT", tmp_path)
+        answer = assay("cite", report, *key)
+        assert "  author       = {{The Assay authors}},\n" in answer.out
 
     def test_the_badge_is_an_image_with_words(
         self, assay: Any, report: Path, key: Any, tmp_path: Path

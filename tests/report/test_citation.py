@@ -1,0 +1,73 @@
+"""How a report is cited: an entry and a line of the same facts, whatever stands in them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay import __version__
+from assay.base.io import load_yaml
+from assay.records.citation import CitationFile
+from assay.report.citation import CitedReport, bibtex, citation_line
+
+ROOT = Path(__file__).resolve().parents[2]
+
+REPORT = CitedReport(
+    run="a_run",
+    created="2026-11-22T00:00:00Z",
+    authors=("The authors",),
+    signer="A lab, first key",
+    keyid="ab",
+    manifest_sha256="cd" * 32,
+    commit=None,
+    products=("NVIDIA H100", "NVIDIA H200"),
+    project=None,
+    version="1.0",
+    address=None,
+)
+
+
+def test_the_entry_has_every_fact_once():
+    assert bibtex(REPORT) == (
+        "@misc{assay_a_run_cdcdcdcd,\n"
+        "  title        = {{Published GPU-kernel figures, measured again on NVIDIA H100 and "
+        "NVIDIA H200}},\n"
+        "  author       = {{The authors}},\n"
+        "  year         = {2026},\n"
+        "  month        = {November},\n"
+        "  howpublished = {Assay 1.0, report a\\_run},\n"
+        "  note         = {Signed report of run a\\_run, 2026-11-22; SHA-256 of manifest.json "
+        f"{'cd' * 32}; signed by key ab (A lab, first key)}},\n"
+        "}\n"
+    )
+
+
+def test_the_line_has_the_same():
+    cited = replace(REPORT, address="https://example.org/a_run", commit="c" * 40)
+    assert citation_line(cited) == (
+        "The authors (2026): Published GPU-kernel figures, measured again on NVIDIA H100 and "
+        "NVIDIA H200. Made with Assay 1.0. https://example.org/a_run. Signed report of run a_run, "
+        f"2026-11-22; SHA-256 of manifest.json {'cd' * 32}; signed by key ab (A lab, first key); "
+        f"judged by commit {'c' * 40}.\n"
+    )
+
+
+def test_an_address_stands_as_it_is():
+    assert "  url          = {https://example.org/a_run},\n" in bibtex(
+        replace(REPORT, address="https://example.org/a_run")
+    )
+
+
+def test_a_projects_report_is_of_that_project():
+    entry = bibtex(replace(REPORT, project="Softmax & more"))
+    assert r"{{Figures of Softmax \& more, measured again on NVIDIA H100" in entry
+
+
+def test_what_tex_would_read_otherwise_is_escaped():
+    entry = bibtex(replace(REPORT, authors=("100 % & more", "B{"), signer="a_b"))
+    assert r"{{100 \% \& more} and {B\{}}" in entry
+    assert r"(a\_b)" in entry
+
+
+def test_the_repository_names_whom_to_cite():
+    told = load_yaml(CitationFile, ROOT / "CITATION.cff")
+    assert [author.full_name for author in told.authors] == ["The Assay authors"]
+    assert told.version == __version__
