@@ -253,8 +253,7 @@ class TestCommands:
 
     def test_it_is_the_sources_own_program(self, tmp_path: Path) -> None:
         catalog = load(tmp_path / "p", commanded())
-        original = catalog.sources["post"].original
-        assert original is not None
+        (original,) = catalog.sources["post"].commands
         assert original.build is not None
         assert original.run is not None
         assert (original.build.line, original.run.line) == (
@@ -272,8 +271,7 @@ class TestCommands:
     def test_what_it_prints_may_have_another_unit(self, tmp_path: Path) -> None:
         content = commanded()
         content["claims"][0]["answer"]["unit"] = "GFLOPS"
-        original = load(tmp_path / "p", content).sources["post"].original
-        assert original is not None
+        (original,) = load(tmp_path / "p", content).sources["post"].commands
         assert original.figures[0].unit is Unit.GFLOP_PER_S
 
     @pytest.mark.parametrize(
@@ -283,7 +281,7 @@ class TestCommands:
                 {"command": "bensh", "reads": "x {value}"},
                 "no command 'bensh': did you mean 'bench'",
             ),
-            ({"command": "bench"}, "reads says where its figure is"),
+            ({"command": "bench"}, "reads or figure says where its figure is"),
             ({"command": "bench", "reads": "regex: (\\d+)"}, "has no group (?P<value>...)"),
             ({"command": "bench", "reads": "x {value}", "unit": "ms"}, "the command prints ms"),
         ],
@@ -294,6 +292,82 @@ class TestCommands:
         content = commanded()
         content["claims"].append(claim("other", "5 TFLOP/s", answer=answer))
         assert any(words in each for each in refused(tmp_path / "p", content))
+
+    def test_several_figures_of_one_output_have_names(self, tmp_path: Path) -> None:
+        content = commanded()
+        (command,) = content["commands"]
+        command["prints"] = [
+            {
+                "reads": r"regex: M=(?P<m>\d+) (?P<rate>\S+) GFLOP/s in (?P<ms>\S+) ms",
+                "units": {"rate": "GFLOP/s", "ms": "ms", "m": "count"},
+            },
+            {"reads": "csv:", "units": {"gbs": "GB/s"}},
+        ]
+        command["sizes"] = {"m": 64}
+        answers = {"rate": "5 TFLOP/s", "ms": "2 ms", "gbs": "3 GB/s"}
+        content["claims"] = [
+            claim(name, value, answer={"command": "bench", "figure": name, "take": "last"})
+            for name, value in answers.items()
+        ]
+        (found,) = load(tmp_path / "p", content).sources["post"].commands
+        named = command["prints"][0]["reads"].removeprefix("regex: ")
+        assert {each.claim: (each.pattern, each.unit) for each in found.figures} == {
+            "rate": (f"regex[rate]: {named}", Unit.GFLOP_PER_S),
+            "ms": (f"regex[ms]: {named}", Unit.MS),
+            "gbs": ("csv: gbs", Unit.GB_PER_S),
+        }
+        assert [(size.pattern, size.equals) for size in found.sizes] == [(f"regex[m]: {named}", 64)]
+
+    @pytest.mark.parametrize(
+        ("command", "answer", "words"),
+        [
+            (
+                {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLIP/s"}}]},
+                {"figure": "rate"},
+                "prints: rate: 'TFLIP/s' is no unit: did you mean 'tflop/s'",
+            ),
+            (
+                {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLOP/s"}}]},
+                {"figure": "rates"},
+                "command 'bench' prints no 'rates': did you mean 'rate'",
+            ),
+            (
+                {"prints": [{"reads": "regex: (?P<r>.*)", "units": {"rate": "TFLOP/s"}}]},
+                {"figure": "rate"},
+                "has no group (?P<rate>...)",
+            ),
+            (
+                {"prints": [{"reads": f"json: {at}", "units": {"rate": "ms"}} for at in "ab"]},
+                {"figure": "rate"},
+                "'rate' is named twice",
+            ),
+            ({"sizes": {"m": 8}}, {"reads": "x={value}"}, "sizes: prints has no 'm'"),
+            (
+                {"prints": [{"reads": "json: a", "units": {"rate": "ms"}}]},
+                {"figure": "rate", "unit": "ms"},
+                "that of a named figure stands with the command's prints",
+            ),
+        ],
+    )
+    def test_what_is_wrong_with_names_is_said(
+        self, tmp_path: Path, command: dict[str, Any], answer: dict[str, Any], words: str
+    ) -> None:
+        content = commanded()
+        content["commands"][0].update({"sizes": {}, **command})
+        answered = {"command": "bench", **answer}
+        content["claims"] = [claim("rate", "5 TFLOP/s", answer=answered)]
+        told = refused(tmp_path / "p", content)
+        assert any(words in each for each in told), told
+
+    def test_a_source_may_have_several(self, tmp_path: Path) -> None:
+        content = commanded()
+        content["commands"].append({"id": "other", "run": "./other", "typed": "./other -q"})
+        answer = {"command": "other", "reads": "took {value} ms"}
+        content["claims"].append(claim("time", "5 ms", answer=answer))
+        first, other = load(tmp_path / "p", content).sources["post"].commands
+        assert (first.id, other.id) == ("bench", "other")
+        assert other.typed is not None
+        assert (other.typed.line, first.typed) == ("./other -q", None)
 
     def test_one_that_nobody_asks_is_said(self, tmp_path: Path) -> None:
         content = {**document(), "commands": commanded()["commands"]}

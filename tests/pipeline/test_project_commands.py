@@ -11,10 +11,12 @@ import yaml
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.cli.project_folder import use_own_cache
 from assay.cli.project_trust import code_that_runs, require_trust
 from assay.cli.run_figures import not_run_words
 from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
 from assay.judging.judge import judge
 from assay.pipeline.original_requests import project_commands, require_originals
 from assay.pipeline.plan import make_plan
@@ -23,14 +25,22 @@ from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob, OriginalRequest
 from assay.records.plan import Provision
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
+from assay.report.own_programs import own_program_rows
+from assay.verification.contradictions import Findings
+from assay.verification.original_runs import check_originals
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
 COMPILER = "g++"
 PROGRAM = """\
 #include <cstdio>
-int main() { std::printf("{\\"m\\": 64, \\"runs\\": [{\\"gflops\\": %d}]}\\n", RATE); }
+#include <cstdlib>
+int main(int count, char** words) {
+    int m = count > 1 ? std::atoi(words[1]) : 64;
+    int rate = count > 2 ? std::atoi(words[2]) * 1000 : RATE;
+    std::printf("{\\"m\\": %d, \\"runs\\": [{\\"gflops\\": %d}]}\\n", m, rate);
+}
 """
 
 
@@ -72,10 +82,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     return made
 
 
-def measured(checkout: Checkout, folder: Path, m: int, *, again: Sequence[str] = ()) -> Verdict:
-    """Run the command of a project that states a size, and judge what it printed."""
+def measured(
+    checkout: Checkout, folder: Path, m: int | dict[str, Any], *, again: Sequence[str] = ()
+) -> Verdict:
+    """Run the command of a project, which may be named by the size that it states, and judge what
+    it printed.
+    """
+    content = document(m) if isinstance(m, int) else m
     folder.mkdir(exist_ok=True)
-    (folder / "assay.yaml").write_text(yaml.safe_dump(document(m)))
+    (folder / "assay.yaml").write_text(yaml.safe_dump(content))
     (folder / "bench.cpp").write_text(PROGRAM)
     catalog = load_catalog(checkout.root, folder)
     request = checkout.request.model_copy(
@@ -137,6 +152,50 @@ def test_a_run_of_another_problem_is_no_figure(checkout: Checkout, tmp_path: Pat
     verdict = measured(checkout, tmp_path / "mine", 128)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
     assert "ran another problem: it printed 64 for m, not 128" in verdict.explanation
+
+
+def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -> None:
+    """What the document types runs another problem than it states, at the rate that it claims."""
+    content = document(64)
+    (command,) = content["commands"]
+    command |= {"run": "./bench 64 305", "typed": "./bench 32 302", "sizes": {"m": 64}}
+    command["prints"] = [
+        {"reads": "json:", "units": {"m": "count"}},
+        {"reads": "json: runs[0]", "units": {"gflops": "GFLOP/s"}},
+    ]
+    content["claims"][0]["answer"] = {"command": "bench", "figure": "gflops"}
+    folder = tmp_path / "mine"
+    verdict = measured(checkout, folder, content)
+    assert verdict.measured == 305.0
+    assert verdict.status is Status.NOT_REPRODUCED
+    primary, typed = verdict.readings
+    assert (primary.measured, typed.id, typed.measured) == (305.0, "as_typed", 302.0)
+    assert typed.says.endswith("as the source types it: ./bench 32 302, which ran m = 32")
+
+    # The figure that is claimed is had by the line as typed alone: of another problem.
+    command |= {"typed": "./bench 32 607"}
+    verdict = measured(checkout, folder, content)
+    assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
+    run_dir = folder / "results" / RUN
+    evidence, catalog = load_evidence(run_dir), load_catalog(run_dir)
+    rows = own_program_rows(catalog, evidence)
+    assert [(row.command, row.ran) for row in rows] == [
+        ("./bench 64 305", "m = 64"),
+        ("./bench 32 607", "m = 32"),
+    ]
+
+    # A record with other runs of the typed line than were planned is contradicted.
+    assert complaints(catalog, evidence) == []
+    record = evidence.originals["h100", "bench"]
+    for change in ({"typed_runs": ()}, {"typed_line": None}):
+        evidence.originals["h100", "bench"] = record.model_copy(update=change)
+        assert complaints(catalog, evidence)
+
+
+def complaints(catalog: Catalog, evidence: Evidence) -> list[str]:
+    findings = Findings()
+    check_originals(catalog, evidence, findings)
+    return [each.says for each in findings.contradictions]
 
 
 def test_a_build_line_without_its_program_is_a_build_that_fails(

@@ -67,7 +67,7 @@ def _lowered(reading: ProjectReading) -> Project:
     measured = {entry.id: entry for _, entry in entries["measurements"]}
     claims = lower_claims(reading, entries["claims"], measured)
     audits = lower_audits(reading, entries["audits"])
-    originals = lower_commands(reading, entries["commands"], entries["claims"], claims)
+    commands = lower_commands(reading, entries["commands"], entries["claims"], claims)
     if not reading.problems:
         for at, source in entries["sources"]:
             if source.id not in claims:
@@ -79,7 +79,7 @@ def _lowered(reading: ProjectReading) -> Project:
         files=tuple(sorted(files)),
         sources={
             source.id: _claims_file(
-                source, claims[source.id], audits.get(source.id), originals.get(source.id)
+                source, claims[source.id], audits.get(source.id, []), commands.get(source.id, [])
             )
             for source in sources
             if source.id in claims
@@ -113,15 +113,15 @@ def _target(entry: ProjectTarget) -> Target:
 def _claims_file(
     source: ProjectSource,
     claims: list[Claim],
-    audits: list[Audit] | None,
-    original: OriginalSource | None,
+    audits: list[Audit],
+    commands: list[OriginalSource],
 ) -> ClaimsFile:
     return ClaimsFile.model_validate(
         {
             "schema": "assay/claims/1",
             "source": Source(**{name: getattr(source, name) for name in Source.model_fields}),
             "claims": tuple(claims),
-            "audits": tuple(audits or ()),
-            "original": original,
+            "audits": tuple(audits),
+            "commands": tuple(commands),
         }
     )

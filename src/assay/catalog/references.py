@@ -117,18 +117,16 @@ def _check_originals(catalog: Catalog) -> None:
     """A source's own program has an id of its own, and answers what that source claims."""
     owners: dict[str, str] = {}
     for source, claims_file in catalog.sources.items():
-        original = claims_file.original
-        if original is None:
-            continue
-        where = f"{source}.yaml: original '{original.id}'"
-        if (other := owners.setdefault(original.id, source)) != source:
-            raise BadInput(f"{where}: source {other} has one of that id")
-        for figure in original.figures:
-            require_known(where, "claim", figure.claim, catalog.claims)
-            claim = catalog.claims[figure.claim]
-            if catalog.source_of[claim.id] != source:
-                raise BadInput(f"{where}: claim '{claim.id}' is another source's")
-            _check_figure(where, claim, figure)
+        for original in claims_file.own_programs:
+            where = f"{source}.yaml: original '{original.id}'"
+            if (other := owners.setdefault(original.id, source)) != source:
+                raise BadInput(f"{where}: source {other} has one of that id")
+            for figure in original.figures:
+                require_known(where, "claim", figure.claim, catalog.claims)
+                claim = catalog.claims[figure.claim]
+                if catalog.source_of[claim.id] != source:
+                    raise BadInput(f"{where}: claim '{claim.id}' is another source's")
+                _check_figure(where, claim, figure)
 
 
 def _check_figure(where: str, claim: Claim, figure: FigurePattern) -> None:

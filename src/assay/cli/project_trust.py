@@ -52,7 +52,7 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
         if target.provision.kind != "device":
             continue
         for own in target.originals:
-            for line in (own.build, own.run):
+            for line in (own.build, own.run, own.typed):
                 if line is not None:
                     yield f"command {own.original} on {target.target} runs, as you: {line.line}"
         where = "in a container, without network" if target.runner else "as you, in no container"

@@ -121,9 +121,7 @@ def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
 def _given(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
     """Return whether the user has a checkout of the program that prints a claim's figure."""
     source = catalog.source_of[claim.id]
-    original = catalog.sources[source].original
-    given = source in asked.own_programs
-    return given and original is not None and original.figure_of(claim.id) is not None
+    return source in asked.own_programs and catalog.sources[source].program_of(claim.id) is not None
 
 
 def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provision) -> Answer:
@@ -174,11 +172,11 @@ def _own_program_answers(catalog: Catalog, claim: Claim, provision: Provision) -
     figure as it stands, and no other reading.
     """
     source = catalog.source_of[claim.id]
-    original = catalog.sources[source].original
+    original = catalog.sources[source].program_of(claim.id)
     figure = original.figure_of(claim.id) if original else None
     if original is None or figure is None or figure.counts is not None:
         return False
-    ran = any(job.source == source for job in provision.recorded_originals)
+    ran = any(job.original == original.id for job in provision.recorded_originals)
     return ran and original_path(provision.target, original.id) in provision.recorded_paths
 
 
@@ -200,7 +198,7 @@ def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str |
             lacking = (_not_recorded(catalog, p, provision) for p in _parts(catalog, evaluation))
             return next((path for path in lacking if path), None)
         case Unanswerable():
-            original = catalog.sources[catalog.source_of[claim.id]].original
+            original = catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
             needed = [original_path(provision.target, original.id)] if original else []
         case _:
             needed = []

@@ -6,6 +6,8 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
+from dataclasses import dataclass
+
 from assay.evidence.stages import original_path
 from assay.judging.case import Case, Failure, Measured, not_run, reported, to_base, with_platform
 from assay.judging.gates import last_words
@@ -18,8 +20,9 @@ from assay.records.originals import (
     LineRun,
     OriginalRunRecord,
     OriginalSource,
+    ReportedSize,
 )
-from assay.records.readings import Reading
+from assay.records.readings import AS_TYPED, Reading
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take
 from assay.shared.output_readers import parse_reader
@@ -29,6 +32,15 @@ REBUILT = "rebuilt"
 PRINTED = "original"
 """Id of the reading that a figure becomes which the program counts otherwise."""
 SAYS = "the source's own program, by the count that it prints"
+
+
+@dataclass(frozen=True)
+class PrintedReading:
+    """What another line of a program printed, as a reading."""
+
+    id: str
+    says: str
+    differs: str = "problem"
 
 
 def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
@@ -62,6 +74,34 @@ def counted_otherwise(
     return of.model_copy(update={"id": PRINTED, "says": says}), found
 
 
+def as_typed(
+    case: Case, claim: Claim, target: str
+) -> tuple[PrintedReading, Measured | Failure] | None:
+    """Return what the line that the source types printed, where that is another than the one that
+    runs the stated problem, with what it ran; None where there is none.
+    """
+    original = _described(case, claim)
+    record = _record(case, claim, target)
+    if original is None or record is None or record.typed_line is None:
+        return None
+    sizes = next((sizes_printed(original, run.stdout) for run in record.typed_runs), "")
+    says = f"the command as the source types it: {record.typed_line.line}"
+    reading = PrintedReading(AS_TYPED, f"{says}{f', which ran {sizes}' if sizes else ''}")
+    found = _printed(case, claim, target, typed=True)
+    return None if found is None else (reading, found)
+
+
+def sizes_printed(original: OriginalSource, output: str) -> str:
+    """Return the sizes of the problem that an output tells; none where it tells of none."""
+    found = ((size.name, _size(size, output)) for size in original.sizes)
+    return ", ".join(f"{name} = {told}" for name, told in found if told)
+
+
+def _size(size: ReportedSize, output: str) -> str:
+    values = parse_reader(size.pattern).values(output, Take.ONLY)
+    return " and ".join(printed(value, None) for value in values)
+
+
 def _counts(case: Case, claim: Claim) -> str | None:
     original = _described(case, claim)
     figure = original.figure_of(claim.id) if original else None
@@ -70,21 +110,29 @@ def _counts(case: Case, claim: Claim) -> str | None:
 
 def _described(case: Case, claim: Claim) -> OriginalSource | None:
     source = case.catalog.sources.get(case.catalog.source_of.get(claim.id, ""))
-    return source.original if source else None
+    return source.program_of(claim.id) if source else None
 
 
-def _printed(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
-    """Return what the program printed, by whatever count."""
+def _record(case: Case, claim: Claim, target: str | None) -> OriginalRunRecord | None:
+    """Return the record of the program that prints a claim's figure, as the catalog has it."""
     original = _described(case, claim)
     if target is None or original is None or claim is not case.catalog.claims.get(claim.id):
         return None
-    figure = original.figure_of(claim.id)
-    record = case.evidence.originals.get((target, original.id))
-    if figure is None or record is None:
+    return case.evidence.originals.get((target, original.id))
+
+
+def _printed(
+    case: Case, claim: Claim, target: str | None, *, typed: bool = False
+) -> Measured | Failure | None:
+    """Return what the program printed, by whatever count; ``typed``: by the line as typed."""
+    original, record = _described(case, claim), _record(case, claim, target)
+    figure = original.figure_of(claim.id) if original else None
+    if target is None or original is None or figure is None or record is None:
         return None
     figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
-    values = _values(case, target, record, original, figure)
+    line = record.typed_line if typed and record.typed_line else record.run_line
+    values = _values(case, target, record, original, figure, typed=typed)
     if isinstance(values, str):
         built = record.build is None or record.build.exit_code == 0
         reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
@@ -105,7 +153,7 @@ def _printed(case: Case, claim: Claim, target: str | None) -> Measured | Failure
         limit=None,
         binary_sha256=None,
         gpu_uuid=record.gpu_uuid,
-        ran=f"{record.original}: {record.run_line.line}",
+        ran=f"{record.original}: {line.line}",
         built_from=None,
         notes=(_told(record, figure), _UNCHECKED),
         evidence=paths,
@@ -133,7 +181,7 @@ def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...
 
 def say_how_to_get_it(case: Case, verdict: Verdict) -> Verdict:
     """Return the verdict on what was rebuilt, saying how the source's own program would run."""
-    original = case.catalog.sources[verdict.source].original
+    original = case.catalog.sources[verdict.source].program_of(verdict.claim)
     if verdict.artifact != "reimplemented" or original is None:
         return verdict
     figure = original.figure_of(verdict.claim)
@@ -169,6 +217,8 @@ def _values(
     record: OriginalRunRecord,
     original: OriginalSource,
     figure: FigurePattern,
+    *,
+    typed: bool,
 ) -> tuple[float, ...] | str:
     """Return the figure of each run, or why there is none."""
     platform = case.evidence.platforms.get(target)
@@ -180,22 +230,22 @@ def _values(
     if record.build is not None and record.build.exit_code != 0:
         return f"it does not build: {last_words(record.build.stderr)}"
     values: list[float] = []
-    for number, run in enumerate(record.runs, start=1):
-        found = _other_problem(original, run) or _figure(record, run, figure)
+    for number, run in enumerate(record.typed_runs if typed else record.runs, start=1):
+        other = None if typed else _other_problem(case, original, run)
+        found = other or _figure(record, run, figure)
         if isinstance(found, str):
             return f"run {number} {found}"
         values.append(found)
     return tuple(values)
 
 
-def _other_problem(original: OriginalSource, run: LineRun) -> str | None:
+def _other_problem(case: Case, original: OriginalSource, run: LineRun) -> str | None:
     """Return in what a run printed another problem than the stated one, or None."""
     for size in original.sizes if run.exit_code == 0 else ():
-        found = parse_reader(size.pattern).values(run.stdout, Take.ONLY)
-        if found != (size.equals,):
-            told = " and ".join(printed(value, None) for value in found) or "nothing"
-            wanted = printed(size.equals, None)
-            return f"ran another problem: it printed {told} for {size.name}, not {wanted}."
+        if parse_reader(size.pattern).values(run.stdout, Take.ONLY) != (size.equals,):
+            told, wanted = _size(size, run.stdout) or "nothing", printed(size.equals, None)
+            says = f"ran another problem: it printed {told} for {size.name}, not {wanted}."
+            return says if case.catalog.project is None else f"{says} {_HOW_TO_RUN_BOTH}"
     return None
 
 
@@ -239,4 +289,8 @@ def _line(line: GivenLine) -> str:
     return f"`{line.line}` ({whose})"
 
 
+_HOW_TO_RUN_BOTH = (
+    "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
+    "what is stated."
+)
 _UNCHECKED = "Nothing here checked its output, and a program that times itself has no A/A control."

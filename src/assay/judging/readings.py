@@ -17,7 +17,14 @@ from assay.judging.case import (
 )
 from assay.judging.decision import decide
 from assay.judging.measured import measure_claim, parts_of
-from assay.judging.own_program import SAYS, counted_otherwise, own_program, rebuilt_reading
+from assay.judging.own_program import (
+    SAYS,
+    PrintedReading,
+    as_typed,
+    counted_otherwise,
+    own_program,
+    rebuilt_reading,
+)
 from assay.judging.verdicts import claimed_value
 from assay.records.claims import Claim
 from assay.records.evaluations import Derived
@@ -69,15 +76,17 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
     others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim))
     printed = counted_otherwise(case, claim, target)
-    if not others:
+    typed = as_typed(case, claim, target)
+    if not others and typed is None:
         return verdict
     primary = measure_claim(case, claim, target)
     holds = _holds(verdict.status)
     wanting = _wanting_parts(case, claim, target) if holds else {}
+    tried: list[tuple[Reading | PrintedReading, VerdictReading, tuple[str, ...]]]
     tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
-    if printed is not None:
-        reading, ran = printed
-        tried.append((reading, *_outcome(case, claim, target, reading, ran)))
+    for beside in (printed, typed):
+        if beside is not None:
+            tried.append((beside[0], *_outcome(case, claim, target, *beside)))
     first = VerdictReading(
         id=PRIMARY,
         says=_primary(case, claim, target),
@@ -119,7 +128,11 @@ def _tried(
 
 
 def _outcome(
-    case: Case, meant: Claim, target: str, reading: Reading, measured: Measured | Failure
+    case: Case,
+    meant: Claim,
+    target: str,
+    reading: Reading | PrintedReading,
+    measured: Measured | Failure,
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """How the claim as it is meant stands by what was measured, and the records of that."""
     if isinstance(measured, Failure) or measured.broken is not None:
@@ -196,7 +209,7 @@ def _work_ratio(measured: Measured) -> float | None:
     return optional_significant(measured.work_ratio) if known else None
 
 
-def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
+def _told(holding: list[Reading | PrintedReading], tried: list[VerdictReading]) -> str:
     """Return how many readings were tried, and under which of them the figure holds."""
     measured = [outcome for outcome in tried if outcome.measured is not None]
     if not measured:

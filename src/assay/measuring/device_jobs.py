@@ -127,6 +127,7 @@ def original_job(
         build_by=job.build.by if job.build else None,
         run=job.run.line,
         run_by=job.run.by,
+        typed=job.typed.line if job.typed else None,
         figures=tuple(figure.model_dump(mode="json") for figure in job.figures),
         runs=catalog.judging.program_runs,
         build_timeout_s=ORIGINAL_BUILD_S,

@@ -103,7 +103,7 @@ class MeasuringSteps(MeasuringParts):
             )
             if copied != planned.checkout:
                 raise CheckFailed(f"{checkout}: was changed since this run was asked for")
-            described = self.dag.catalog.sources[planned.source].original
+            described = self.dag.catalog.sources[planned.source].own_program(planned.original)
             assert described is not None
             job = measure.original_job(self.dag.catalog, target, planned, described, copy)
             items.append(self._item(ORIGINALS, (target, planned.original), job))

@@ -115,19 +115,15 @@ def project_commands(
     """
     if catalog.project is None:
         return ()
-    described = {
-        source: original
-        for source in sources
-        if (original := catalog.sources[source].original) is not None
-    }
+    described = [(source, each) for source in sources for each in catalog.sources[source].commands]
     if described and runtime != "host":
         raise BadInput(
-            f"command '{next(iter(described.values())).id}' needs --runtime host: the images of "
-            f"{runtime} hold no compiler for what it builds"
+            f"command '{described[0][1].id}' needs --runtime host: the images of {runtime} hold no "
+            "compiler for what it builds"
         )
     copy = describe_files(folder, catalog.project.files)
     found = []
-    for source, original in described.items():
+    for source, original in described:
         assert original.run is not None
         build = original.build
         job = OriginalJob(
@@ -136,6 +132,9 @@ def project_commands(
             checkout=copy,
             build=None if build is None else GivenLine(line=build.line, by="source"),
             run=GivenLine(line=original.run.line, by="source"),
+            typed=None
+            if original.typed is None
+            else GivenLine(line=original.typed.line, by="source"),
         )
         found.append(OriginalRequest(job=job, directory=str(folder.resolve())))
     return tuple(found)

@@ -370,7 +370,7 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
     What it printed is in the record, and is read again.
     """
     described = [
-        {each.original.id: each.original for each in catalog.sources.values() if each.original}
+        {each.id: each for file in catalog.sources.values() for each in file.own_programs}
         for catalog in (now, then)
     ]
     if not all(name in known for known in described):

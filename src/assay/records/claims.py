@@ -302,3 +302,19 @@ class ClaimsFile(Record):
     the user gives, and only then."""
     compilations: tuple[PublishedFile, ...] = ()
     """Files of the source that are compiled as published, from such a checkout."""
+    commands: tuple[OriginalSource, ...] = ()
+    """Programs of a project, which run in a copy of its files."""
+
+    @property
+    def own_programs(self) -> tuple[OriginalSource, ...]:
+        """Return every program that prints figures of the source."""
+        return (*((self.original,) if self.original else ()), *self.commands)
+
+    def program_of(self, claim: str) -> OriginalSource | None:
+        """Return the program that prints a claim's figure; None where none does."""
+        programs = (each for each in self.own_programs if each.figure_of(claim))
+        return next(programs, None)
+
+    def own_program(self, name: str) -> OriginalSource | None:
+        """Return a program by its id; None where there is none."""
+        return next((each for each in self.own_programs if each.id == name), None)

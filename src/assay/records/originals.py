@@ -78,6 +78,9 @@ class OriginalSource(Record):
     build: TypedLine | None
     """None where the source types none."""
     run: TypedLine | None
+    """By which the stated problem runs."""
+    typed: TypedLine | None = None
+    """As the source types it, where that runs another problem than it states: a reading."""
     figures: Annotated[tuple[FigurePattern, ...], Field(min_length=1)]
     sizes: tuple[ReportedSize, ...] = ()
     """Of the stated problem: a run that prints another one, or none, gives no figure."""
@@ -150,6 +153,8 @@ class OriginalJob(Record):
     build: GivenLine | None
     """None where nothing is built."""
     run: GivenLine
+    typed: GivenLine | None = None
+    """Run too, after it; None where the source types no other line."""
     figures: tuple[GivenFigure, ...] = ()
     """Where the user says by what words a figure is found."""
 
@@ -181,6 +186,10 @@ class OriginalRunRecord(GpuRecord):
     run_line: GivenLine
     runs: tuple[LineRun, ...]
     """Empty where the build failed."""
+    typed_line: GivenLine | None = None
+    """None where the source types no other line than the one that ran."""
+    typed_runs: tuple[LineRun, ...] = ()
+    """Of that line, as often."""
     figures: tuple[GivenFigure, ...] = ()
     """As the user gave them; each other figure is found by the catalog's pattern."""
 

@@ -124,11 +124,15 @@ class OriginalRunsJob(DeviceJob):
     run: str
     run_by: Literal["source", "user"]
     runs: int
+    """Of each line."""
     build_timeout_s: float
     run_timeout_s: float
     """Of one run."""
     figures: tuple[Json, ...] = ()
     """The user's patterns, for the record; nothing here reads the output."""
+    typed: str | None = None
+    """The line as the source types it, where that is another than the one that runs the stated
+    problem."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a line without an owner, no runs, or no time for them."""

@@ -2,6 +2,7 @@
 
     GFLOPs: {value}              words and one number (``output_patterns``)
     regex: rate=(?P<value>\\S+)   a named group ``value``: the first match of each line
+    regex[ms]: (?P<ms>\\S+) ms     another group, where there are several
     json: runs[0].tflops         of the document that is printed, or of the last line that is one;
                                  ``[*]`` for every entry of a list
     csv: tflops                  the column under that heading
@@ -24,6 +25,7 @@ from assay.shared.output_patterns import (
     LONGEST_LINE,
     LONGEST_PATTERN,
     MOST_TRIES,
+    VALUE,
     BadPattern,
     Take,
     parse_pattern,
@@ -32,8 +34,10 @@ from assay.shared.output_patterns import (
 
 LONGEST_OUTPUT = 2**21
 """Characters that are read as JSON; of each stream of a run half as many bytes are kept."""
-KINDS = ("regex", "json", "csv")
 VALUE_GROUP = "value"
+_KIND = re.compile(r"(?P<kind>regex|json|csv)(?:\[(?P<group>[A-Za-z_][A-Za-z0-9_]{0,79})\])?:")
+_NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,79})\}")
+"""A figure's name among words."""
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 )
@@ -54,24 +58,54 @@ class OutputReader(Protocol):
 @cache
 def parse_reader(text: str) -> OutputReader:
     """Return what reads a figure. Raises BadPattern for what is of no grammar here."""
-    kind, colon, rest = text.partition(":")
-    if not colon or kind not in KINDS:
+    head = _KIND.match(text)
+    if head is None:
         return parse_pattern(text)
-    rest = rest.strip()
+    kind, group, rest = head["kind"], head["group"], text[head.end() :].strip()
+    if group is not None and kind != "regex":
+        raise BadPattern(f"'{text}': a group is of a regular expression, and of no {kind}")
     if len(text) > LONGEST_PATTERN or not rest or "\n" in rest:
         raise BadPattern(f"'{text}' must name something, on one line of {LONGEST_PATTERN} letters")
     if kind == "regex":
-        return _RegexReader(text, _regex(rest))
+        return _RegexReader(text, _regex(rest, group or VALUE_GROUP), group or VALUE_GROUP)
     return _JsonReader(text, _steps(rest)) if kind == "json" else _CsvReader(text, rest)
 
 
-def _regex(text: str) -> LinearRegex:
+def figure_reader(text: str, name: str) -> str:
+    """Return what reads one figure of a pattern that finds several, by its name.
+
+    ``regex: (?P<rate>..) (?P<ms>..)`` has a group for each, ``{rate} TFLOP/s in {ms} ms`` a name in
+    braces, ``json: runs[0]`` has them as keys there, ``csv:`` as columns. Raises BadPattern.
+    """
+    head = _KIND.match(text)
+    if head is not None and head["group"] is not None:
+        raise BadPattern(f"'{text}': its figures are named apart, and no group here")
+    if head is None:
+        names = _NAMED.findall(text)
+        if names.count(name) != 1:
+            raise BadPattern(f"'{text}' must hold {{{name}}} once, where that number stands")
+        found = text.replace(f"{{{name}}}", "\0")
+        found = _NAMED.sub("*", found).replace("\0", VALUE)
+    else:
+        rest = text[head.end() :].strip()
+        if head["kind"] == "regex":
+            found = f"regex[{name}]: {rest}"
+        elif head["kind"] == "csv":
+            if rest:
+                raise BadPattern(f"'{text}': 'csv:' alone, for its columns are named")
+            found = f"csv: {name}"
+        else:
+            found = f"json: {rest}.{name}" if rest else f"json: {name}"
+    return parse_reader(found).text
+
+
+def _regex(text: str, group: str) -> LinearRegex:
     try:
         found = parse_regex(text)
     except BadRegex as error:
         raise BadPattern(str(error)) from error
-    if VALUE_GROUP not in found.groups:
-        raise BadPattern(f"'{text}' has no group (?P<{VALUE_GROUP}>...), which is the figure")
+    if group not in found.groups:
+        raise BadPattern(f"'{text}' has no group (?P<{group}>...), which is the figure")
     return found
 
 
@@ -96,6 +130,7 @@ def _steps(text: str) -> tuple[str | int, ...]:
 class _RegexReader:
     text: str
     regex: LinearRegex
+    group: str
 
     def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
         return taken(list(self._found(output)), take)
@@ -105,7 +140,7 @@ class _RegexReader:
             if number >= MOST_TRIES:
                 return
             found = self.regex.first(line) if len(line) <= LONGEST_LINE else None
-            value = _number(found.get(VALUE_GROUP)) if found else None
+            value = _number(found.get(self.group)) if found else None
             if value is not None:
                 yield value
 

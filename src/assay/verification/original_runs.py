@@ -26,10 +26,9 @@ def check_originals(catalog: Catalog, evidence: Evidence, findings: Findings) ->
     for plan in evidence.plan.targets:
         for job in plan.originals:
             path = ORIGINALS.path(plan.target, job.original)
-            described = (
-                catalog.sources[job.source].original if job.source in catalog.sources else None
-            )
-            if described is None or described.id != job.original:
+            file = catalog.sources.get(job.source)
+            described = file.own_program(job.original) if file else None
+            if described is None:
                 says = f"{path}: no claim file describes that program of source {job.source}"
                 findings.refuse("original-run", says)
                 continue
@@ -49,7 +48,7 @@ def _of_job(job: OriginalJob, record: OriginalRunRecord) -> Iterator[str]:
         job.checkout,
     ):
         yield "is of another program or checkout than the plan's"
-    if (record.build_line, record.run_line) != (job.build, job.run):
+    if (record.build_line, record.run_line, record.typed_line) != (job.build, job.run, job.typed):
         yield "was built or run by other lines than the plan's"
     if record.figures != job.figures:
         yield "is read by other patterns than the plan's"
@@ -65,6 +64,9 @@ def _described(described: OriginalSource, record: OriginalRunRecord) -> Iterator
     ):
         if not _may_be(given, typed):
             yield f"its {what} line is not whose it says, or not as the source types it"
+    ours = None if described.typed is None else described.typed.line
+    if ours != (None if record.typed_line is None else record.typed_line.line):
+        yield "its line as typed is not the one that the claim file has"
     answered = {figure.claim for figure in described.figures}
     if any(figure.claim not in answered for figure in record.figures):
         yield "has a pattern for a claim that the program does not answer"
@@ -89,11 +91,12 @@ def _check_runs(record: OriginalRunRecord, wanted: int, path: str, findings: Fin
     elif record.compiler is not None and record.compiler.exit_code != 0:
         findings.leave(f"by which compiler {record.original} was built, which did not say")
     built = record.build is None or record.build.exit_code == 0
-    if len(record.runs) != (wanted if built else 0):
-        asked = f"{wanted} times" if built else "not at all, being not built"
-        says = f"{path} has {len(record.runs)} runs, and its program was to run {asked}"
-        findings.refuse("program-runs", says)
-    seen = Counter((run.seconds, run.stdout) for run in record.runs)
+    for runs, line in ((record.runs, record.run_line), (record.typed_runs, record.typed_line)):
+        if len(runs) != (wanted if built and line is not None else 0):
+            asked = f"{wanted} times" if built else "not at all, being not built"
+            says = f"{path} has {len(runs)} runs of a line, and its program was to run {asked}"
+            findings.refuse("program-runs", says)
+    seen = Counter((run.seconds, run.stdout) for run in (*record.runs, *record.typed_runs))
     if max(seen.values(), default=1) > 1:
         findings.refuse("repeated", f"{path} has one run several times")
     if any(each.seconds < 0 for each in lines_of(record)):
@@ -103,4 +106,4 @@ def _check_runs(record: OriginalRunRecord, wanted: int, path: str, findings: Fin
 def lines_of(record: OriginalRunRecord) -> list[LineRun]:
     """Return every line that was given to a shell."""
     before = [each for each in (record.compiler, record.build) if each is not None]
-    return [*before, *record.runs]
+    return [*before, *record.runs, *record.typed_runs]

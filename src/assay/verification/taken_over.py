@@ -74,13 +74,12 @@ def _figures(
     yield _Left("the build of programs that were not taken over", ran, alike)
     there = {job.original for job in of.originals}
     for source in plan.sources:
-        original = catalog.sources[source].original if source in catalog.sources else None
-        if original is None or original.id in there:
-            continue
-        path = ORIGINALS.path(of.target, original.id)
-        same = f"config/claims/{source}.yaml" in origin.same
-        left = [path] if path in origin.paths else []
-        yield _Left("the program of its source, which was not taken over,", left, same)
+        programs = catalog.sources[source].own_programs if source in catalog.sources else ()
+        for original in (each for each in programs if each.id not in there):
+            path = ORIGINALS.path(of.target, original.id)
+            same = f"config/claims/{source}.yaml" in origin.same
+            left = [path] if path in origin.paths else []
+            yield _Left("the program of its source, which was not taken over,", left, same)
 
 
 def _beside(of: TargetPlan, origin: Origin) -> Iterator[_Left]:

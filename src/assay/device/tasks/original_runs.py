@@ -64,11 +64,15 @@ def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
                 compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S)
             build = run_line(job.build, working, variables, job.build_timeout_s)
             progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
-        runs: list[Json] = []
-        while (build is None or build["exit_code"] == 0) and len(runs) < job.runs:
-            runs.append(run_line(job.run, working, variables, job.run_timeout_s))
-            text = f"{job.original}: exit code {runs[-1]['exit_code']}"
-            progress(len(runs), job.runs, f"{text}, {runs[-1]['seconds']:.1f} s")
+        built = build is None or build["exit_code"] == 0
+        series: list[list[Json]] = []
+        for line in (job.run, job.typed):
+            series.append([])
+            while built and line is not None and len(series[-1]) < job.runs:
+                ran = run_line(line, working, variables, job.run_timeout_s)
+                series[-1].append(ran)
+                text = f"{job.original}: exit code {ran['exit_code']}, {ran['seconds']:.1f} s"
+                progress(len(series[-1]), job.runs, text)
     return {
         "schema": "assay/original_run/1",
         "source": job.source,
@@ -83,7 +87,9 @@ def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
         "build_line": None if job.build is None else {"line": job.build, "by": job.build_by},
         "build": build,
         "run_line": {"line": job.run, "by": job.run_by},
-        "runs": runs,
+        "runs": series[0],
+        "typed_line": None if job.typed is None else {"line": job.typed, "by": "source"},
+        "typed_runs": series[1],
         "figures": list(job.figures),
     }
 
