@@ -341,6 +341,7 @@ class TestCommands:
                 {"figure": "rate"},
                 "'rate' is named twice",
             ),
+            ({"image": "cuda:13.0"}, {"reads": "x={value}"}, "image: string should match"),
             ({"sizes": {"m": 8}}, {"reads": "x={value}"}, "sizes: prints has no 'm'"),
             (
                 {"prints": [{"reads": "json: a", "units": {"rate": "ms"}}]},

@@ -33,6 +33,7 @@ from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
 COMPILER = "g++"
+IMAGE = f"images.example/bench@sha256:{'ab' * 32}"
 PROGRAM = """\
 #include <cstdio>
 #include <cstdlib>
@@ -97,7 +98,7 @@ def measured(
         update={
             "home": str(folder),
             "sources": ("post",),
-            "originals": project_commands(catalog, ["post"], folder, "host"),
+            "originals": project_commands(catalog, ["post"], folder),
         }
     )
     plan = make_plan(catalog, request)
@@ -237,13 +238,18 @@ def test_what_a_user_gives_is_asked_for_its_compiler_at_once() -> None:
 class TestTrust:
     """A stranger's lines are said before they run, and run only where somebody wants it."""
 
-    def asked(self, checkout: Checkout, folder: Path) -> tuple[Any, Any]:
+    def asked(
+        self, checkout: Checkout, folder: Path, *, image: str | None = None, runtime: str = "host"
+    ) -> tuple[Any, Any]:
         folder.mkdir()
-        (folder / "assay.yaml").write_text(yaml.safe_dump(document(64)))
+        content = document(64)
+        content["commands"][0] |= {"image": image} if image else {}
+        (folder / "assay.yaml").write_text(yaml.safe_dump(content))
         (folder / "bench.cpp").write_text(PROGRAM)
         catalog = load_catalog(checkout.root, folder)
-        commands = project_commands(catalog, ["post"], folder, "host")
-        more = {"home": str(folder), "sources": ("post",), "originals": commands}
+        commands = project_commands(catalog, ["post"], folder)
+        more = {"home": str(folder), "sources": ("post",), "originals": commands,
+                "runtime": runtime}  # fmt: skip
         return catalog, make_plan(catalog, checkout.request.model_copy(update=more))
 
     def test_each_line_is_said(self, checkout: Checkout, tmp_path: Path) -> None:
@@ -259,7 +265,32 @@ class TestTrust:
             require_trust(catalog, plan, trusted=False)
         require_trust(catalog, plan, trusted=True)
 
-    def test_images_hold_no_compiler(self, checkout: Checkout, tmp_path: Path) -> None:
-        catalog, _ = self.asked(checkout, tmp_path / "mine")
-        with pytest.raises(BadInput, match="needs --runtime host"):
-            project_commands(catalog, ["post"], tmp_path / "mine", "docker")
+    def test_in_containers_it_says_in_which(self, checkout: Checkout, tmp_path: Path) -> None:
+        catalog, plan = self.asked(checkout, tmp_path / "mine", image=IMAGE)
+        told = "\n".join(code_that_runs(catalog, plan))
+        assert f"runs, in a container of {IMAGE}, without network: ./bench" in told
+        catalog, plan = self.asked(checkout, tmp_path / "other", runtime="docker")
+        told = "\n".join(code_that_runs(catalog, plan))
+        assert "runs, in a container, without network: ./bench" in told
+
+    def test_what_builds_it_there_is_planned(self, checkout: Checkout, tmp_path: Path) -> None:
+        _, plan = self.asked(checkout, tmp_path / "mine", runtime="docker")
+        assert (plan.toolchains, plan.builds) == (("h100",), ())
+        _, plan = self.asked(checkout, tmp_path / "other")
+        assert plan.toolchains == ()
+
+
+def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Path) -> None:
+    content = document(64)
+    content["commands"][0]["image"] = IMAGE
+    folder = tmp_path / "mine"
+    verdict = measured(checkout, folder, content)
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
+    assert f"it runs in image {IMAGE}, which --runtime docker or podman" in verdict.explanation
+    run_dir = folder / "results" / RUN
+    evidence, catalog = load_evidence(run_dir), load_catalog(run_dir)
+    assert complaints(catalog, evidence) == []
+    assert outputs_to_retry(run_dir, evidence.plan) == ["h100/original"]
+    other = evidence.originals["h100", "bench"].model_copy(update={"image": None})
+    evidence.originals["h100", "bench"] = other
+    assert any("ran in image None" in told for told in complaints(catalog, evidence))

@@ -74,6 +74,7 @@ use rule platform as program with:
 use rule platform as original with:
     input:
         platform=ASSAY.output("platform"),
+        images=lambda wildcards: ASSAY.command_images(wildcards.target),
     output:
         directory(ASSAY.output("original")),
     log:

@@ -61,6 +61,7 @@ def lower_commands(
             "file": None,
             "place": place,
             "directory": entry.directory,
+            "image": entry.image,
             "build": None if entry.build is None else TypedLine(line=entry.build, place=place),
             "run": TypedLine(line=entry.run, place=place),
             "typed": None if entry.typed is None else TypedLine(line=entry.typed, place=place),

@@ -9,6 +9,7 @@ import typer
 from assay.base.errors import BadInput
 from assay.base.progress import say
 from assay.catalog.model import Catalog
+from assay.records.originals import OriginalJob
 from assay.records.plan import Plan
 
 TrustOption = Annotated[
@@ -19,6 +20,7 @@ TrustOption = Annotated[
     ),
 ]
 YES = ("y", "yes")
+CONTAINED = "in a container, without network"
 
 
 def require_trust(catalog: Catalog, plan: Plan, *, trusted: bool) -> None:
@@ -52,10 +54,13 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
         if target.provision.kind != "device":
             continue
         for own in target.originals:
+            image = _image_of(catalog, own)
+            inside = f"in a container of {image}, without network" if image else None
+            place = inside or (CONTAINED if target.runner else "as you")
             for line in (own.build, own.run, own.typed):
                 if line is not None:
-                    yield f"command {own.original} on {target.target} runs, as you: {line.line}"
-        where = "in a container, without network" if target.runner else "as you, in no container"
+                    yield f"command {own.original} on {target.target} runs, {place}: {line.line}"
+        where = CONTAINED if target.runner else "as you, in no container"
         for name in target.comparisons:
             if name in catalog.project.measures:
                 code = catalog.workloads[name].code
@@ -68,3 +73,9 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
                     f"{name} on {target.target} runs the project's own code {where}: "
                     f"{', '.join(files)}"
                 )
+
+
+def _image_of(catalog: Catalog, own: OriginalJob) -> str | None:
+    """Return the image that a command names."""
+    described = catalog.sources[own.source].own_program(own.original)
+    return described.image if described else None

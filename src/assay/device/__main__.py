@@ -19,7 +19,7 @@ from typing import Any
 from assay.device.worker.batch import require_one_kind, run_batch
 from assay.device.worker.forks import prepare_environment
 from assay.device.worker.gpu import OpenGpu
-from assay.device.worker.locks import NO_LOCK, UNKNOWN_USE, Lock, Use, hold_gpu, require_alone
+from assay.device.worker.locks import UNKNOWN_USE, Use, require_alone
 from assay.device.worker.preload import (
     modules_for,
     preload,
@@ -29,6 +29,7 @@ from assay.device.worker.preload import (
 from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.exit_codes import ExitCode
+from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
 from assay.shared.job import ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
 from assay.shared.specs import Json

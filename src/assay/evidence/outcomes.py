@@ -35,7 +35,8 @@ def came_to_nothing(record: Record) -> bool:
     if isinstance(record, StopwatchRecord):
         return any(arm.status == "failed" for arm in record.arms)
     if isinstance(record, OriginalRunRecord):
-        return record.build is not None and record.build.exit_code == NO_SUCH_COMMAND
+        no_program = record.build is not None and record.build.exit_code == NO_SUCH_COMMAND
+        return no_program or record.lacking is not None
     return getattr(record, "status", None) == "failed"
 
 

@@ -136,6 +136,7 @@ def _printed(
     if isinstance(values, str):
         built = record.build is None or record.build.exit_code == 0
         reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
+        reason = reason if record.lacking is None else NotRun.NOT_INSTALLED
         return not_run(reason, f"The source's own program gave no figure: {values}", paths)
     summary = case.summaries.repeated_runs(values, case.catalog.judging)
     if summary is None:
@@ -227,6 +228,8 @@ def _values(
             f"it ran on GPU {record.gpu_uuid}, the platform record is of "
             f"{platform.device.gpu.uuid}."
         )
+    if record.lacking is not None:
+        return f"{record.lacking}."
     if record.build is not None and record.build.exit_code != 0:
         return f"it does not build: {last_words(record.build.stderr)}"
     values: list[float] = []
@@ -271,8 +274,9 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
     """Return what ran, by whose lines, and where the figure was read."""
     file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
     built = f"built by {_line(record.build_line)}, " if record.build_line else ""
+    where = f"in image {record.image}, " if record.image else ""
     return (
-        f"What ran is the source's own program: {file}a checkout (SHA-256 "
+        f"What ran is the source's own program: {where}{file}a checkout (SHA-256 "
         f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
         f"prints at '{figure.pattern}' ({_which(record, figure)}), counted as it counts."
     )

@@ -128,6 +128,7 @@ def original_job(
         run=job.run.line,
         run_by=job.run.by,
         typed=job.typed.line if job.typed else None,
+        image=described.image,
         figures=tuple(figure.model_dump(mode="json") for figure in job.figures),
         runs=catalog.judging.program_runs,
         build_timeout_s=ORIGINAL_BUILD_S,

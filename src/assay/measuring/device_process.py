@@ -220,7 +220,8 @@ def _start(
     folders = (Path(artifact.path).parent for artifact in artifacts)
     code = () if place.project is None else (place.project.resolve(),)
     readable = {source_root(), *place.packages, *folders, *code}
-    writable = {scratch, _locks(), *writable, *([place.cache] if place.cache else [])}
+    written = (Path(folder) for file in batch for folder in file.job.folders())
+    writable = {scratch, _locks(), *writable, *written, *([place.cache] if place.cache else [])}
     outcome = place.run(
         Task(
             command=(

@@ -145,6 +145,12 @@ class Dag:
         target = self.toolchain_target(arch)
         return [] if target is None else [self.path(evidence.toolchain_image_path(target))]
 
+    def command_images(self, target: str) -> list[str]:
+        """Return the records of the images that a target's commands are built and run in."""
+        if not (self.is_measured_here(target) and self.target_plan(target).originals):
+            return []
+        return [*self.runner_image(target), *self.toolchain_image(self.target(target).arch)]
+
     def runner_image(self, target: str) -> list[str]:
         """Return the record of the image that the target is measured in."""
         wanted = self.target_plan(target).runner

@@ -22,9 +22,11 @@ from assay.evidence.stages import (
     CORRECTNESS,
     PLATFORMS,
     RUNNER_IMAGES,
+    TOOLCHAIN_IMAGES,
 )
 from assay.images.stage import sif_path
 from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
+from assay.measuring.command_runs import Runner
 from assay.measuring.device_process import run_device_job
 from assay.measuring.host_platform import assert_allocation, slurm_allocation
 from assay.measuring.resume import Item, Measure, batch_at, measure_batch
@@ -36,6 +38,9 @@ from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
+from assay.runtimes.command_image import find_image
+from assay.runtimes.connection import connect
+from assay.runtimes.engine import EngineRuntime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 from assay.shared.job import DeviceJob
@@ -69,6 +74,25 @@ class MeasuringParts:
             return Place(HostRuntime(), None, python, packages, cache, project)
         image = read_record(RUNNER_IMAGES.record, self.run_dir / RUNNER_IMAGES.path(target))
         return Place(self._runtime(), image, python, packages, cache, project)
+
+    def _compiler(self, arch: str) -> Place:
+        """Return where nvcc runs: on the host, or in the image whose record this run holds."""
+        target = self.dag.toolchain_target(arch)
+        if target is None:
+            return Place(HostRuntime())
+        path = self.run_dir / TOOLCHAIN_IMAGES.path(target)
+        return Place(self._runtime(), read_record(TOOLCHAIN_IMAGES.record, path))
+
+    def _image(self, reference: str) -> Runner:
+        """Return what runs a task in an image by its digest. Raises MissingEnvironment."""
+        name = self.dag.request.runtime
+        if name not in ("docker", "podman"):
+            raise MissingEnvironment(
+                f"it runs in image {reference}, which --runtime docker or podman starts"
+            )
+        runtime = EngineRuntime(name, connect(name))
+        found = find_image(runtime.client, reference)
+        return lambda task, on_line: runtime.run(task, found, on_line)
 
     def _runtime(self) -> Runtime:
         return open_runtime(

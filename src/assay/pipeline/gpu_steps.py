@@ -24,6 +24,7 @@ from assay.evidence.stages import (
     STOPWATCHES,
 )
 from assay.measuring import device_jobs as measure
+from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_platform import record_platform
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
@@ -107,7 +108,13 @@ class MeasuringSteps(MeasuringParts):
             assert described is not None
             job = measure.original_job(self.dag.catalog, target, planned, described, copy)
             items.append(self._item(ORIGINALS, (target, planned.original), job))
-        self._batch(ORIGINALS, target, items)
+        places = CommandPlaces(
+            runner=self._runner(target),
+            compiler=lambda: self._compiler(self.dag.target(target).arch),
+            image=self._image,
+            gpu_uuid=self._platform(target).device.gpu.uuid,
+        )
+        self._batch(ORIGINALS, target, items, commands_at(places))
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""

@@ -107,20 +107,12 @@ def given_checkouts(wishes: OriginalWishes) -> dict[str, Path]:
 
 
 def project_commands(
-    catalog: Catalog, sources: Sequence[str], folder: Path, runtime: str
+    catalog: Catalog, sources: Sequence[str], folder: Path
 ) -> tuple[OriginalRequest, ...]:
-    """Return the commands of a project's sources, to be built and run in a copy of its files.
-
-    Raises BadInput for a runtime whose images hold no compiler.
-    """
+    """Return the commands of a project's sources, to be built and run in a copy of its files."""
     if catalog.project is None:
         return ()
     described = [(source, each) for source in sources for each in catalog.sources[source].commands]
-    if described and runtime != "host":
-        raise BadInput(
-            f"command '{described[0][1].id}' needs --runtime host: the images of {runtime} hold no "
-            "compiler for what it builds"
-        )
     copy = describe_files(folder, catalog.project.files)
     found = []
     for source, original in described:

@@ -78,6 +78,9 @@ def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) 
     for provision in request.targets:
         first.setdefault(catalog.targets[provision.target].arch, provision.target)
     needed = {job.arch for job in builds}
+    if any(each.job.build is not None for each in request.originals):  # a command's build line
+        measured = (each.target for each in request.targets if each.kind == "device")
+        needed |= {catalog.targets[target].arch for target in measured}
     chosen = [target for arch, target in first.items() if arch in needed]
     return tuple(chosen or [provision.target for provision in request.targets[:1]])
 

@@ -153,7 +153,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             )
     require_originals(originals, provisions.values(), local=options.executor == "local")
     if options.project and any(each.kind == "device" for each in provisions.values()):
-        originals += project_commands(catalog, options.sources, options.project, runtime.name)
+        originals += project_commands(catalog, options.sources, options.project)
     if key is not None and options.writes:
         load_or_create_signer(key)
     return Request.model_validate(

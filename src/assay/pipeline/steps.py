@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from assay.base.cache_place import cache_folder
 from assay.base.checkout_root import root_of
 from assay.base.errors import AssayError
-from assay.base.io import read_record, write_record, write_record_if_changed
+from assay.base.io import write_record, write_record_if_changed
 from assay.base.progress import leave_on_signals, say
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.building import build as building
@@ -38,11 +38,9 @@ from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.other_runs import write_other_runs
 from assay.pipeline.places import home_of_run
 from assay.pipeline.run_owner import leave_with_owner, lock_path
-from assay.records.images import ImageRecord, Role
+from assay.records.images import Role
 from assay.records.manifest import VERDICTS
 from assay.report.render import render, render_contents
-from assay.runtimes.base import Place
-from assay.runtimes.host import HostRuntime
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification import sign
@@ -182,14 +180,6 @@ class Steps(MeasuringSteps):
         )
         write_bytes(self.run_dir / evidence.sbom_path(path), sbom)
         write_record_if_changed(record, self.run_dir / path)
-
-    def _compiler(self, arch: str) -> Place:
-        """Return where nvcc runs: on the host, or in the image whose record this run holds."""
-        target = self.dag.toolchain_target(arch)
-        if target is None:
-            return Place(HostRuntime())
-        path = self.run_dir / evidence.toolchain_image_path(target)
-        return Place(self._runtime(), read_record(ImageRecord, path))
 
     def _prebuilt(self) -> Path | None:
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None

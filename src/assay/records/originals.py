@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from assay.records.arithmetic import SourcePlace
 from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
@@ -21,6 +21,13 @@ def _inside(text: str) -> str:
     return text
 
 
+ImageDigest = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([a-z0-9][a-z0-9._:/-]{0,200}@)?sha256:[0-9a-f]{64}$", max_length=300
+    ),
+]
+"""A container image by its digest: ``NAME@sha256:...``, or the id that an engine gave it."""
 Patterned = Annotated[str, AfterValidator(_pattern)]
 """What reads a figure off an output, by the grammars of ``assay.shared.output_readers``."""
 PathInside = Annotated[str, AfterValidator(_inside)]
@@ -79,6 +86,8 @@ class OriginalSource(Record):
     """None where the source types none."""
     run: TypedLine | None
     """By which the stated problem runs."""
+    image: ImageDigest | None = None
+    """In which its lines are typed; None for where kernels are compiled and measured."""
     typed: TypedLine | None = None
     """As the source types it, where that runs another problem than it states: a reading."""
     figures: Annotated[tuple[FigurePattern, ...], Field(min_length=1)]
@@ -190,6 +199,10 @@ class OriginalRunRecord(GpuRecord):
     """None where the source types no other line than the one that ran."""
     typed_runs: tuple[LineRun, ...] = ()
     """Of that line, as often."""
+    image: ImageDigest | None = None
+    """The image in which it was built and ran; None where the source names none."""
+    lacking: str | None = None
+    """Why nothing of it could be built or run: its image cannot be had here."""
     figures: tuple[GivenFigure, ...] = ()
     """As the user gave them; each other figure is found by the catalog's pattern."""
 

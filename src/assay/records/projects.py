@@ -32,7 +32,7 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.kernels import Arch
-from assay.records.originals import PathInside, Patterned
+from assay.records.originals import ImageDigest, PathInside, Patterned
 from assay.records.readings import FlopFormula, Formulated
 from assay.records.targets import Target
 from assay.records.workloads import CodeParameter
@@ -188,6 +188,8 @@ class ProjectCommand(Record):
     and shown as a reading."""
     prints: tuple[PrintedFigures, ...] = ()
     """Figures that claims and sizes name."""
+    image: ImageDigest | None = None
+    """A container image in which the lines are typed, by its digest: ``NAME@sha256:...``."""
     directory: PathInside = "."
     """Where the lines are typed, below the project."""
     sizes: dict[str, StatedSize | float] = {}

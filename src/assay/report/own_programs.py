@@ -53,13 +53,13 @@ def _rows(
 def _problem(described: OriginalSource, runs: Sequence[LineRun]) -> str:
     """Return the sizes that the runs of a line print."""
     if not runs:
-        return "did not build"
+        return "did not run"
     return sizes_printed(described, runs[0].stdout) or "what it ran, it does not say"
 
 
 def _roles(described: OriginalSource, record: OriginalRunRecord) -> tuple[str, ...]:
     """Return what compiled it, and the digests of what was compiled."""
-    parts = []
+    parts = [f"in image {record.image}"] if record.image else []
     if record.build_line is not None:
         parts.append(f"built by {record.build_line.line} ({_whose(record.build_line)})")
         said = record.compiler.stdout.strip().splitlines() if record.compiler else []

@@ -16,6 +16,7 @@ from assay.base.progress import say
 from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes import gpus, owners
 from assay.runtimes.base import CommandOutcome, Task
+from assay.runtimes.command_image import FoundImage
 from assay.runtimes.connection import connect, is_podman, product, reason
 from assay.runtimes.lines import lines
 from assay.runtimes.said import disk_is_full, lacked_command, lacked_memory
@@ -63,7 +64,7 @@ class EngineRuntime:
         return self._access
 
     def run(
-        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
+        self, task: Task, image: ImageRecord | FoundImage | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
         """Run ``task`` in a new container of ``image`` and remove the container, come what may.
 

@@ -30,6 +30,10 @@ class DeviceJob:
         """Return the files that the job runs, which must be readable where it runs."""
         return ()
 
+    def folders(self) -> tuple[str, ...]:
+        """Return folders that the job writes in, which must be writable where it runs."""
+        return ()
+
 
 @dataclass(frozen=True)
 class PlatformJob(DeviceJob):
@@ -133,6 +137,12 @@ class OriginalRunsJob(DeviceJob):
     typed: str | None = None
     """The line as the source types it, where that is another than the one that runs the stated
     problem."""
+    image: str | None = None
+    """The image that it is built and run in, by its digest; the device side runs no such."""
+
+    def folders(self) -> tuple[str, ...]:
+        """Return the copy."""
+        return (self.directory,)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a line without an owner, no runs, or no time for them."""

@@ -64,6 +64,8 @@ def _described(described: OriginalSource, record: OriginalRunRecord) -> Iterator
     ):
         if not _may_be(given, typed):
             yield f"its {what} line is not whose it says, or not as the source types it"
+    if record.image != described.image:
+        yield f"ran in image {record.image}, and the claim file names {described.image}"
     ours = None if described.typed is None else described.typed.line
     if ours != (None if record.typed_line is None else record.typed_line.line):
         yield "its line as typed is not the one that the claim file has"
@@ -84,13 +86,13 @@ def _may_be(given: GivenLine | None, typed: TypedLine | None) -> bool:
 
 def _check_runs(record: OriginalRunRecord, wanted: int, path: str, findings: Findings) -> None:
     """A program that was built ran as often as it was to, each time anew; another never ran."""
-    if (record.build is None) != (record.build_line is None):
+    if (record.build is None) != (record.build_line is None) and record.lacking is None:
         findings.refuse("original-run", f"{path}: it was built, or by a line, and not both")
     if record.compiler is not None and record.build is None:
         findings.refuse("original-run", f"{path}: a compiler is told of, and nothing was built")
     elif record.compiler is not None and record.compiler.exit_code != 0:
         findings.leave(f"by which compiler {record.original} was built, which did not say")
-    built = record.build is None or record.build.exit_code == 0
+    built = (record.build is None or record.build.exit_code == 0) and record.lacking is None
     for runs, line in ((record.runs, record.run_line), (record.typed_runs, record.typed_line)):
         if len(runs) != (wanted if built and line is not None else 0):
             asked = f"{wanted} times" if built else "not at all, being not built"

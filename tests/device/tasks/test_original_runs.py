@@ -9,6 +9,7 @@ import pytest
 
 from assay.device.tasks import original_runs
 from assay.device.tasks.original_runs import run_line, run_original
+from assay.shared import kept_output
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
@@ -142,7 +143,7 @@ class TestLines:
         assert run["stdout"] == f" {tmp_path}\n"
 
     def test_of_endless_output_the_first_part_is_kept(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(original_runs, "MOST_OUTPUT", 1000)
+        monkeypatch.setattr(kept_output, "MOST_OUTPUT", 1000)
         run = self.run(tmp_path, "head -c 5000 /dev/zero | tr '\\0' x")
         assert (run["stdout"], run["cut"]) == ("x" * 1000, True)
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from assay.device.worker import locks as exclusive
-from assay.device.worker.locks import Use, Watch, hold_gpu, require_alone
+from assay.device.worker.locks import Use, Watch, require_alone
 from assay.device.worker.telemetry import Choice
 from assay.shared import gpu_locks
 from assay.shared.errors import NoDevice
-from assay.shared.gpu_locks import lock_path
+from assay.shared.gpu_locks import hold_gpu, lock_path
 
 CHOICE = Choice(0, "GPU-1", "NVIDIA H100 80GB HBM3")
 
@@ -56,7 +56,7 @@ class TestLock:
             [
                 sys.executable,
                 "-c",
-                "import time; from assay.device.worker.locks import hold_gpu\n"
+                "import time; from assay.shared.gpu_locks import hold_gpu\n"
                 "with hold_gpu('GPU-1'):\n    print('held', flush=True); time.sleep(1.0)",
             ],
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3] / "src")},

@@ -16,18 +16,16 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
+from assay.shared.kept_output import kept_output
 from assay.shared.parent_death import tied_to_parent
 from assay.shared.specs import Json
 
-MOST_OUTPUT = 2**20
-"""Bytes of each stream that are kept; the first ones."""
 POLL_S = 0.01
 VERSION_TIMEOUT_S = 60.0
 ORPHANS_S = 10.0
@@ -131,18 +129,26 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
     """
     _adopt_orphans(True)
     before = _children()
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        kept_output(Path(folder) / "stdout") as output,
+        kept_output(Path(folder) / "stderr") as errors,
+    ):
         began = time.monotonic()
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", line],
-            cwd=working,
-            env=dict(variables),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            start_new_session=True,
-            preexec_fn=tied_to_parent(),
-        )
+        with (
+            (Path(folder) / "stdout").open("wb") as out,
+            (Path(folder) / "stderr").open("wb") as err,
+        ):
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", line],
+                cwd=working,
+                env=dict(variables),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                preexec_fn=tied_to_parent(),
+            )
         remark = ""
         try:
             while process.poll() is None:
@@ -155,14 +161,14 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
             _end_group(process)
             _end_orphans(before)
             _adopt_orphans(False)
-        texts = [_kept(stream) for stream in (output, errors)]
-        return {
-            "exit_code": process.returncode,
-            "seconds": round(time.monotonic() - began, 4),
-            "stdout": texts[0][0],
-            "stderr": texts[1][0] + remark,
-            "cut": any(cut for _, cut in texts),
-        }
+        seconds = time.monotonic() - began
+    return {
+        "exit_code": process.returncode,
+        "seconds": round(seconds, 4),
+        "stdout": output.text(),
+        "stderr": errors.text() + remark,
+        "cut": output.cut or errors.cut,
+    }
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
@@ -203,10 +209,3 @@ def _end_orphans(before: set[int]) -> None:
             with contextlib.suppress(OSError):
                 os.waitpid(orphan, os.WNOHANG)
         time.sleep(POLL_S)
-
-
-def _kept(stream: IO[bytes]) -> tuple[str, bool]:
-    """Return the first part of what was printed, and whether there was more."""
-    stream.seek(0)
-    data = stream.read(MOST_OUTPUT + 1)
-    return data[:MOST_OUTPUT].decode(errors="replace"), len(data) > MOST_OUTPUT

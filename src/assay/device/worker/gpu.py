@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from assay.device.worker.locks import NO_LOCK, UNKNOWN_USE, Lock, Use, Watch, exclusivity_record
+from assay.device.worker.locks import UNKNOWN_USE, Use, Watch, exclusivity_record
 from assay.device.worker.telemetry import Choice, NvmlSensor
+from assay.shared.gpu_locks import NO_LOCK, Lock
 from assay.shared.specs import Json
 
 WATCH_INTERVAL_S = 0.25

@@ -4,110 +4,26 @@ The lock keeps Assay's own jobs apart, whatever user or container they run as, a
 one lock directory. The look at NVML is for everybody else's jobs.
 """
 
-import contextlib
-import fcntl
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from assay.device.worker.telemetry import Choice
 from assay.shared.clock_events import SHARED_GPU
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
-from assay.shared.gpu_locks import lock_path, make_lock_folder
+from assay.shared.gpu_locks import Lock
 from assay.shared.specs import Json
 
 SHARED_VARIABLE = "ASSAY_SHARED_GPU"
 """Set to "allow", a GPU that others use is measured all the same, and the record says so."""
-LOCK_WAIT_S = 1800.0
-LOCK_POLL_S = 0.2
 SETTLE_S = 10.0
 """A process that just ended may be listed, and hold its memory, for some seconds."""
 SETTLE_POLL_S = 0.5
 MEMORY_LIMIT_BYTES = 4 * 2**30
 """In use with no context of ours: a driver's own share is below 1 GiB, a job's well above this."""
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
-
-
-def _open_lock(path: Path) -> int:
-    """Return a descriptor to lock; read-only, for the file may be another user's. Raises
-    OSError.
-    """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    for _ in range(3):
-        try:
-            return os.open(path, flags)
-        except FileNotFoundError:
-            # Never O_CREAT on an existing file: a sticky directory forbids that to other users.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
-    return os.open(path, flags)
-
-
-@dataclass(frozen=True)
-class Lock:
-    """The outcome of asking for the lock."""
-
-    path: str | None
-    """None where no lock could be made; ``detail`` says why."""
-    waited_s: float
-    detail: str
-
-
-NO_LOCK = Lock(None, 0.0, "")
-"""Of a job that may share the GPU."""
-
-
-@contextlib.contextmanager
-def hold_gpu(
-    uuid: str, wait_s: float = LOCK_WAIT_S, say: Callable[[str], None] = _say
-) -> Iterator[Lock]:
-    """Hold the lock of a GPU, waiting for it with one sentence. Raises NoDevice after ``wait_s``.
-
-    A directory that takes no lock file is no reason not to measure: the Lock says so. Children
-    inherit the descriptor, so the lock outlives a parent that is killed until they are gone too.
-    """
-    path = lock_path(uuid)
-    try:
-        make_lock_folder()
-        handle = _open_lock(path)
-    except OSError as error:
-        yield Lock(None, 0.0, f"no lock at {path.name}: {error.strerror}")
-        return
-    try:
-        yield Lock(str(path), _acquire(handle, uuid, wait_s, say), "")
-    finally:
-        os.close(handle)
-
-
-def _acquire(handle: int, uuid: str, wait_s: float, say: Callable[[str], None]) -> float:
-    """Wait for the lock; returns the seconds it took."""
-    began, told = time.monotonic(), False
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return time.monotonic() - began
-        except BlockingIOError:
-            if time.monotonic() - began > wait_s:
-                raise NoDevice(
-                    f"{uuid} has been measured on by another Assay job for {wait_s:.0f} s: "
-                    "wait for it to end, or name another GPU with CUDA_VISIBLE_DEVICES"
-                ) from None
-            if not told:
-                say(f"waiting: another Assay job is measuring on {uuid}")
-                told = True
-            time.sleep(LOCK_POLL_S)
-        except OSError as error:  # a file system without locks
-            say(f"no lock on {uuid}: {error.strerror}; measuring without one")
-            return 0.0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,177 @@
+"""Commands of a project where there are containers: built and run in images, by lines of a shell.
+
+Without an image of its own a command is built in the image that compiles kernels, and run in the
+one that measures. One with an image is built and run in that. Nothing of it runs on the host.
+"""
+
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.building.toolchain import CUDA, IMAGE_SITE
+from assay.evidence.outcomes import NO_SUCH_COMMAND
+from assay.measuring.best_effort import now
+from assay.measuring.device_process import PASSED_ON, run_device_job
+from assay.measuring.resume import Measure, Results
+from assay.records.originals import CheckoutCopy, GivenFigure, GivenLine, LineRun, OriginalRunRecord
+from assay.runtimes.base import Bind, CommandOutcome, Place, Task
+from assay.shared.errors import NoDevice
+from assay.shared.gpu_locks import hold_gpu
+from assay.shared.job import DeviceJob, OriginalRunsJob
+from assay.shared.kept_output import kept_output
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+COMPILER_PATH = f"{IMAGE_SITE}/{CUDA}/bin:{SYSTEM_PATH}"
+"""Where the toolchain image has nvcc, and all else."""
+LINE = """\
+/bin/sh -c "$1" >"$2/stdout" 2>"$2/stderr" &
+line=$!
+(sleep "$3"; echo >"$2/late"; kill -9 $line) &
+wait $line
+exit $?"""
+"""Ends with the line, or when its time is over; the container takes what it left along."""
+
+Runner = Callable[[Task, Callable[[str], None]], CommandOutcome]
+"""Runs a task in a container of some image."""
+
+
+@dataclass(frozen=True)
+class CommandPlaces:
+    """Where commands of a project are built and run."""
+
+    runner: Place
+    """Where GPU jobs run; its image is None on the host."""
+    compiler: Callable[[], Place]
+    """Where kernels are compiled, asked for where something is built there."""
+    image: Callable[[str], Runner]
+    """An image by its digest. Raises MissingEnvironment where it cannot be had."""
+    gpu_uuid: str
+
+
+def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
+    """Return what builds and runs commands, one after the other."""
+
+    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
+        found: list[OriginalRunRecord | CheckFailed] = []
+        for job in jobs:
+            assert isinstance(job, OriginalRunsJob)
+            try:
+                found.append(_measured(places, job))
+            except CheckFailed as error:
+                found.append(error)
+        return found
+
+    return measure
+
+
+def _measured(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
+    if job.image is not None:
+        return _in_its_image(places, job, job.image)
+    if places.runner.image is None or job.build is None:
+        return run_device_job(places.runner, job, OriginalRunRecord)
+    compiler = places.compiler()
+    lines = Lines(compiler.run, job, {"PATH": COMPILER_PATH})
+    build = lines.run(job.build, job.build_timeout_s)
+    built = _record(places, job, build)
+    if build.exit_code != 0:
+        return built
+    told = run_device_job(places.runner, replace(job, build=None, build_by=None), OriginalRunRecord)
+    return told.model_copy(update={"build_line": built.build_line, "build": build})
+
+
+def _in_its_image(places: CommandPlaces, job: OriginalRunsJob, image: str) -> OriginalRunRecord:
+    """Return what a command printed in the image that it names."""
+    try:
+        run = places.image(image)
+    except MissingEnvironment as error:
+        return _record(places, job, None).model_copy(update={"lacking": str(error)})
+    lines = Lines(run, job, {})
+    build = None if job.build is None else lines.run(job.build, job.build_timeout_s)
+    record = _record(places, job, build)
+    if build is not None and build.exit_code != 0:
+        return record
+    gpus = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    lines = Lines(run, job, {**gpus, "CUDA_VISIBLE_DEVICES": places.gpu_uuid}, gpu=True)
+    series = []
+    try:
+        with hold_gpu(places.gpu_uuid):
+            for line in (job.run, job.typed):
+                times = 0 if line is None else job.runs
+                series.append(tuple(lines.run(line or "", job.run_timeout_s) for _ in range(times)))
+    except NoDevice as error:
+        raise MissingEnvironment(str(error)) from error
+    return record.model_copy(update={"runs": series[0], "typed_runs": series[1]})
+
+
+def _record(
+    places: CommandPlaces, job: OriginalRunsJob, build: LineRun | None
+) -> OriginalRunRecord:
+    """Return the record of a command that did not run yet."""
+    return OriginalRunRecord(
+        schema="assay/original_run/1",
+        source=job.source,
+        original=job.original,
+        target=job.target.id,
+        gpu_uuid=places.gpu_uuid,
+        recorded_at=now(),
+        file=None,
+        file_sha256=None,
+        checkout=CheckoutCopy.model_validate(job.checkout),
+        compiler=None,
+        build_line=None
+        if job.build is None or job.build_by is None
+        else GivenLine(line=job.build, by=job.build_by),
+        build=build,
+        run_line=GivenLine(line=job.run, by=job.run_by),
+        runs=(),
+        typed_line=None if job.typed is None else GivenLine(line=job.typed, by="source"),
+        figures=tuple(GivenFigure.model_validate(figure) for figure in job.figures),
+        image=job.image,
+    )
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of one command, each in a container of its own, in the copy of the project's files."""
+
+    start: Runner
+    job: OriginalRunsJob
+    environment: dict[str, str] = field(default_factory=dict)
+    gpu: bool = False
+
+    def run(self, line: str, timeout_s: float) -> LineRun:
+        """Give a line to a shell and wait; what it prints is kept up to a bound."""
+        copy = Path(self.job.directory)
+        with tempfile.TemporaryDirectory(prefix="assay-line-") as name:
+            folder = Path(name)
+            with kept_output(folder / "stdout") as output, kept_output(folder / "stderr") as errors:
+                began = time.monotonic()
+                outcome = self.start(
+                    Task(
+                        command=("/bin/sh", "-c", LINE, "sh", line, name, f"{timeout_s:g}"),
+                        directory=copy / self.job.working,
+                        label=f"command {self.job.original}",
+                        environment=self.environment,
+                        binds=(Bind(copy, writable=True), Bind(folder, writable=True)),
+                        gpu=self.gpu,
+                    ),
+                    lambda _: None,
+                )
+                seconds = time.monotonic() - began
+            remark = f"[stopped after {timeout_s:g} s]\n" if (folder / "late").exists() else ""
+            if outcome.out_of_memory:
+                remark += "[its container ran out of memory]\n"
+            if outcome.exit_code == NO_SUCH_COMMAND and not errors.data:
+                remark += f"[the image has no program of this line: {shlex.quote(line)}]\n"
+        return LineRun(
+            exit_code=outcome.exit_code,
+            seconds=round(seconds, 4),
+            stdout=output.text(),
+            stderr=errors.text() + remark,
+            cut=output.cut or errors.cut,
+        )
