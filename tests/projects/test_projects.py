@@ -107,7 +107,7 @@ def arms() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("name", PROJECTS)
 class TestAProject:
     def test_nothing_is_wrong_with_it(self, name: str, catalogs: dict[str, Catalog]) -> None:
-        assert list(project_problems(catalogs[name], PROJECTS[name])) == []
+        assert list(project_problems(catalogs[name], PROJECTS[name], {})) == []
 
     def test_every_document_is_named_by_its_bytes_and_where_it_was_had(
         self, name: str, catalogs: dict[str, Catalog]

@@ -14,6 +14,15 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
+class CodeProblem:
+    """One thing that is wrong with a project's code, and where."""
+
+    file: str
+    line: int
+    says: str
+
+
+@dataclass(frozen=True)
 class Outline:
     """What a file defines."""
 
@@ -31,44 +40,47 @@ class CodeOutlines:
 
     folder: Path
     """The project's."""
-    known: dict[str, Outline | str] = field(default_factory=dict)
+    known: dict[str, Outline | CodeProblem] = field(default_factory=dict)
     """By file; where there is no outline, what is wrong."""
     characters: int = 0
     """Of all files so far."""
 
-    def problems(self, workload: Workload, arms: list[str]) -> Iterator[str]:
+    def problems(self, workload: Workload, arms: list[str]) -> Iterator[CodeProblem]:
         """Yield what would keep a function from being called, or from answering."""
         outline = self._outline(workload)
-        if isinstance(outline, str):
-            assert workload.code is not None
-            yield f"{workload.code.file}: {outline}"
+        if isinstance(outline, CodeProblem):
+            yield outline
         else:
             yield from _problems(outline, workload, arms)
 
     def words(self, workload: Workload) -> frozenset[str]:
         """Return every name and text of a measurement's file; none where it cannot be read."""
         outline = self._outline(workload)
-        return frozenset() if isinstance(outline, str) else outline.words
+        return frozenset() if isinstance(outline, CodeProblem) else outline.words
 
-    def _outline(self, workload: Workload) -> Outline | str:
+    def _outline(self, workload: Workload) -> Outline | CodeProblem:
         code = workload.code
         assert code is not None
         if code.file not in self.known:
             self.known[code.file] = self._read(code.file)
         return self.known[code.file]
 
-    def _read(self, file: str) -> Outline | str:
+    def _read(self, file: str) -> Outline | CodeProblem:
         """Return a file's outline, or why there is none."""
         text = read_text(self.folder / file, MOST_CODE)
         self.characters += len(text)
         if self.characters > MOST_CODE_TOGETHER:
-            return f"is not looked into: measurements name more than {MOST_CODE_TOGETHER:,} bytes"
-        if any(len(line) > MOST_CODE_LINE for line in text.splitlines()):
-            return f"has a line of more than {MOST_CODE_LINE:,} characters"
+            says = f"is not looked into: measurements name more than {MOST_CODE_TOGETHER:,} bytes"
+            return CodeProblem(file, 1, says)
+        for number, line in enumerate(text.splitlines(), start=1):
+            if len(line) > MOST_CODE_LINE:
+                says = f"has a line of more than {MOST_CODE_LINE:,} characters"
+                return CodeProblem(file, number, says)
         try:
             return _outline(ast.parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return f"is no Python that can be read: {error}"
+            says = f"is no Python that can be read: {getattr(error, 'msg', None) or error}"
+            return CodeProblem(file, getattr(error, "lineno", None) or 1, says)
 
 
 def _outline(tree: ast.Module) -> Outline:
@@ -85,37 +97,42 @@ def _outline(tree: ast.Module) -> Outline:
     )
 
 
-def _problems(outline: Outline, workload: Workload, arms: list[str]) -> Iterator[str]:
+def _problems(outline: Outline, workload: Workload, arms: list[str]) -> Iterator[CodeProblem]:
     code = workload.code
     assert code is not None
-    if code.function not in outline.functions:
+    function = outline.functions.get(code.function)
+    if function is None:
         if code.function not in outline.assigned:
             meant = suggest(code.function, outline.functions)
-            yield f"{code.file} defines no function '{code.function}'{meant}"
+            yield CodeProblem(code.file, 1, f"defines no function '{code.function}'{meant}")
         return
-    yield from _call_problems(code.file, outline.functions[code.function], workload)
+    for says in _call_problems(function, workload):
+        yield CodeProblem(code.file, function.lineno, f"{function.name} {says}")
     words = outline.words
     for name in ("inputs", "oracle"):
         if name not in words:
-            yield f"{code.file}: nothing there is called '{name}': the function must return one"
+            meant = suggest(name, sorted(words))
+            says = f"nothing there is called '{name}': the function must return one{meant}"
+            yield CodeProblem(code.file, function.lineno, says)
     for arm in arms:
         if arm not in words:
             meant = suggest(arm, sorted(words))
-            yield f"{code.file}: nothing there is called '{arm}', which is an arm{meant}"
+            says = f"nothing there is called '{arm}', which is an arm{meant}"
+            yield CodeProblem(code.file, function.lineno, says)
 
 
-def _call_problems(file: str, function: Function, workload: Workload) -> Iterator[str]:
+def _call_problems(function: Function, workload: Workload) -> Iterator[str]:
     """Yield how a call with the parameters and ``device`` does not fit."""
     given = [*workload.parameters, "device"]
     arguments = function.args
     if arguments.posonlyargs:
-        yield f"{file}:{function.name} takes '{arguments.posonlyargs[0].arg}' by its place alone"
+        yield f"takes '{arguments.posonlyargs[0].arg}' by its place alone"
     taken = [each.arg for each in (*arguments.args, *arguments.kwonlyargs)]
     if arguments.kwarg is None:
         for name in given:
             if name not in taken:
                 meant = suggest(name, taken)
-                yield f"{file}:{function.name} takes no '{name}', which it is called with{meant}"
+                yield f"takes no '{name}', which it is called with{meant}"
     defaults = len(arguments.defaults)
     needed = [each.arg for each in arguments.args[: len(arguments.args) - defaults]]
     needed += [
@@ -125,7 +142,8 @@ def _call_problems(file: str, function: Function, workload: Workload) -> Iterato
     ]
     for name in needed:
         if name not in given:
-            yield f"{file}:{function.name} needs '{name}', which no parameter gives"
+            meant = suggest(name, given)
+            yield f"needs '{name}', which no parameter gives{meant}"
 
 
 def _words(tree: ast.Module) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,14 +42,30 @@ def load_catalog(root: Path, project: Path | None = None) -> Catalog:
         catalog = _catalog(root, _own_sources(root))
         raise_first(catalog, reference_problems(catalog))
         return catalog
+    checked = check_project(root, folder)
+    if checked.problems:
+        raise YamlProblems(folder / PROJECT_FILE, checked.problems)
+    return checked.catalog
+
+
+@dataclass(frozen=True)
+class CheckedProject:
+    """A project together with Assay's own configuration, and all that is wrong with its file."""
+
+    catalog: Catalog
+    """Of what is not wrong."""
+    own: Project
+    problems: tuple[YamlProblem, ...]
+
+
+def check_project(root: Path, folder: Path) -> CheckedProject:
+    """Read the project in ``folder``. Raises BadInput for what is no YAML, or no mapping."""
     own = load_project(folder)
     base = _catalog(root, {})
     problems = [*own.problems, *_taken_ids(base, own)]
     if own.sources:
         problems += _broken_references(own, reference_problems(with_project(base, own)))
-    if problems:
-        raise YamlProblems(folder / PROJECT_FILE, problems)
-    return with_project(base, own)
+    return CheckedProject(with_project(base, own), own, tuple(problems))
 
 
 def with_project(base: Catalog, own: Project) -> Catalog:

@@ -35,7 +35,7 @@ class Project:
     variants: dict[str, Variant] = field(default_factory=dict)
     comparisons: dict[str, Comparison] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    """Of each claim, audit and measurement, by id."""
+    """Of each entry, by id, and of parts of it, by ``id.part``."""
     problems: tuple[YamlProblem, ...] = ()
     """All that is wrong; what is said above is of the rest."""
     named: frozenset[str] = frozenset()
@@ -62,6 +62,9 @@ def _lowered(reading: ProjectReading) -> Project:
     entries = {name: list(reading.entries(name)) for name in PARTS}
     reading.require_ids(entries)
     files = _files(reading, head)
+    for name, part in (("sources", "file"), ("claims", "answer")):
+        for at, entry in entries[name]:
+            reading.note_lines(entry.id, at, {part: (part,)})
     sources = [entry for _, entry in entries["sources"]]
     comparisons, variants, workloads = lower_measurements(reading, entries["measurements"], files)
     measured = {entry.id: entry for _, entry in entries["measurements"]}

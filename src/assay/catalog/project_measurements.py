@@ -22,6 +22,7 @@ def lower_measurements(
     workloads: dict[str, Workload] = {}
     for at, entry in entries:
         called = f"measurement '{entry.id}'"
+        reading.note_lines(entry.id, at, {arm: ("arms", arm) for arm in entry.arms})
         file, function = entry.callable.split(":")
         if file not in files:
             meant = suggest(file, files)

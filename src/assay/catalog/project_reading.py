@@ -119,6 +119,11 @@ class ProjectReading:
             if isinstance(entry, dict) and isinstance(entry.get("id"), str)
         )
 
+    def note_lines(self, of: str, at: YamlPath, parts: Mapping[str, YamlPath]) -> None:
+        """Note where parts of an entry stand, as ``of.part``."""
+        for part, below in parts.items():
+            self.lines[f"{of}.{part}"] = self.document.places.line((*at, *below))
+
     def refuse(self, at: YamlPath, says: str) -> None:
         """Note what is wrong at a place."""
         self.problems.append(self.document.problem(at, says))

@@ -20,8 +20,8 @@ def is_by_function(catalog: Catalog, arm: Arm) -> bool:
 
 def compiled_arms_problems(
     catalog: Catalog, folder: Path, measurement: str, words: Collection[str]
-) -> Iterator[str]:
-    """Yield what is wrong with the arms of a measurement that are compiled.
+) -> Iterator[tuple[str, str]]:
+    """Yield (arm, what is wrong with it) of the arms of a measurement that are compiled.
 
     ``words``: every name and text of its Python file, in which its inputs must be called something;
     none where nothing is known of it.
@@ -31,7 +31,7 @@ def compiled_arms_problems(
         variant = catalog.variants[arm.variant]
         if variant.kind == "kernel":
             for problem in _problems(catalog, folder, variant, words, targets):
-                yield f"measurement '{measurement}': arm '{arm.id}': {problem}"
+                yield arm.id, f"measurement '{measurement}': arm '{arm.id}': {problem}"
 
 
 def _targets_of(catalog: Catalog, measurement: str) -> list[str]:
@@ -43,6 +43,7 @@ def _targets_of(catalog: Catalog, measurement: str) -> list[str]:
             if isinstance(claim.evaluation, Benchmark)
             and any(term.comparison == measurement for term in claim.evaluation.terms)
             for target in claim.hardware.targets
+            if target in catalog.targets  # which is said elsewhere
         }
     )
 
@@ -57,7 +58,8 @@ def _problems(
     file = variant.source or ""
     text = read_text(folder / file, MOST_CODE)
     if re.search(rf"\b{variant.symbol}\s*\(", text) is None:
-        yield f"{file} defines no '{variant.symbol}'"
+        defined = re.findall(r"\b([A-Za-z_]\w*)\s*\(", text)
+        yield f"{file} defines no '{variant.symbol}'{suggest(variant.symbol or '', defined)}"
     elif 'extern "C"' not in text:
         yield f'{file} has no extern "C" in it: nobody would find its launcher'
     for operand in variant.operands:
@@ -67,4 +69,5 @@ def _problems(
     for target in targets:
         arch = catalog.targets[target].arch
         if arch not in variant.archs:
-            yield f"archs: it is not compiled for {arch}, which {target} of a claim needs"
+            says = f"archs: it is not compiled for {arch}, which {target} of a claim needs"
+            yield f"{says}: add {arch}"

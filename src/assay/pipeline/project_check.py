@@ -1,17 +1,20 @@
 """Everything of a project that would fail later, found without a GPU and without running it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.io import read_bytes
 from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.plan import Answer, Provision
+from assay.records.workloads import Comparison
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
 
@@ -19,46 +22,87 @@ SUPPOSED = "supposed"
 """What a plan is told of targets here: each is thought to be measured."""
 
 
-def project_problems(catalog: Catalog, folder: Path) -> Iterator[str]:
-    """Yield what is wrong with the project in ``folder``, beyond what reading it found."""
-    yield from _documents(catalog, folder)
-    measured = set(comparisons_of(catalog, catalog.claims.values()))
+@dataclass(frozen=True, order=True)
+class ProjectProblem:
+    """One thing that is wrong, and where."""
+
+    file: str
+    """Relative to the project."""
+    line: int
+    says: str
+
+    def __str__(self) -> str:
+        """Return it as a line for people."""
+        return f"{self.file}, line {self.line}: {self.says}"
+
+
+def project_problems(
+    catalog: Catalog, folder: Path, lines: Mapping[str, int], *, whole: bool = True
+) -> Iterator[ProjectProblem]:
+    """Yield what is wrong with the project in ``folder``, beyond what reading it found.
+
+    ``lines``: where its entries stand, by id, and parts of them by ``id.part``. ``whole``: whether
+    ``catalog`` has all of them; else what only shows by all claims is left for when it has.
+    """
+
+    def here(of: str, says: str, part: str = "") -> ProjectProblem:
+        return ProjectProblem(PROJECT_FILE, lines.get(f"{of}.{part}", lines.get(of, 1)), says)
+
+    for name, says in _documents(catalog, folder):
+        yield here(name, f"source '{name}': {says}", "file")
+    measured = set(comparisons_of(catalog, catalog.claims.values())) if whole else set()
     outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
-        arms = [arm.id for arm in comparison.arms]
         made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
-        for problem in outlines.problems(workload, made):
-            yield f"measurement '{name}': {problem}"
-        yield from compiled_arms_problems(catalog, folder, name, outlines.words(workload))
-        if name not in measured:
-            yield f"measurement '{name}': no claim is answered by it, so nobody measures it"
+        for each in outlines.problems(workload, made):
+            yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
+        words = outlines.words(workload)
+        for arm, says in compiled_arms_problems(catalog, folder, name, words):
+            yield here(name, says, arm)
+        if not whole:
             continue
-        used = {
-            arm
-            for term in primary_terms(catalog.claims.values())
-            if term.comparison == name
-            for arm in (term.arm, term.over)
-        }
-        for arm in arms:
-            if arm not in used and arm != comparison.control:
-                yield f"measurement '{name}': no claim asks for arm '{arm}'"
-    yield from _unanswered(catalog)
+        if name not in measured:
+            says = "no claim is answered by it, so nobody measures it"
+            yield here(name, f"measurement '{name}': {says}: name it in an answer, or leave it out")
+            continue
+        for arm in _unused(catalog, comparison):
+            says = f"measurement '{name}': no claim asks for arm '{arm}'"
+            yield here(name, f"{says}: name it in an answer, or leave it out", arm)
+    for name, says in _unanswered(catalog) if whole else ():
+        yield here(name, says, "answer")
 
 
-def _documents(catalog: Catalog, folder: Path) -> Iterator[str]:
-    """Yield documents that lie in the project and are not those that it names."""
+def _unused(catalog: Catalog, comparison: Comparison) -> Iterator[str]:
+    """Yield arms of a measurement that no claim rests on, and that control nothing."""
+    used = {
+        arm
+        for term in primary_terms(catalog.claims.values())
+        if term.comparison == comparison.id
+        for arm in (term.arm, term.over)
+    }
+    for arm in comparison.arms:
+        if arm.id not in used and arm.id != comparison.control:
+            yield arm.id
+
+
+def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield (source, what is wrong) of documents that lie in the project and are others than those
+    that it names.
+    """
     for name, entry in catalog.sources.items():
         source = entry.source
         if source.file is None or not (folder / source.file).is_file():
             continue
         found = sha256_bytes(read_bytes(folder / source.file, MOST_REPORT))
         if found != source.sha256:
-            yield f"source '{name}': {source.file} has SHA-256 {found}, not {source.sha256}"
+            yield name, f"{source.file} has SHA-256 {found}, not {source.sha256}"
 
 
-def _unanswered(catalog: Catalog) -> Iterator[str]:
-    """Yield claims that would not be answered though every target that they are for were here."""
+def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield (claim, why) of claims that would not be answered, were every target there that they
+    are for.
+    """
     for claim in catalog.claims.values():
         targets = claim.hardware.targets or tuple(catalog.targets)[:1]
         supposed = tuple(
@@ -68,17 +112,16 @@ def _unanswered(catalog: Catalog) -> Iterator[str]:
         asked = Asked((), supposed, frozenset())
         answers = list(make_answers(catalog, asked, [claim]))
         if not answers:
-            yield f"claim '{claim.id}': nothing answers it"
+            yield claim.id, f"claim '{claim.id}': nothing answers it"
         for answer in answers:
-            named = (
-                answer.reason is NotRun.ORIGINAL_UNAVAILABLE
-            )  # it runs where a checkout is given
+            # It runs where a checkout is given.
+            named = answer.reason is NotRun.ORIGINAL_UNAVAILABLE
             if (
                 answer.way == "not_run"
                 and not named
                 and not isinstance(claim.evaluation, Unanswerable)
             ):
-                yield _says(claim, answer)
+                yield claim.id, _says(claim, answer)
 
 
 def _says(claim: Claim, answer: Answer) -> str:

@@ -81,12 +81,44 @@ class TestCheck:
         answer = assay("check", "--project", mine)
         assert answer.code == 1
         for words in (
-            "softmax.py:case takes no 'columns', which it is called with",
-            "softmax.py:case needs 'cols', which no parameter gives",
+            "case takes no 'columns', which it is called with: did you mean 'cols'?",
+            "case needs 'cols', which no parameter gives",
             "nothing there is called 'oracle'",
-            "claim 'softmax_bandwidth': ",
         ):
-            assert words in answer.out + answer.err, answer.out + answer.err
+            line = self.line(mine, "softmax.py", "def case(")
+            told = f"softmax.py, line {line}: measurement 'softmax': {words}"
+            assert told in answer.out, answer.out + answer.err
+        line = self.line(mine, "assay.yaml", "arm: wgmma")
+        assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
+
+    def line(self, folder: Path, name: str, words: str) -> int:
+        lines = (folder / name).read_text().splitlines()
+        return next(number for number, text in enumerate(lines, start=1) if words in text)
+
+    def test_what_reading_and_planning_find_is_said_at_once(self, assay: Any, mine: Path) -> None:
+        edit(mine, "assay.yaml", ("640 TFLOP/s", "640 TFLIP/s"), ("target: h100", "target: h10"))
+        edit(mine, "softmax.py", ("def oracle(", "def answer("), ('"oracle": oracle, ', ""))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        assert "'TFLIP/s' is none" in answer.err
+        assert "there is no target 'h10': did you mean 'h100'?" in answer.err
+        line = self.line(mine, "softmax.py", "def case(")
+        assert f"softmax.py, line {line}: measurement 'softmax': nothing there" in answer.out
+        assert "no claim" not in answer.out  # of claims that are not read nothing follows
+
+    def test_an_arm_that_nobody_asks_for_has_its_line(self, assay: Any, mine: Path) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("      steps: the same", "      stray: a third\n      steps: the same"),
+            ("arm: fused, over: steps", "arm: fused, over: fused"),
+        )
+        edit(mine, "softmax.py", ('"fused": fused', '"fused": fused, "stray": fused'))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        line = self.line(mine, "assay.yaml", "stray: a third")
+        told = f"assay.yaml, line {line}: measurement 'softmax': no claim asks for arm 'stray'"
+        assert f"{told}: name it in an answer, or leave it out" in answer.out
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -124,7 +156,9 @@ class TestCheck:
             workload = measured.model_copy(update={"code": place})
             found.append(list(outlines.problems(workload, ["fused"])))
         assert found[:3] == [[], [], []]
-        assert "three.py: is not looked into" in found[3][0]
+        (problem,) = found[3]
+        assert problem.file == "three.py"
+        assert problem.says.startswith("is not looked into")
 
     def test_a_measurement_that_nobody_asks_for_is_said(self, assay: Any, mine: Path) -> None:
         edit(
