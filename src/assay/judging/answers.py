@@ -198,7 +198,8 @@ def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str |
             lacking = (_not_recorded(catalog, p, provision) for p in _parts(catalog, evaluation))
             return next((path for path in lacking if path), None)
         case Unanswerable():
-            original = catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
+            source = catalog.sources[catalog.source_of[claim.id]]
+            original = source.program_of(claim.id) or source.original
             needed = [original_path(provision.target, original.id)] if original else []
         case _:
             needed = []
