@@ -10,6 +10,9 @@ import pytest
 import assay
 from assay import frames
 from assay.base.errors import BadInput, CheckFailed
+from assay.findings.headline import published_figures
+from assay.judging.counts import counted_once
+from assay.report.first_screen import headline_words
 from assay.verification.report_archive import pack_report
 from tests.report_fixtures import signed_report, write_repository
 
@@ -90,7 +93,17 @@ def test_the_package_offers_nothing_else() -> None:
         assay.open_reports  # noqa: B018
 
 
-def test_the_lines_of_the_documentation_draw_the_headline_figure(tmp_path: Path) -> None:
+def test_a_measurement_counts_by_one_row(report: Path) -> None:
+    opened = assay.open_report(report, [report / "signer.pub"])
+    contents = opened.contents
+    counted = counted_once(contents.catalog, contents.verdicts.verdicts)
+    assert opened.verdicts.counts.sum() == len(counted)
+    for each in counted:
+        row = opened.verdicts.query("counts").set_index("claim").loc[each.worst.claim]
+        assert (row.kind, row.outcome) == (each.kind, each.status.value)
+
+
+def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "data.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) == 10
@@ -102,6 +115,11 @@ def test_the_lines_of_the_documentation_draw_the_headline_figure(tmp_path: Path)
         check=True,
     )
     picture = (tmp_path / "figures.svg").read_text()
-    opened = assay.open_report(ROOT / "reports" / "published" / "hopper_20261122_sources")
-    for status in ("reproduced", "exceeded", "not_reproduced"):
-        assert (opened.verdicts.status == status).any() and f"<!-- {status} -->" in picture
+    contents = assay.open_report(ROOT / "reports/published/hopper_20261122_sources").contents
+    figures = published_figures(contents.catalog, contents.verdicts.verdicts)
+    drawn = re.findall(r"<!-- (\d+) (\w+) -->", picture)
+    assert {(int(number), outcome) for number, outcome in drawn} == {
+        (number, status.value) for status, number in figures.statuses.items()
+    }
+    assert len(figures.statuses) > 3
+    assert f"{figures.total} published speed figures: " in headline_words(contents.catalog, figures)

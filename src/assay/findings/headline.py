@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.judging.counts import Tally, counted_once, outcome
+from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
 HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
@@ -26,6 +27,11 @@ KINDS = {
     "relations": ("relation between printed figures", "relations between printed figures"),
 }
 """What a page counts, apart from each other: of one, of several."""
+OF_WHAT = {
+    False: ("published speed figure", "published speed figures"),
+    True: ("figure that this project states", "figures that this project states"),
+}
+"""What the headline counts, and of a project that quotes no document."""
 PAGE_KINDS = {"published": FIGURES, "elsewhere": FIGURES, "arithmetic": "relations"}
 """Kinds of ``judging.counts`` that a page calls otherwise."""
 
@@ -104,6 +110,28 @@ def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
 def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> PublishedFigures:
     """Return the headline of a run's verdicts."""
     return headline_of(outcomes(catalog, verdicts))
+
+
+def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
+    """Return what the headline of a run counts, for whatever shows no more of it than that."""
+    figures = published_figures(catalog, verdicts)
+    return HeadlineCounts(
+        own=only_own(catalog, figures),
+        statuses=headed(catalog, figures),
+        elsewhere=figures.elsewhere,
+    )
+
+
+def only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
+    """Return whether a project has figures of its own and quotes no document's."""
+    return catalog.project is not None and not figures.total and bool(figures.apart["own"])
+
+
+def headed(catalog: Catalog, figures: PublishedFigures) -> Tally:
+    """Return how many of what the headline counts came out how: published speed figures, or those
+    that a project states which quotes no document's.
+    """
+    return figures.apart["own"] if only_own(catalog, figures) else figures.statuses
 
 
 def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:

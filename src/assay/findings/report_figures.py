@@ -10,7 +10,7 @@ from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.claimed_figures import claimed_figure
-from assay.judging.counts import count_verdicts
+from assay.findings.headline import headline_counts
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
     ArmRate,
@@ -57,7 +57,7 @@ def report_figures(
         figures=tuple(_figure(catalog, verdict) for verdict in verdicts.verdicts),
         claims=dict(_claims(catalog, verdicts.verdicts)),
         rates=tuple(arm_rates(catalog, evidence)) if rates else (),
-        counts=count_verdicts(catalog, verdicts.verdicts).by_kind(),
+        headline=headline_counts(catalog, verdicts.verdicts),
     )
 
 

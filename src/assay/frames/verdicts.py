@@ -12,6 +12,8 @@ VERDICTS = (
     Column("source", "category", "source id"),
     Column("target", "category", "target id; none of what no GPU answers"),
     Column("kind", "category", "how it is counted: published, elsewhere, ratios, own, probes ..."),
+    Column("counts", "bool", "whether its measurement counts by this row, and by no other"),
+    Column("outcome", "category", "what it counts as: as_if where it has one, else status"),
     Column("status", "category", "reproduced, exceeded, not_reproduced, misstated ..."),
     Column("why", "category", "code of the cause, where the claim does not plainly hold"),
     Column("as_if", "category", "of a figure measured elsewhere: what it would be there"),
@@ -47,9 +49,9 @@ LESS_IS_BETTER = frozenset({"ms", "us", "max_abs_error"})
 NEITHER = frozenset({"lines", "count"})
 
 
-def verdicts(entries: Iterable[tuple[str, Verdict]]) -> pd.DataFrame:
-    """Return (kind, verdict) pairs with the columns ``VERDICTS``."""
-    return frame_of_rows(VERDICTS, [_row(kind, verdict) for kind, verdict in entries])
+def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
+    """Return (kind, whether it counts, verdict) entries with the columns ``VERDICTS``."""
+    return frame_of_rows(VERDICTS, [_row(*entry) for entry in entries])
 
 
 def better(verdict: Verdict) -> int:
@@ -59,13 +61,15 @@ def better(verdict: Verdict) -> int:
     return -1 if verdict.unit in LESS_IS_BETTER else 1
 
 
-def _row(kind: str, verdict: Verdict) -> tuple[object, ...]:
+def _row(kind: str, counts: bool, verdict: Verdict) -> tuple[object, ...]:
     on, (low, high) = verdict.measured_on, verdict.ci90 or (None, None)
     return (
         verdict.claim,
         verdict.source,
         verdict.target,
         kind,
+        counts,
+        (verdict.as_if or verdict.status).value,
         verdict.status.value,
         verdict.why and verdict.why.value,
         verdict.as_if and verdict.as_if.value,

@@ -59,6 +59,17 @@ class ClaimInShort(Record):
     """
 
 
+class HeadlineCounts(Record):
+    """What the headline of a report's page counts (``findings.headline``)."""
+
+    own: bool
+    """True of a project that quotes no document: the figures that it states itself."""
+    statuses: dict[Status, int]
+    """Those measured on another GPU than their source names by what they would be on that."""
+    elsewhere: int
+    """How many of them those are."""
+
+
 class ReportMachine(Record):
     """The card that a target's figures were measured on, and when."""
 
@@ -113,8 +124,8 @@ class ReportFigures(Record):
     claims: dict[Identifier, ClaimInShort] = {}
     """Of the claims that the figures are of; empty where nobody vouches for what they are."""
     rates: tuple[ArmRate, ...] = ()
-    counts: dict[str, dict[Status, int]] = {}
-    """Measurements by kind and status (``judging.counts``); empty where that cannot be read."""
+    headline: HeadlineCounts | None = None
+    """None where nobody vouches for what the figures are."""
 
     def machine(self, target: str | None) -> ReportMachine | None:
         """Return the card that a target's figures were measured on; None where there is none."""

@@ -1,13 +1,12 @@
-"""The badge of a report: what came of the published figures, as a small SVG. Pure.
+"""The badge of a report: the headline of its page in few words, as a small SVG. Pure.
 
 It is derived from verdicts and no part of the report: equal verdicts give equal bytes.
 """
 
-from collections import Counter
-from collections.abc import Mapping
 from html import escape
 
-from assay.judging.counts import Tally
+from assay.findings.headline import OF_WHAT
+from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status
 from assay.shared.counting import agreeing, counted
 
@@ -25,25 +24,15 @@ WIDTH = 6.9
 LABEL = "assay"
 DARK = "#3a3f47"
 NOBODY = "#5b6472"
-HOLD = (Status.REPRODUCED, Status.EXCEEDED)
 
 
-def published_tally(counts: Mapping[str, Tally]) -> Tally:
-    """Return what came of the published speed figures, from counts by kind: by what they would be,
-    where they were measured on other hardware alone.
+def badge(headline: HeadlineCounts | None) -> str:
+    """Return the badge of a report: what its page's headline counts.
+
+    None of one that no trusted key signed: the badge says that it is unverified, and no more.
     """
-    both = Counter(counts.get("published", {})) + Counter(counts.get("elsewhere", {}))
-    return {status: both[status] for status in Status if both[status]}
-
-
-def badge(tally: Tally, *, vouched: bool = True) -> str:
-    """Return the badge of a report whose published figures came out as ``tally``.
-
-    ``vouched``: whether a trusted key signed it; of any other the badge says that it is unverified,
-    and no more.
-    """
-    words, colour = _said(tally) if vouched else ("unverified", NOBODY)
-    title = f"{LABEL}: {badge_words(tally, vouched=vouched)}"
+    words, colour = _said(headline) if headline else ("unverified", NOBODY)
+    title = f"{LABEL}: {badge_words(headline)}"
     left, right = (_width(text) + 2 * PADDING for text in (LABEL, words))
     whole = left + right
     return (
@@ -57,25 +46,40 @@ def badge(tally: Tally, *, vouched: bool = True) -> str:
     )
 
 
-def badge_words(tally: Tally, *, vouched: bool = True) -> str:
-    """Return what a badge says, and of a report that is vouched for what came out how."""
-    if not vouched:
+def badge_words(headline: HeadlineCounts | None) -> str:
+    """Return what a badge says, and of a report that is vouched for everything that is counted."""
+    if headline is None:
         return "unverified"
-    told = ", ".join(f"{count} {status.word}" for status, count in tally.items())
-    return f"{_said(tally)[0]}{f' ({told})' if told else ''}"
+    statuses = headline.statuses
+    told = ", ".join(f"{statuses[each]} {each.word}" for each in Status if each in statuses)
+    total = counted(sum(statuses.values()), *OF_WHAT[headline.own])
+    away = headline.elsewhere
+    there = (
+        f"; {away} of them {agreeing(away, 'was', 'were')} measured on another GPU than the source "
+        f"names, and {agreeing(away, 'counts', 'count')} by what it would be there"
+    )
+    return f"{total}{f': {told}' if told else ''}{there if away else ''}"
 
 
-def _said(tally: Tally) -> tuple[str, str]:
-    """Return the words on the badge, and the colour of the status that they come to."""
-    judged = sum(count for status, count in tally.items() if status is not Status.NOT_RUN)
-    hold = sum(tally.get(status, 0) for status in HOLD)
-    if not judged:
+def _said(headline: HeadlineCounts) -> tuple[str, str]:
+    """Return the words on the badge, and the colour of what they come to.
+
+    Green where every figure was had again, on the GPU that its source names; that of what was not
+    reproduced where none was.
+    """
+    statuses = headline.statuses
+    total, idle = sum(statuses.values()), statuses.get(Status.NOT_RUN, 0)
+    if total == idle:
         return "nothing measured", Status.NOT_RUN.facts.light
-    state = Status.REPRODUCED if hold == judged else Status.INCONCLUSIVE
-    if not hold:
-        state = Status.NOT_REPRODUCED
-    verb = agreeing(hold, "holds", "hold")
-    return f"{hold} of {counted(judged, 'figure')} {verb}", state.facts.light
+    reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))
+    held = reproduced + exceeded
+    state = Status.INCONCLUSIVE if held else Status.NOT_REPRODUCED
+    if held == total and not headline.elsewhere:
+        state = Status.REPRODUCED
+    words = f"{reproduced} of {counted(total, 'figure')} reproduced"
+    words += f", {exceeded} exceeded" if exceeded else ""
+    words += f", {headline.elsewhere} on another GPU" if headline.elsewhere else ""
+    return words, state.facts.light
 
 
 def _width(text: str) -> float:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.guards import Guards, Share
-from assay.findings.headline import FIGURES, KINDS, Outcome, PublishedFigures, headline_of
+from assay.findings.headline import (
+    FIGURES,
+    KINDS,
+    OF_WHAT,
+    Outcome,
+    PublishedFigures,
+    headed,
+    headline_of,
+    only_own,
+)
 from assay.judging.counts import Tally
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
@@ -108,7 +117,7 @@ def first_screen(
     plans = evidence.plan.targets
     figures = headline_of(counted_things)
     tally, total = _headed(catalog, figures)
-    kind = "own" if _only_own(catalog, figures) else FIGURES
+    kind = "own" if only_own(catalog, figures) else FIGURES
     here = any(plan.provision.kind == "device" for plan in plans)
     found = tuple(guard_words(guarded))
     return FirstScreen(
@@ -164,18 +173,10 @@ def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
     return f"{total}: {told(tally)}."
 
 
-def _only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
-    """Return whether a project has figures of its own and quotes no document's."""
-    return catalog.project is not None and not figures.total and bool(figures.apart["own"])
-
-
 def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Tally, str]:
     """Return what the headline counts by status, and how many of what they are."""
-    if _only_own(catalog, figures):
-        own = figures.apart["own"]
-        figure, many = "figure that this project states", "figures that this project states"
-        return own, counted(sum(own.values()), figure, many)
-    return figures.statuses, counted(figures.total, "published speed figure")
+    tally = headed(catalog, figures)
+    return tally, counted(sum(tally.values()), *OF_WHAT[only_own(catalog, figures)])
 
 
 def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
@@ -226,9 +227,9 @@ def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
 
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
     """Yield what the headline leaves out, a line a kind."""
-    headed = {"own"} if _only_own(catalog, figures) else set[str]()
+    first = {"own"} if only_own(catalog, figures) else set[str]()
     for kind, tally in figures.apart.items():
-        if kind not in headed and tally:
+        if kind not in first and tally:
             yield f"{counted(sum(tally.values()), *KINDS[kind])}: {told(tally)}"
 
 

@@ -16,7 +16,7 @@ from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.records.report_figures import ClaimInShort, ReportFigure
 from assay.records.verdicts import Status
-from assay.report.badge import badge, badge_words, published_tally
+from assay.report.badge import badge, badge_words
 from assay.report.comparison_page import cell, judged_otherwise
 from assay.report.static_page import static_page
 
@@ -72,7 +72,7 @@ class Site:
     def add(self, given: GivenReport) -> None:
         """Take up a report."""
         figures, place = given.figures, len(self.reports)
-        tally = published_tally(figures.counts)
+        headline = figures.headline if given.verified else None
         # Reports of one catalog share one object.
         alike = [each.claims for each in self.reports[-1:] if each.claims == figures.claims]
         self.claims.update(figures.claims)
@@ -87,8 +87,8 @@ class Site:
                 rules=figures.rules,
                 manifest_sha256=figures.manifest_sha256,
                 cards=tuple(f"{m.target}: {m.product} {m.gpu_uuid}" for m in figures.machines),
-                badge=badge(tally, vouched=given.verified),
-                badge_says=badge_words(tally, vouched=given.verified),
+                badge=badge(headline),
+                badge_says=badge_words(headline),
                 claims=alike[0] if alike else figures.claims,
             )
         )

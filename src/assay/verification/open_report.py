@@ -13,7 +13,7 @@ from assay.base.checkout_root import checkout_root
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
-from assay.judging.counts import kind_of
+from assay.judging.counts import counted_once, kind_of
 from assay.records.builds import BuildRecord
 from assay.records.manifest import MANIFEST
 from assay.shared.files import sha256_bytes
@@ -62,7 +62,10 @@ class OpenReport:
     def verdicts(self) -> pd.DataFrame:
         """Return one row a verdict (``assay.frames.VERDICTS``)."""
         catalog, entries = self.contents.catalog, self.contents.verdicts.verdicts
-        return frames.verdicts((kind_of(catalog, verdict), verdict) for verdict in entries)
+        once = {id(each.worst) for each in counted_once(catalog, entries)}
+        return frames.verdicts(
+            (kind_of(catalog, verdict), id(verdict) in once, verdict) for verdict in entries
+        )
 
     @cached_property
     def samples(self) -> pd.DataFrame:

@@ -13,7 +13,9 @@ import pytest
 import assay as package
 from assay.base.errors import BadInput, CheckFailed
 from assay.cli import checkout, table_files
+from assay.findings.headline import published_figures
 from assay.frames import TABLES
+from assay.report.first_screen import headline_words
 from assay.verification import report_archive
 from assay.verification.policy import Policy
 from assay.verification.report_archive import pack_report
@@ -284,4 +286,8 @@ class TestCiteAndBadge:
         text = (tmp_path / "b.svg").read_text()
         assert assay("badge", report, *key).out == text
         words = "".join(ET.fromstring(text).itertext())
-        assert " hold" in words or "nothing measured" in words
+        contents = package.open_report(report, [key[1]]).contents
+        figures = published_figures(contents.catalog, contents.verdicts.verdicts)
+        assert f"of {figures.total} figures reproduced" in words
+        headline = headline_words(contents.catalog, figures).removesuffix(".")
+        assert f"assay: {headline}" in words, "as the page begins"

@@ -9,9 +9,8 @@ import typer
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.signed_report import VerifyOption, signed_report
-from assay.judging.counts import count_verdicts
+from assay.findings.headline import headline_counts
 from assay.report.badge import badge as draw_badge
-from assay.report.badge import published_tally
 from assay.shared.files import write_bytes
 
 
@@ -28,8 +27,7 @@ def badge(
     Its signature and every byte are checked; with --verify it is judged again first.
     """
     contents = signed_report(report_dir, key, whole=verify).contents
-    counts = count_verdicts(contents.catalog, contents.verdicts.verdicts)
-    text = draw_badge(published_tally(counts.by_kind()))
+    text = draw_badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
     if out is None:
         sys.stdout.write(text)
     else:
