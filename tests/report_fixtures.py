@@ -56,7 +56,7 @@ from assay.records.platform import Device, Gpu, PlatformRecord
 from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
-from assay.records.tuning import TuningChoice, TuningFile
+from assay.records.tuning import TuningChoice, TuningFile, TuningSweep
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
 from assay.shared.cheats import CAUGHT_BY
@@ -293,9 +293,16 @@ def choice(**changes: Any) -> TuningChoice:
     return TuningChoice.model_validate_json(json.dumps({**CHOICE, **changes}))
 
 
-def write_tuning(root: Path, *choices: TuningChoice) -> None:
-    """config/tuning.yaml with these choices; JSON is YAML."""
-    tuning = TuningFile(schema="assay/tuning/1", choices=choices)
+def tuning_sweep(arm: str = "bk96", **changes: Any) -> TuningSweep:
+    """A sweep over this repository's configurations that begins with one of them."""
+    begin = {"comparison": "demo_sweep", "arm": arm}
+    given = {"id": "demo", "shapes": {}, "begin": begin, **changes}
+    return TuningSweep.model_validate_json(json.dumps(given))
+
+
+def write_tuning(root: Path, *choices: TuningChoice, sweeps: Sequence[TuningSweep] = ()) -> None:
+    """config/tuning.yaml with these choices and sweeps; JSON is YAML."""
+    tuning = TuningFile(schema="assay/tuning/1", sweeps=tuple(sweeps), choices=choices)
     write_record(tuning, root / "config" / "tuning.yaml")
 
 

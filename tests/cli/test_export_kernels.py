@@ -13,6 +13,7 @@ from assay.base.io import write_record
 from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.tuning import choices_to_hold
 from assay.cli import export_kernels as kernel_set
 from assay.cli.export_kernels import make_kernel_set
 from assay.evidence.load import load_evidence
@@ -24,7 +25,7 @@ from assay.records.builds import FileDigest
 from assay.records.kernels import OperatorKernel
 from assay.records.operators import CheckName, KernelSetRecord, OperatorOutcome, OperatorsRecord
 from assay.records.plan import Plan
-from assay.records.tuning import TuningChoice
+from assay.records.tuning import SweepArm, TuningChoice
 from assay.report.operators import operator_sections
 from assay.shared.files import sha256_bytes
 from tests import builders
@@ -117,6 +118,20 @@ class TestOffer:
         *listed, added = offer(chosen)
         assert tuple(listed) == offer()
         assert added.variant == "bsr_gemm_wgmma_g64"
+
+    def test_a_chosen_product_of_two_sparse_ones_has_the_blocks_of_both(
+        self, catalog: Catalog
+    ) -> None:
+        begun = {each.id: each for each in choices_to_hold(catalog, "h200")}
+        arm = SweepArm(comparison="bsr_bsr_tuning", arm="g8")
+        chosen = begun["h200_bsr_bsr_gemm_fp16_128x128"].model_copy(
+            update={"variant": "bsr_bsr_wgmma_g8", "evidence": arm}
+        )
+        tuning = catalog.tuning.model_copy(update={"choices": (chosen,)})
+        added = offered(replace(catalog, tuning=tuning), "h200")[-1]
+        assert (added.variant, added.block, added.block_b) == (
+            "bsr_bsr_wgmma_g8", (128, 128), (128, 128),
+        )  # fmt: skip
 
     def test_an_operator_of_a_library_is_bad_input(self, tmp_path: Path) -> None:
         for name in ("config", "kernels"):

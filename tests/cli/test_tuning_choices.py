@@ -17,7 +17,9 @@ from assay.cli.tuning_choices import (
     Tuned,
     better_choices,
     measure_choices,
+    of_target,
     rewritten,
+    told_changes,
     write_choices,
 )
 from assay.evidence.load import load_evidence
@@ -32,6 +34,7 @@ from tests.report_fixtures import (
     make_request,
     provision,
     said_here,
+    tuning_sweep,
     write_repository,
     write_run,
     write_tuning,
@@ -110,10 +113,24 @@ class TestTune:
         with pytest.raises(MissingEnvironment, match="h100: from x; no published report holds"):
             measure_choices(repository, options(), 2)
 
-    def test_a_target_without_choices_is_bad_input(self, tmp_path: Path) -> None:
+    def test_a_target_without_sweeps_is_bad_input(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path)
-        with pytest.raises(BadInput, match="makes no choice for target 'h100'"):
+        with pytest.raises(BadInput, match="has no sweep for target 'h100'"):
             measure_choices(root, options(), 2)
+
+    def test_a_target_without_choices_is_swept_and_begins_with_its_sweeps(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        root = write_repository(tmp_path / "repo")
+        write_tuning(root, sweeps=[tuning_sweep("bk64")])
+        workflow = Workflow(root, provision(), monkeypatch)
+        tuned = measure_choices(root, options(), 2)
+        assert workflow.request is not None
+        plan = make_plan(load_catalog(root), workflow.request)
+        assert plan.targets[0].comparisons == ("demo_sweep",)
+        (outcome,) = tuned.outcomes
+        assert (outcome.choice.id, outcome.choice.variant) == ("h100_demo", "demo_bk64")
+        assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
 
     def test_an_unknown_target_is_bad_input(self, repository: Path) -> None:
         with pytest.raises(BadInput, match="there is no target 'b200'"):
@@ -140,26 +157,41 @@ class TestBetter:
     def test_the_faster_rival_takes_the_place(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
         found = outcomes(Case(load_catalog(repository), evidence))
-        (new,) = better_choices(Tuned("here", found, evidence))
+        (new,) = better_choices(Tuned("here", found, evidence), [SLOW])
         assert (new.id, new.variant) == ("demo_choice", "demo_bk96")
         assert new.evidence == SweepArm(comparison="demo_sweep", arm="bk96")
         assert new.why.startswith("1.80")
         assert new.why.endswith(
-            "as demo_bk32, which it replaced, in demo_sweep on NVIDIA H100 80GB HBM3, 2026-01-02."
+            "as demo_bk32, which it replaced, in demo_sweep on NVIDIA H100 80GB HBM3, 2026-01-02, "
+            "run demo_run."
         )
+
+    def test_what_a_sweep_begins_with_is_chosen_once_it_is_confirmed(
+        self, repository: Path
+    ) -> None:
+        write_tuning(repository, sweeps=[tuning_sweep("bk96")])
+        evidence = load_evidence(write_run(repository))
+        found = of_target(load_catalog(repository), evidence, "h100")
+        assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
+        (new,) = better_choices(Tuned("here", found, evidence), [])
+        assert (new.id, new.variant, new.dtype) == ("h100_demo", "demo_bk96", "float16")
+        assert new.why.startswith("No rival is faster; 1.2")
+        assert new.why.endswith("on NVIDIA H100 80GB HBM3, 2026-01-02, run demo_run.")
+        assert told_changes([SLOW], [new]) == ["h100_demo: none before -> demo_bk96"]
+        assert told_changes([SLOW], [choice()]) == ["demo_choice: demo_bk32 -> demo_bk96"]
 
     def test_a_choice_that_holds_stays(self, repository: Path) -> None:
         write_tuning(repository, choice())
         evidence = load_evidence(write_run(repository))
         found = outcomes(Case(load_catalog(repository), evidence))
         assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
-        assert better_choices(Tuned("here", found, evidence)) == []
+        assert better_choices(Tuned("here", found, evidence), [SLOW]) == []
 
     def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
         (found,) = outcomes(Case(load_catalog(repository), evidence))
         unsure = replace(found, standing=ChoiceStanding.CANNOT_TELL)
-        assert better_choices(Tuned("here", (unsure,), evidence)) == []
+        assert better_choices(Tuned("here", (unsure,), evidence), []) == []
 
 
 class TestWriting:
@@ -188,6 +220,17 @@ class TestWriting:
         comments = [line for line in old_lines if line.lstrip().startswith("#")]
         assert comments == [line for line in new_lines if line.lstrip().startswith("#")]
         assert sorted(path.name for path in (tree / "config").iterdir()) == ["tuning.yaml"]
+
+    @pytest.mark.parametrize("shapes", [{}, {"n_most": 64, "ragged": False}])
+    def test_new_choices_come_behind_all_others(self, tree: Path, shapes: dict[str, Any]) -> None:
+        before = load_yaml(TuningFile, tree / FILE)
+        why = "Nobody's: 'it' was # the fastest"
+        new = choice(id="h200_demo", target="h200", shapes=shapes, why=why)
+        write_choices(tree, [new])
+        after = load_yaml(TuningFile, tree / FILE)
+        assert after.choices == (*before.choices, new)
+        assert after.sweeps == before.sweeps
+        assert (tree / FILE).read_text().startswith((ROOT / FILE).read_text())
 
     def test_nothing_to_change_leaves_the_bytes(self, tree: Path) -> None:
         write_choices(tree, [])

@@ -10,14 +10,17 @@ from pydantic import ValidationError
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.tuning import choices_to_hold
 from assay.pipeline.plan import make_plan
+from assay.pipeline.planned_builds import find_work
 from assay.records.plan import Plan, Request
-from assay.records.tuning import ShapeClass, TuningChoice, TuningFile
+from assay.records.tuning import ShapeClass, TuningChoice, TuningFile, TuningSweep
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,
     make_request,
     provision,
+    tuning_sweep,
     write_repository,
     write_tuning,
 )
@@ -158,6 +161,58 @@ class TestCatalog:
         assert sentence in str(error.value)
 
 
+class TestSweeps:
+    """What a target begins with where nobody has chosen yet."""
+
+    @staticmethod
+    def load(tmp_path: Path, *sweeps: TuningSweep, choices: Sequence[TuningChoice] = ()) -> Catalog:
+        root = write_repository(tmp_path / "repo")
+        write_tuning(root, *choices, sweeps=sweeps)
+        return load_catalog(root)
+
+    def test_one_begins_with_an_arm_and_its_problem(self, tmp_path: Path) -> None:
+        (begun,) = choices_to_hold(self.load(tmp_path, tuning_sweep("bk64")), "h100")
+        assert begun.id == "h100_demo"
+        assert begun.variant == "demo_bk64"
+        assert begun.key() == choice().key()
+
+    def test_a_choice_that_is_made_stands_for_its_class(self, tmp_path: Path) -> None:
+        narrow = tuning_sweep("bk64", id="narrow", shapes={"n_least": 4096})
+        wide = choice(shapes={"n_most": 8192})
+        catalog = self.load(tmp_path, narrow, choices=[wide])
+        assert choices_to_hold(catalog, "h100") == (wide,)
+
+    def test_other_architectures_are_left_out(self, tmp_path: Path) -> None:
+        catalog = self.load(tmp_path, tuning_sweep(archs=["sm_89"]))
+        assert choices_to_hold(catalog, "h100") == ()
+
+    def test_only_tuning_measures_sweeps_that_no_choice_rests_on(self, tmp_path: Path) -> None:
+        catalog = self.load(tmp_path, tuning_sweep())
+        swept = [
+            find_work(catalog, (), ("h100",), tuning=tuning).swept["h100"]
+            for tuning in (True, False)
+        ]
+        assert swept == [{"demo_sweep"}, set()]
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"arm": "bk128"}, "there is no arm of 'demo_sweep' 'bk128'"),
+            ({"shapes": {"ragged": True}}, "'demo_bsr', which lies outside its shape class"),
+            (
+                {"begin": {"comparison": "no_sweep", "arm": "bk96"}},
+                "there is no comparison 'no_sweep'",
+            ),
+        ],
+    )
+    def test_what_does_not_fit_is_named(
+        self, tmp_path: Path, changes: dict[str, Any], sentence: str
+    ) -> None:
+        with pytest.raises(BadInput, match=r"^tuning\.yaml: sweep 'demo'") as error:
+            self.load(tmp_path, tuning_sweep(**changes))
+        assert sentence in str(error.value)
+
+
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     return load_catalog(ROOT)
@@ -166,8 +221,21 @@ def catalog() -> Catalog:
 class TestRealChoices:
     """config/tuning.yaml of this repository."""
 
-    def test_every_sweep_of_tuning_yaml_backs_a_choice(self, catalog: Catalog) -> None:
-        named = {entry.evidence.comparison for entry in catalog.tuning.choices}
+    def test_every_product_of_the_operators_is_tuned(self, catalog: Catalog) -> None:
+        products = {
+            (entry.operation, entry.dtype, entry.block_rows, entry.block_cols)
+            for entry in choices_to_hold(catalog, "h200")
+        }
+        offered = {
+            (catalog.variants[each.variant].operation, each.dtype, *each.block)
+            for each in catalog.operators
+            if each.head_dim is None and "sm_90a" in catalog.variants[each.variant].archs
+        }
+        assert products == offered
+
+    def test_every_sweep_of_tuning_yaml_is_one(self, catalog: Catalog) -> None:
+        named = {entry.begin.comparison for entry in catalog.tuning.sweeps}
+        assert {entry.evidence.comparison for entry in catalog.tuning.choices} <= named
         sweeps = {name for name, entry in catalog.comparisons.items() if entry.protocol == "sweep"}
         assert sweeps <= named
 
@@ -219,6 +287,6 @@ class TestPlan:
         assert plan.answers == ()
         by_target = {entry.target: entry for entry in plan.targets}
         for target in ("h100", "l4"):
-            wanted = {entry.evidence.comparison for entry in catalog.tuning.of(target)}
+            wanted = {entry.evidence.comparison for entry in choices_to_hold(catalog, target)}
             assert set(by_target[target].comparisons) == wanted
             assert by_target[target].programs == ()

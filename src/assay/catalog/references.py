@@ -22,7 +22,7 @@ from assay.records.evaluations import (
 )
 from assay.records.kernels import OperatorKernel, Variant
 from assay.records.originals import FigurePattern
-from assay.records.tuning import TuningChoice
+from assay.records.tuning import TuningChoice, TuningSweep
 from assay.records.workloads import Arm, Comparison, Workload
 
 
@@ -69,6 +69,8 @@ def _checks(catalog: Catalog) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "", partial(check_published_files, catalog)
     for entry in catalog.operators:
         yield entry.variant, partial(_check_operator, catalog, entry)
+    for sweep in catalog.tuning.sweeps:
+        yield sweep.id, partial(_check_sweep, catalog, sweep)
     for choice in catalog.tuning.choices:
         where = f"tuning.yaml: choice '{choice.id}'"
         yield choice.id, partial(_check_choice, catalog, where, choice)
@@ -175,6 +177,23 @@ def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
             f"kernel.yaml: operators: {entry.variant} must have head_dim where it is attention, "
             "and only there"
         )
+
+
+def _check_sweep(catalog: Catalog, sweep: TuningSweep) -> None:
+    """A sweep begins with an arm, and the choice that would be made of it is one."""
+    where = f"tuning.yaml: sweep '{sweep.id}'"
+    name = sweep.begin.comparison
+    require_known(where, "comparison", name, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
+    require_known(where, f"arm of '{name}'", sweep.begin.arm, arms)
+    arm = arms[sweep.begin.arm]
+    archs = sweep.archs or catalog.variants[arm.variant].archs
+    for target in (each.id for each in catalog.targets.values() if each.arch in archs):
+        try:
+            choice = sweep.choice(target, arm.variant, catalog.workloads[arm.workload])
+        except ValueError as error:
+            raise BadInput(f"{where}: {error}") from error
+        _check_choice(catalog, where, choice)
 
 
 def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:

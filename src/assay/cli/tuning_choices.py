@@ -1,5 +1,6 @@
 """``./assay tune``: measure the sweeps of a target and hold config/tuning.yaml against them."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import load_yaml, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.tuning import choices_to_hold
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
@@ -37,13 +39,13 @@ class Tuned:
 def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
     """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
 
-    Raises BadInput for a target without choices, MissingEnvironment where no figure is to be had.
+    Raises BadInput for a target without sweeps, MissingEnvironment where no figure is to be had.
     """
     catalog = load_catalog(root)
     catalog.check_selection((), options.targets)
     (target,) = options.targets
-    if not catalog.tuning.of(target):
-        raise BadInput(f"{FILE}: makes no choice for target '{target}'")
+    if not choices_to_hold(catalog, target):
+        raise BadInput(f"{FILE}: has no sweep for target '{target}'")
     request = make_request(root, catalog, replace(options, sources=()))
     request = request.model_copy(update={"tuning": True})
     plan = make_plan(catalog, request)
@@ -56,13 +58,16 @@ def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
     with only_run(root, request.run), bound_run(root, catalog, request, plan, scratch=False):
         run_workflow(root, request, cores=cores, goal="timed")
     evidence = load_evidence(root / "results" / request.run)
-    return Tuned(planned.provision.detail, _of_target(catalog, evidence, target), evidence)
+    return Tuned(planned.provision.detail, of_target(catalog, evidence, target), evidence)
 
 
-def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
-    found = [o for o in outcomes(Case(catalog, evidence)) if o.choice.target == target]
+def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
+    """Return what the evidence says of a target's choices, and of those that it begins with."""
+    held = choices_to_hold(catalog, target)
+    tuning = catalog.tuning.model_copy(update={"choices": held})
+    found = list(outcomes(Case(replace(catalog, tuning=tuning), evidence)))
     told = {outcome.choice.id for outcome in found}
-    for choice in catalog.tuning.of(target):
+    for choice in held:
         if choice.id not in told:
             words = f"No result of {choice.evidence.comparison} is among the evidence."
             found.append(
@@ -71,16 +76,42 @@ def _of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[Sweep
     return tuple(found)
 
 
-def better_choices(tuned: Tuned) -> list[TuningChoice]:
-    """Return the choices as they should be, of those that a rival beat."""
+def better_choices(tuned: Tuned, made: Iterable[TuningChoice]) -> list[TuningChoice]:
+    """Return the choices as they should be, of those that a rival beat, and of those that are not
+    ``made`` yet and that the sweep confirms or replaces.
+    """
+    known = {choice.id for choice in made}
+    better: list[TuningChoice] = []
+    for outcome in tuned.outcomes:
+        if outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER:
+            better.append(replaced(outcome, _measured_on(tuned.evidence, outcome.choice.target)))
+        elif outcome.standing is ChoiceStanding.CONFIRMED and outcome.choice.id not in known:
+            better.append(confirmed(outcome, _measured_on(tuned.evidence, outcome.choice.target)))
+    return better
+
+
+def confirmed(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
+    """Return what a sweep begins with and no rival beat."""
+    choice, ratio = outcome.choice, outcome.ratio
+    assert outcome.rival_variant and ratio
+    why = (
+        f"No rival is faster; {fmt.number(ratio.value())} times as fast "
+        f"{fmt.interval(ratio.interval())} as {outcome.rival_variant}, the fastest of them, in "
+        f"{choice.evidence.comparison} on {measured_on}."
+    )
+    return choice.model_copy(update={"why": why})
+
+
+def told_changes(before: Iterable[TuningChoice], choices: Iterable[TuningChoice]) -> list[str]:
+    """Return a line a choice: what stood there, and what stands there now."""
+    known = {choice.id: choice.variant for choice in before}
     return [
-        better(outcome, _measured_on(tuned.evidence, outcome.choice.target))
-        for outcome in tuned.outcomes
-        if outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
+        f"{choice.id}: {known.get(choice.id, 'none before')} -> {choice.variant}"
+        for choice in choices
     ]
 
 
-def better(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
+def replaced(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
     """Return the rival that was faster, in the place of what was chosen."""
     choice, ratio = outcome.choice, outcome.ratio
     assert outcome.rival and outcome.rival_variant and ratio
@@ -102,11 +133,11 @@ def _measured_on(evidence: Evidence, target: str) -> str:
     platform = evidence.platforms.get(target)
     if platform is None:
         return target
-    return f"{platform.device.gpu.product}, {platform.recorded_at[:10]}"
+    return f"{platform.device.gpu.product}, {platform.recorded_at[:10]}, run {evidence.plan.run}"
 
 
 def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
-    """Put choices into config/tuning.yaml, in the place of those with their ids.
+    """Put choices into config/tuning.yaml, in the place of those with their ids, new ones behind.
 
     Comments and order stay. Raises BadInput, before anything is written, where the file is not laid
     out so that this gives what was meant.
@@ -115,9 +146,12 @@ def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
     before = load_yaml(TuningFile, path)
     wanted = {choice.id: choice for choice in choices}
     text = read_text(path)
+    known = {choice.id for choice in before.choices}
+    added = [choice for choice in wanted.values() if choice.id not in known]
     for choice in wanted.values():
         text = rewritten(text, choice)
-    meant = tuple(wanted.get(choice.id, choice) for choice in before.choices)
+    text = "".join([text if text.endswith("\n") else f"{text}\n", *map(written, added)])
+    meant = (*(wanted.get(choice.id, choice) for choice in before.choices), *added)
     trial = path.with_suffix(".yaml.new")
     try:
         write_bytes(trial, text.encode())
@@ -131,22 +165,40 @@ def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
 def rewritten(text: str, choice: TuningChoice) -> str:
     """Return the file's text with the variant, arm and reason of one choice replaced."""
     entry = re.compile(rf"^  - id: {choice.id}\n(?:    .*\n?)+", re.MULTILINE)
-    quoted = choice.why.replace("'", "''")
-    lines = (
-        (r"^    variant: .*$", f"    variant: {choice.variant}"),
-        (
-            r"^    evidence: .*$",
-            f"    evidence: {{comparison: {choice.evidence.comparison}, "
-            f"arm: {choice.evidence.arm}}}",
-        ),
-        (r"^    why: .*(?:\n      .*)*$", f"    why: '{quoted}'"),
-    )
+    patterns = (r"^    variant: .*$", r"^    evidence: .*$", r"^    why: .*(?:\n      .*)*$")
 
-    def replaced(found: re.Match[str]) -> str:
+    def renewed(found: re.Match[str]) -> str:
         block = found[0]
-        for pattern, line in lines:
+        for pattern, line in zip(patterns, _decided(choice), strict=True):
             plain = line.replace("\\", r"\\")  # a reason's text is no template
             block = re.sub(pattern, plain, block, flags=re.MULTILINE)
         return block
 
-    return entry.sub(replaced, text)
+    return entry.sub(renewed, text)
+
+
+def _decided(choice: TuningChoice) -> tuple[str, str, str]:
+    """Return the lines of a choice that a sweep decides."""
+    arm, quoted = choice.evidence, choice.why.replace("'", "''")
+    return (
+        f"    variant: {choice.variant}",
+        f"    evidence: {{comparison: {arm.comparison}, arm: {arm.arm}}}",
+        f"    why: '{quoted}'",
+    )
+
+
+def written(choice: TuningChoice) -> str:
+    """Return a choice as a new entry of the file."""
+    shapes = choice.shapes.model_dump(mode="json", exclude_defaults=True)
+    given = ", ".join(f"{name}: {json.dumps(value)}" for name, value in shapes.items())
+    lines = (
+        f"  - id: {choice.id}",
+        f"    target: {choice.target}",
+        f"    operation: {choice.operation.value}",
+        f"    dtype: {choice.dtype}",
+        f"    block_rows: {choice.block_rows}",
+        f"    block_cols: {choice.block_cols}",
+        f"    shapes: {{{given}}}",
+        *_decided(choice),
+    )
+    return "".join(f"{line}\n" for line in lines)

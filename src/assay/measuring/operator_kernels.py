@@ -7,7 +7,7 @@ from assay.catalog.model import Catalog
 from assay.measuring.told import operator_spec, target_spec
 from assay.records.kernels import OperatorKernel
 from assay.records.operators import KernelEntry
-from assay.records.workloads import Operation
+from assay.records.tuning import TuningChoice
 from assay.shared.job import OperatorsJob
 
 
@@ -22,13 +22,20 @@ def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
             variant=choice.variant,
             dtype=choice.dtype,
             block=(choice.block_rows, choice.block_cols),
+            block_b=_block_b(catalog, choice),
         )
         for choice in catalog.tuning.of(target)
-        if choice.operation is Operation.BSR_GEMM
     ]
     names = {entry.variant for entry in listed}
     added = {entry.variant: entry for entry in chosen if entry.variant not in names}
     return (*listed, *added.values())
+
+
+def _block_b(catalog: Catalog, choice: TuningChoice) -> tuple[int, int] | None:
+    """Return the blocks of a sparse B that a choice was measured with; None for a dense one."""
+    arms = {arm.id: arm for arm in catalog.comparisons[choice.evidence.comparison].arms}
+    pattern = catalog.workloads[arms[choice.evidence.arm].workload].pattern_b
+    return None if pattern is None else (pattern.block_rows, pattern.block_cols)
 
 
 def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:

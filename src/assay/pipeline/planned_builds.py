@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
+from assay.catalog.tuning import choices_to_hold
 from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
 from assay.measuring.operator_kernels import offered
 from assay.records.claims import Claim
@@ -50,13 +51,15 @@ def find_work(
 ) -> Work:
     """Return what ``sources`` call for on ``targets``, or what ``only`` some of their claims do.
 
-    ``tuning``: whether the sweeps are measured whatever the sources. They belong to what this
-    project says of itself: a run for other sources does not pay for them.
+    ``tuning``: whether the sweeps are measured whatever the sources, those among them that a
+    target has no choice of yet. They belong to what this project says of itself: a run for other
+    sources does not pay for them.
     """
     claims = closure(catalog, catalog.claims_of(sources, only))
     whole = is_of_this_project(catalog, sources) and not only
-    sweeps = tuning or whole
-    swept = {target: _sweeps(catalog, target) if sweeps else set[str]() for target in targets}
+    swept = {target: set[str]() for target in targets}
+    if tuning or whole:
+        swept = {target: _sweeps(catalog, target, every=tuning) for target in targets}
     everywhere = {*comparisons_of(catalog, claims), *(n for names in swept.values() for n in names)}
     archs = {catalog.targets[target].arch for target in targets}
     variants = variants_of(catalog, everywhere)
@@ -100,9 +103,10 @@ def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
     return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
 
 
-def _sweeps(catalog: Catalog, target: str) -> set[str]:
-    """Return the comparisons that the choices made for ``target`` rest on."""
-    return {choice.evidence.comparison for choice in catalog.tuning.of(target)}
+def _sweeps(catalog: Catalog, target: str, *, every: bool) -> set[str]:
+    """Return the comparisons that the choices made for ``target`` rest on, or ``every`` sweep."""
+    choices = choices_to_hold(catalog, target) if every else catalog.tuning.of(target)
+    return {choice.evidence.comparison for choice in choices}
 
 
 def _builds(

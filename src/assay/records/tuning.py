@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.records.base import Identifier, Record
+from assay.records.kernels import Arch
 from assay.records.workloads import Operation, Workload
 
 
@@ -93,10 +94,42 @@ class TuningChoice(Record):
         return None if self.shapes.meets(here) else "lies outside its shape class"
 
 
+class TuningSweep(Record):
+    """What ``./assay tune`` measures on a target, and which class of problems it decides."""
+
+    id: Identifier
+    """With the target's before it, that of the choice."""
+    shapes: ShapeClass
+    archs: tuple[Arch, ...] = ()
+    """Architectures that it is for; all that its first arm is built for, where none is named."""
+    begin: SweepArm
+    """What holds where no rival of the comparison is faster, and nobody has chosen yet."""
+
+    def choice(self, target: str, variant: str, workload: Workload) -> TuningChoice:
+        """Return the choice that a target begins with; ``variant`` and ``workload``: of its arm."""
+        pattern = workload.pattern
+        if pattern is None or workload.dtype == "float32":
+            raise ValueError(f"sweep '{self.id}' runs on '{workload.id}', which no choice is for")
+        return TuningChoice(
+            id=f"{target}_{self.id}",
+            target=target,
+            operation=workload.operation,
+            dtype=workload.dtype,
+            block_rows=pattern.block_rows,
+            block_cols=pattern.block_cols,
+            shapes=self.shapes,
+            variant=variant,
+            evidence=self.begin,
+            why="Where its sweep begins.",
+        )
+
+
 class TuningFile(Record):
     """``config/tuning.yaml``, and the table beside the builds."""
 
     schema_: Literal["assay/tuning/1"] = Field(alias="schema")
+    sweeps: tuple[TuningSweep, ...] = ()
+    """None in files from before, whose targets were those with choices."""
     choices: tuple[TuningChoice, ...] = ()
 
     @model_validator(mode="after")

@@ -1,10 +1,11 @@
-"""``./assay tune``: hold the choices of config/tuning.yaml against a target's sweeps."""
+"""``./assay tune``: choose each kernel's configuration on a target, by its sweeps."""
 
 import os
 from typing import Annotated
 
 import typer
 
+from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.options import (
@@ -14,7 +15,12 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
-from assay.cli.tuning_choices import better_choices, measure_choices, write_choices
+from assay.cli.tuning_choices import (
+    better_choices,
+    measure_choices,
+    told_changes,
+    write_choices,
+)
 from assay.pipeline.request import Options, default_signing_key
 from assay.shared.counting import agreeing, counted
 
@@ -31,7 +37,7 @@ def tune(
     ] = False,
     cores: CoresOption = None,
 ) -> None:
-    """Measure a target's tuning sweeps; say which choices hold."""
+    """Measure a target's tuning sweeps; say which choices hold, and what changes."""
     defaults = checkout.default_run()
     options = Options(
         run=run,
@@ -51,7 +57,10 @@ def tune(
     tuned = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
     say(f"{target}: {tuned.detail}")
     console.show_tuning(tuned.outcomes)
-    better = better_choices(tuned)
+    made = load_catalog(checkout.ROOT).tuning.choices
+    better = better_choices(tuned, made)
+    for line in told_changes(made, better):
+        say(line)
     if write:
         write_choices(checkout.ROOT, better)
         say(

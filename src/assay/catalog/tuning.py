@@ -1,0 +1,27 @@
+"""What is tuned on a target: the choices made for it, and those that its sweeps begin with."""
+
+from collections.abc import Iterator
+
+from assay.catalog.model import Catalog
+from assay.records.tuning import TuningChoice
+
+
+def choices_to_hold(catalog: Catalog, target: str) -> tuple[TuningChoice, ...]:
+    """Return a target's choices, and for every sweep of its architecture that none of them is for,
+    the one that the sweep begins with.
+    """
+    made = catalog.tuning.of(target)
+    return (*made, *(begun for begun in _begun(catalog, target) if not _competes(begun, made)))
+
+
+def _begun(catalog: Catalog, target: str) -> Iterator[TuningChoice]:
+    arch = catalog.targets[target].arch
+    for sweep in catalog.tuning.sweeps:
+        arms = {arm.id: arm for arm in catalog.comparisons[sweep.begin.comparison].arms}
+        arm = arms[sweep.begin.arm]
+        if arch in (sweep.archs or catalog.variants[arm.variant].archs):
+            yield sweep.choice(target, arm.variant, catalog.workloads[arm.workload])
+
+
+def _competes(begun: TuningChoice, made: tuple[TuningChoice, ...]) -> bool:
+    return any(one.key() == begun.key() and one.shapes.meets(begun.shapes) for one in made)
