@@ -16,7 +16,7 @@ from assay.records.workloads import Judging
 from assay.report import formatting as fmt
 from assay.report import render as report_module
 from assay.report.render import render, texts_of
-from assay.report.shared_notes import sentences
+from assay.report.sentences import sentences
 from assay.statistics import summaries
 from assay.statistics.intervals import Cells, Interval
 from assay.statistics.shared_summaries import SharedSummaries

@@ -9,7 +9,7 @@ from assay.evidence.report_contents import read_contents
 from assay.judging.verdicts import FIGURES
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
-from assay.report.claims import claimed_text
+from assay.report.claims import NOT_RECORDED, claimed_text
 from assay.report.render import texts_of
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
@@ -127,6 +127,27 @@ def test_the_pages_figures_are_in_units_that_people_read(real: dict[str, str]) -
     for cell in cells:
         found = re.match(r"([\d.]+)\s(ms|GFLOP/s)", cell)
         assert found is None or 0.1 <= float(found[1]) < 1000, cell
+
+
+def test_an_explanation_says_all_of_it_in_its_place(real: dict[str, str]) -> None:
+    """No reader is sent to a note further down: the rebuilt kernel's words stand at each claim."""
+    page = real["report.html"]
+    assert "#note-" not in page
+    line = page.split('<tbody class="claim" id="s002_phase1"')[1].split("</tbody")[0]
+    assert "What ran was rebuilt here (002: Phase 1 row (8 warps" in line.split('id="s002_')[0]
+
+
+def test_a_cause_that_another_gpu_showed_is_said_to_be_from_there(real: dict[str, str]) -> None:
+    line = real["report.html"].split('<tbody class="claim" id="s002_phase1"')[1].split("<tbody")[0]
+    assert "<td>other work counted" in line.split('<tr class="more">')[0]
+    said = "Its cause, other work counted, was found on NVIDIA H200 (SXM5) (below). The whole"
+    assert said in words(line)
+
+
+def test_what_no_report_measured_says_so_before_it_names_a_file(real: dict[str, str]) -> None:
+    said = words(real["report.html"])
+    assert said.count(" holds no h100/") > 1
+    assert said.count(f" {NOT_RECORDED}: reports/published/") == said.count(" holds no h100/")
 
 
 def test_nothing_is_told_in_nanoseconds_beside_milliseconds(real: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 """The claims' part of the report: one line a claim, and what is folded below it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.catalog.model import Catalog
@@ -12,7 +12,8 @@ from assay.findings.work_done import work_by_reading
 from assay.judging.counts import kind_of, outcome
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Audit, Claim
-from assay.records.verdicts import Status, Verdict
+from assay.records.evaluations import NotRun
+from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.counts import capital
 from assay.report.facets import Facet, count_words, facets, status_words
@@ -21,9 +22,11 @@ from assay.report.marks import Mark, verdict_mark
 from assay.report.project_stamp import project_stamp
 from assay.report.ratios import ratio_of
 from assay.report.readings import ReadingTable, in_short, reading_table
-from assay.report.shared_notes import Told, sentences, shared_notes, told
+from assay.report.sentences import sentences, without
 from assay.shared.counting import counted
 
+NOT_RECORDED = "No earlier report measured it as stated"
+"""What the name of a missing file means."""
 BAR_OF = 8.0
 """The factor at which a line's small bar ends, on either side of 1."""
 
@@ -61,7 +64,7 @@ class VerdictDetail:
     """What is folded below a line, of one verdict."""
 
     text: VerdictText
-    told: Told
+    told: str
     """Its explanation, without the figures, which stand above it."""
     readings: ReadingTable | None
     facts: tuple[Fact, ...]
@@ -98,9 +101,9 @@ class ClaimLine:
     facets: tuple[Facet, ...]
     """What it counts as, and can be filtered by."""
     details: tuple[VerdictDetail, ...]
-    note: Told
+    note: str
     """What the claim's entry says beside; empty where the explanation says it, or nothing does."""
-    unstated: Told
+    unstated: str
     """What the source leaves out, in a sentence; empty where nothing is known to be missing."""
     cite: str
 
@@ -124,12 +127,8 @@ def claim_lines(
     verdicts: Sequence[Verdict],
     counted_things: Sequence[Outcome],
     run: str,
-    notes: Mapping[str, int],
 ) -> dict[str, ClaimLine]:
-    """Return one line a claim, in the order of the judge.
-
-    ``notes``: the sentences that are told elsewhere on the page, by number.
-    """
+    """Return one line a claim, in the order of the judge."""
     rows: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         rows.setdefault(verdict.claim, []).append(verdict)
@@ -137,7 +136,7 @@ def claim_lines(
     counting = facets(verdicts, counted_things, leads)
     lines: dict[str, ClaimLine] = {}
     for claim, own in rows.items():
-        line = _line(catalog, evidence, own, counting[claim], run, notes)
+        line = _line(catalog, evidence, own, counting[claim], run)
         shared = (
             lines[name]
             for name in own[0].same_measurement
@@ -145,20 +144,6 @@ def claim_lines(
         )
         lines[claim] = _without_repeats(line, next(shared, None))
     return lines
-
-
-def notes_of(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """Return the sentences that several verdicts' explanations share, each with its number."""
-    every = list(verdicts)
-    readings = (reading.says for verdict in every for reading in verdict.readings)
-    unsaid = (_unstated(catalog.claims.get(verdict.claim)) for verdict in every)
-    explained = (_explanation(verdict) for verdict in every)
-    beside = (
-        _entry_note(entry, verdict)
-        for verdict in every
-        if (entry := catalog.claims.get(verdict.claim)) is not None
-    )
-    return shared_notes([*explained, *readings, *unsaid, *beside])
 
 
 def _entry_note(entry: Claim | Audit, verdict: Verdict) -> str:
@@ -231,7 +216,6 @@ def _line(
     rows: Sequence[Verdict],
     counting: tuple[Facet, ...],
     run: str,
-    notes: Mapping[str, int],
 ) -> ClaimLine:
     lead = lead_of(rows)
     entry = entry_of(catalog, lead)
@@ -261,9 +245,9 @@ def _line(
         others=sum(gpu != lead.target for gpu in gpus),
         spread=None,
         facets=counting,
-        details=tuple(_details(catalog, evidence, order, notes)),
-        note=told(_entry_note(entry, lead), notes),
-        unstated=told(_unstated(claim), notes),
+        details=tuple(_details(catalog, evidence, order, why)),
+        note=_entry_note(entry, lead),
+        unstated=_unstated(claim),
         cite=_cite(_report_name(catalog, run), lead, entry, claimed, text),
     )
 
@@ -325,6 +309,17 @@ def _text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     )
 
 
+def _found_elsewhere(catalog: Catalog, rows: Sequence[Verdict], why: Why | None) -> str:
+    """Return a sentence on which GPU a line's cause was found, where its own verdict has another;
+    empty where it has not.
+    """
+    lead, *others = rows
+    if why is None or why is lead.why:
+        return ""
+    on = next(row.target for row in others if row.why is why and row.target)
+    return f"Its cause, {why.short}, was found on {catalog.targets[on].product} (below). "
+
+
 def _named(catalog: Catalog, verdict: Verdict) -> str | None:
     """Return the targets that a claim's source names, in short."""
     claim = catalog.claims.get(verdict.claim)
@@ -332,16 +327,16 @@ def _named(catalog: Catalog, verdict: Verdict) -> str | None:
 
 
 def _details(
-    catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict], notes: Mapping[str, int]
+    catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict], why: Why | None
 ) -> Iterator[VerdictDetail]:
     """Yield every verdict in full; those after the first without what it has said."""
-    first, *others = (_detail(catalog, evidence, row, notes) for row in rows)
-    yield first
+    first, *others = (_detail(catalog, evidence, row) for row in rows)
+    yield replace(first, told=_found_elsewhere(catalog, rows, why) + first.told)
     known = sentences(_explanation(rows[0]))
     for row, other in zip(rows[1:], others, strict=True):
         yield replace(
             other,
-            told=told(_explanation(row), notes, known),
+            told=without(_explanation(row), known),
             facts=tuple(fact for fact in other.facts if fact not in first.facts),
             readings=in_short(other.readings, first.readings),
             links=tuple(
@@ -351,16 +346,14 @@ def _details(
         )
 
 
-def _detail(
-    catalog: Catalog, evidence: Evidence, verdict: Verdict, notes: Mapping[str, int]
-) -> VerdictDetail:
+def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
     entry = entry_of(catalog, verdict)
     claim = entry if isinstance(entry, Claim) else None
     machines = [f"evidence/{platform_path(target)}" for target in evidence.platforms]
     return VerdictDetail(
         text=_text(catalog, verdict),
-        told=told(_explanation(verdict), notes),
-        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict), notes),
+        told=_explanation(verdict),
+        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict)),
         facts=tuple(_facts(verdict, claim)),
         nearest=tuple(
             f"{near.what}{' on ' + near.target if near.target else ''}: "
@@ -387,6 +380,8 @@ def _unstated(claim: Claim | None) -> str:
 
 def _explanation(verdict: Verdict) -> str:
     """Return a verdict's explanation without the figures in it, which stand beside it."""
+    if verdict.reason == NotRun.NOT_RECORDED.value:
+        return f"{NOT_RECORDED}: {verdict.explanation}"
     figures = FIGURES.search(verdict.explanation)
     if figures is None or verdict.ci90 is None:
         return verdict.explanation

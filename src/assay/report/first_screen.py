@@ -21,7 +21,7 @@ from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Why
 from assay.report import formatting as fmt
-from assay.report.claims import ClaimLine
+from assay.report.claims import NOT_RECORDED, ClaimLine
 from assay.report.counts import told
 from assay.report.facets import choice_of
 from assay.report.figure_strip import figure_strip
@@ -29,9 +29,6 @@ from assay.report.marks import Mark, mark_of
 from assay.report.project_stamp import ProjectStamp, project_stamp
 from assay.report.strip import Strip
 from assay.shared.counting import agreeing, counted
-
-NOT_RECORDED = "no earlier report measured it as stated"
-"""Why figures of recorded targets alone were not measured, in place of the cause's own words."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +218,7 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
 def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
     """Return why something was not measured, in words."""
     if why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans):
-        return NOT_RECORDED
+        return NOT_RECORDED[0].lower() + NOT_RECORDED[1:]
     return why.words
 
 

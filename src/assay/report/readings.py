@@ -15,8 +15,6 @@ class ReadingRow:
     """One reading."""
 
     says: str
-    note: int | None
-    """The note that has its words, where several claims share them."""
     primary: bool
     measured: str
     interval: str | None
@@ -40,19 +38,11 @@ class ReadingTable:
     """Whether any reading counts other work than is done."""
 
 
-def reading_table(
-    verdict: Verdict, work: dict[str, WorkDone], notes: Mapping[str, int]
-) -> ReadingTable | None:
-    """Return the table of a verdict's readings; None where its words have but one.
-
-    ``notes``: the words that are told elsewhere on the page, by number.
-    """
+def reading_table(verdict: Verdict, work: Mapping[str, WorkDone]) -> ReadingTable | None:
+    """Return the table of a verdict's readings; None where its words have but one."""
     if not verdict.readings:
         return None
-    rows = tuple(
-        _row(verdict, reading, work.get(reading.id), notes.get(reading.says))
-        for reading in verdict.readings
-    )
+    rows = tuple(_row(verdict, reading, work.get(reading.id)) for reading in verdict.readings)
     return ReadingTable(
         rows=rows,
         shows_products=any(row.products != fmt.NOTHING for row in rows),
@@ -73,21 +63,16 @@ def in_short(
     of = f" of {claim}" if claim else ""
     places = {row.says: place for place, row in enumerate(first.rows, start=1)}
     rows = tuple(
-        replace(row, says=f"reading {places[row.says]}{of}", note=None)
-        if row.says in places
-        else row
+        replace(row, says=f"reading {places[row.says]}{of}") if row.says in places else row
         for row in table.rows
     )
     return replace(table, rows=rows)
 
 
-def _row(
-    verdict: Verdict, reading: VerdictReading, work: WorkDone | None, note: int | None
-) -> ReadingRow:
+def _row(verdict: Verdict, reading: VerdictReading, work: WorkDone | None) -> ReadingRow:
     ratio = reading.work_ratio
     return ReadingRow(
         says=reading.says,
-        note=note,
         primary=reading.primary,
         measured=fmt.figure(reading.measured, verdict.unit),
         interval=fmt.interval_of(reading.measured, verdict.unit, reading.ci90),

@@ -110,7 +110,7 @@ def _drawing(
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
-        _text(across(1) - 10, 12, "← slower or less than claimed", "end"),
+        _text(across(1) - 10, 12, "← slower or less", "end"),
         _text(across(1) + 10, 12, "faster or more →", "start"),
     ]
     axis = _text((left + width) / 2, top + 34, "measured ÷ claimed (of times, claimed ÷ measured)",

@@ -27,7 +27,7 @@ from assay.report.card_spread import (
 )
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claim_filters import Filter, filters
-from assay.report.claims import ClaimGroup, Fact, claim_groups, claim_lines, notes_of
+from assay.report.claims import ClaimGroup, Fact, claim_groups, claim_lines
 from assay.report.commands import CommandRow, command_rows
 from assay.report.counts import CountTable, count_table, elsewhere_lines
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
@@ -62,8 +62,6 @@ class ReportView:
     findings: tuple[LeadingFinding, ...]
     groups: tuple[ClaimGroup, ...]
     """Claims: what was measured first, then what is folded."""
-    notes: tuple[str, ...]
-    """What several claims' explanations share, numbered from 1."""
     filters: tuple[Filter, ...]
     across: AcrossGpus | None
     spread: SpreadSection | None
@@ -114,9 +112,8 @@ def build_view(
     every = verdicts.verdicts
     counted_things = outcomes(catalog, every)
     agreed = tuple(agreements(evidence, clocks))
-    notes = notes_of(catalog, every)
     spreads = report_spreads(catalog, evidence, verdicts)
-    made = claim_lines(catalog, evidence, every, counted_things, verdicts.run, notes)
+    made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
     lines = with_spreads(made, spreads)
     groups = claim_groups(catalog, every, lines)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
@@ -126,7 +123,6 @@ def build_view(
         alarms=tuple(alarms(catalog, evidence)),
         findings=leading_findings(catalog, every, counted_things),
         groups=groups,
-        notes=tuple(notes),
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),
         spread=spread_section(lines, spreads),
