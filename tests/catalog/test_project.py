@@ -341,7 +341,11 @@ class TestCommands:
                 {"figure": "rate"},
                 "'rate' is named twice",
             ),
-            ({"image": "cuda:13.0"}, {"reads": "x={value}"}, "image: string should match"),
+            (
+                {"image": "cuda:13.0"},
+                {"reads": "x={value}"},
+                "names no image by its digest: NAME@sha256",
+            ),
             ({"sizes": {"m": 8}}, {"reads": "x={value}"}, "sizes: prints has no 'm'"),
             (
                 {"prints": [{"reads": "json: a", "units": {"rate": "ms"}}]},
@@ -369,6 +373,46 @@ class TestCommands:
         assert (first.id, other.id) == ("bench", "other")
         assert other.typed is not None
         assert (other.typed.line, first.typed) == ("./other -q", None)
+
+    @pytest.mark.parametrize(
+        ("command", "words"),
+        [
+            ({"run": "  "}, "command 'bench': run: is an empty line"),
+            ({"run": "./b\0"}, "command 'bench': run: holds what no terminal shows"),
+            ({"sizes": {"m": {"reads": "m={value}", "equals": "big"}}}, "sizes.m.equals: input"),
+            ({"sizes": {"m": {"reads": "m={value}"}}}, "sizes.m: 'equals' is missing"),
+            ({"id": "My bench"}, "_ only: did you mean 'my_bench'?"),
+        ],
+    )
+    def test_each_is_said_once(self, tmp_path: Path, command: dict[str, Any], words: str) -> None:
+        content = commanded()
+        content["commands"][0].update(command)
+        told = [each for each in refused(tmp_path / "p", content) if "command 'bensh'" not in each]
+        assert [each for each in told if words in each] == told[:1], told
+
+    @pytest.mark.parametrize(
+        ("value", "words"),
+        [
+            ("607 TFLIP/s", "'TFLIP/s' is none"),
+            ("600-610 TFLOP/s", "a range its middle"),
+            ("607,5 TFLOP/s", "is no figure such as"),
+            (True, "input should be a valid number or a valid string"),
+            ("0 TFLOP/s", "cannot be a figure"),
+        ],
+    )
+    def test_what_is_wrong_with_a_claim_is_not_held_against_its_command(
+        self, tmp_path: Path, value: Any, words: str
+    ) -> None:
+        content = commanded()
+        content["claims"][0]["value"] = value
+        (told,) = refused(tmp_path / "p", content)
+        assert words in told
+
+    def test_an_arm_is_not_held_against_itself(self, tmp_path: Path) -> None:
+        content = document()
+        content["claims"][0]["answer"] = {"measurement": "rows", "arm": "ours", "over": "ours"}
+        (told,) = refused(tmp_path / "p", content)
+        assert "over: 'ours' is held against itself" in told
 
     def test_one_that_nobody_asks_is_said(self, tmp_path: Path) -> None:
         content = {**document(), "commands": commanded()["commands"]}

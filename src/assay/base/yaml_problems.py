@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +16,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
-from assay.records.base import Record
+from assay.records.base import ID_PATTERN, Record
 from assay.shared.counting import counted
 from assay.shared.read_limits import Unreadable
 
@@ -119,25 +120,79 @@ def _told(
     called: str,
     errors: Iterable[ErrorDetails],
 ) -> Iterator[YamlProblem]:
-    errors = list(errors)
+    for path, message in _joined(_messages(model, value, document, at, list(errors))):
+        where = ".".join(map(str, path if called else (*at, *path)))
+        said = ": ".join(
+            part for part in (called, where, message[:1].lower() + message[1:]) if part
+        )
+        yield document.problem((*at, *path), shortened(said, LONGEST_PROBLEM))
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What is wrong at a place of a part."""
+
+    path: YamlPath
+    says: str
+    of_type: bool
+    """Whether a value of another kind was expected: of several that may stand there, each says
+    so."""
+
+
+def _messages(
+    model: type[Record], value: Any, document: PlacedYaml, at: YamlPath, errors: list[ErrorDetails]
+) -> Iterator[_Message]:
     for error in errors:
         if _is_said_below(error, errors):
             continue
         path, missing = _place(value, error["loc"])
-        where = ".".join(map(str, path if called else (*at, *path)))
-        message = error["msg"].removeprefix("Value error, ")
+        says = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
             lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
             known = known_keys(model, path[:-1])
             first = [name for name in lacking if name in known]
             meant = suggest(str(path[-1]), first) or suggest(str(path[-1]), known)
-            message = f"there is no such key{meant}"
+            says = f"there is no such key{meant}"
+        elif _is_no_id(error):
+            meant = _as_id(document, (*at, *path))
+            says = f"an id has lower-case letters, digits and _ only{meant}"
         elif error["type"] == "missing":
-            message = f"'{missing}' is missing"
-        said = ": ".join(
-            part for part in (called, where, message[:1].lower() + message[1:]) if part
-        )
-        yield document.problem((*at, *path), shortened(said, LONGEST_PROBLEM))
+            says = f"'{missing}' is missing"
+        yield _Message(path, says, error["type"].endswith(("_type", "_parsing")))
+
+
+def _joined(messages: Iterable[_Message]) -> Iterator[tuple[YamlPath, str]]:
+    """Yield what is wrong at each place; the kinds that may stand there in one sentence, and only
+    where nothing else is wrong with what does.
+    """
+    found = list(messages)
+    for path in dict.fromkeys(each.path for each in found):
+        here = [each for each in found if each.path == path]
+        below = any(each.path[: len(path)] == path != each.path for each in found)
+        kinds = list(dict.fromkeys(each.says for each in here if each.of_type))
+        others = [each.says for each in here if not each.of_type]
+        if kinds and not others and not below:
+            more = (each.split("should be ")[-1] for each in kinds[1:])
+            yield path, " or ".join([kinds[0], *more])
+        for says in others:
+            yield path, says
+
+
+def _is_no_id(error: ErrorDetails) -> bool:
+    return (
+        error["type"] == "string_pattern_mismatch"
+        and error.get("ctx", {}).get("pattern") == ID_PATTERN
+    )
+
+
+def _as_id(document: PlacedYaml, at: YamlPath) -> str:
+    """Return an id like the text at a path, as an addition to a sentence."""
+    try:
+        typed = document.part(at)
+    except (KeyError, IndexError, TypeError):
+        return ""
+    meant = re.sub(r"[^a-z0-9]+", "_", str(typed).lower()).strip("_")
+    return f": did you mean '{meant}'?" if meant else ""
 
 
 def _is_said_below(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:

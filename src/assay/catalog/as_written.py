@@ -10,9 +10,10 @@ from assay.records.units import SPELLINGS, unit_as_written
 
 FIGURE = re.compile(
     r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
-    r"\s*(?P<unit>[^0-9\s].{0,30}?)?\s*"
+    r"\s*(?P<unit>[^0-9\s.,;:~<>+-].{0,30}?)?\s*"
 )
 """Thousands may be parted by commas, and by nothing else."""
+HOW_ELSE = "a bound has its relation, a range its middle and half its width as resolution"
 BOUNDS = ("at_least", "at_most")
 
 
@@ -42,7 +43,7 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
     if isinstance(claim.get("value"), str):
         found = FIGURE.fullmatch(claim["value"])
         if found is None:
-            says = f"value: '{claim['value']}' is no figure such as '610 TFLOP/s'"
+            says = f"value: '{claim['value']}' is no figure such as '610 TFLOP/s': {HOW_ELSE}"
             return claim, [document.problem((*at, "value"), says)]
         typed = found["number"].replace(",", "")
         claim["value"] = float(typed)

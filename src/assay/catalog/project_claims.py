@@ -108,6 +108,9 @@ def _arms(
             meant = suggest(each, arms)
             reading.refuse((*at, key), f"{called}: '{name}' has no arm '{each}'{meant}")
             return None
+    if over == arm:
+        reading.refuse((*at, "over"), f"{called}: over: '{arm}' is held against itself")
+        return None
     return name, arm, over
 
 

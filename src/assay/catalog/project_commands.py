@@ -32,13 +32,19 @@ def lower_commands(
         if source is None:
             continue
         if not asked:
-            reading.refuse(at, f"{called}: no claim is answered by it")
+            if not reading.is_asked(entry.id):  # else what is wrong is said at the claim
+                says = (
+                    f"{called}: no claim is answered by it: name it in an answer, or leave it out"
+                )
+                reading.refuse(at, says)
             continue
         theirs = {claim.id: claim for claim in made.get(source, ())}
-        if foreign := [claim.id for claim, _ in asked if claim.id not in theirs]:
+        others = {claim.id for of, each in made.items() if of != source for claim in each}
+        if foreign := [claim.id for claim, _ in asked if claim.id in others]:
             says = f"{called}: claim '{foreign[0]}' is not one of source '{source}'"
             reading.refuse(at, says)
             continue
+        asked = [(claim, answer) for claim, answer in asked if claim.id in theirs]
         if not (
             _names_fit(reading, at, entry)
             and _are_printed(reading, claims, entry)
@@ -56,6 +62,8 @@ def lower_commands(
             }
             for claim, answer in asked
         )
+        if not figures:
+            continue
         content = {
             "id": entry.id,
             "file": None,
@@ -141,7 +149,7 @@ def _units_fit(
     """
     before = len(reading.problems)
     for at, claim in claims:
-        if claim.answer is None or claim.answer.command != command.id:
+        if claim.answer is None or claim.answer.command != command.id or claim.id not in theirs:
             continue
         called, wanted = f"claim '{claim.id}'", theirs[claim.id].unit
         if wanted is None or wanted.facts.base is None:

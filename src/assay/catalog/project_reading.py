@@ -119,6 +119,12 @@ class ProjectReading:
             if isinstance(entry, dict) and isinstance(entry.get("id"), str)
         )
 
+    def is_asked(self, command: str) -> bool:
+        """Return whether a claim, were it as wrong as it may be, names a command in its answer."""
+        claims = self.document.value.get("claims")
+        answers = [each.get("answer") for each in claims or () if isinstance(each, dict)]
+        return any(isinstance(each, dict) and each.get("command") == command for each in answers)
+
     def note_lines(self, of: str, at: YamlPath, parts: Mapping[str, YamlPath]) -> None:
         """Note where parts of an entry stand, as ``of.part``."""
         for part, below in parts.items():

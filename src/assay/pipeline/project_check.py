@@ -1,5 +1,7 @@
 """Everything of a project that would fail later, found without a GPU and without running it."""
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +52,8 @@ def project_problems(
 
     for name, says in _documents(catalog, folder):
         yield here(name, f"source '{name}': {says}", "file")
+    for name, says in _commands(catalog, folder):
+        yield here(name, f"command '{name}': {says}")
     measured = set(comparisons_of(catalog, catalog.claims.values())) if whole else set()
     outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
@@ -71,6 +75,40 @@ def project_problems(
             yield here(name, f"{says}: name it in an answer, or leave it out", arm)
     for name, says in _unanswered(catalog) if whole else ():
         yield here(name, says, "answer")
+
+
+def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield (command, what is wrong) where its lines would not find what is in the folder: only the
+    project's files are copied.
+    """
+    copied = {Path(name) for name in (catalog.project.files if catalog.project else ())}
+    folders = {parent for name in copied for parent in name.parents}
+    for source in catalog.sources.values():
+        for command in source.commands:
+            where = Path(os.path.normpath(command.directory))
+            if where not in folders:
+                yield command.id, f"directory: no file of the project lies in {where}"
+                continue
+            lines = (command.build, command.run, command.typed)
+            words = [word for line in lines if line for word in _words(line.line)]
+            for word in dict.fromkeys(words):
+                name = Path(os.path.normpath(where / word))
+                if name not in copied and _is_file_below(folder, name):
+                    yield command.id, f"{name} is not copied to where it runs: name it under files"
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _is_file_below(folder: Path, name: Path) -> bool:
+    try:
+        return not name.is_absolute() and ".." not in name.parts and (folder / name).is_file()
+    except (OSError, ValueError):  # a word too long for a name, or with what no name has
+        return False
 
 
 def _unused(catalog: Catalog, comparison: Comparison) -> Iterator[str]:

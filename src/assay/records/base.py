@@ -13,7 +13,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
+ID_PATTERN = r"^[a-z0-9][a-z0-9_]*$"
+Identifier = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=80)]
 """A lower-case id that is safe as a file name and as a Snakemake wildcard."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

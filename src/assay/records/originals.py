@@ -1,8 +1,9 @@
 """Programs that a source publishes elsewhere: the lines that it types, and what came of them."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from assay.records.arithmetic import SourcePlace
 from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
@@ -15,18 +16,21 @@ def _pattern(text: str) -> str:
     return parse_reader(text).text
 
 
+def _digest(text: str) -> str:
+    if re.fullmatch(r"([a-z0-9][a-z0-9._:/-]{0,200}@)?sha256:[0-9a-f]{64}", text) is None:
+        raise ValueError(
+            f"'{text}' names no image by its digest: NAME@sha256:..., or an engine's id, sha256:..."
+        )
+    return text
+
+
 def _inside(text: str) -> str:
     if text.startswith("/") or ".." in text.split("/"):
         raise ValueError(f"'{text}' is no path inside a checkout")
     return text
 
 
-ImageDigest = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^([a-z0-9][a-z0-9._:/-]{0,200}@)?sha256:[0-9a-f]{64}$", max_length=300
-    ),
-]
+ImageDigest = Annotated[str, AfterValidator(_digest)]
 """A container image by its digest: ``NAME@sha256:...``, or the id that an engine gave it."""
 Patterned = Annotated[str, AfterValidator(_pattern)]
 """What reads a figure off an output, by the grammars of ``assay.shared.output_readers``."""

@@ -6,7 +6,7 @@ which judging, planning and verifying know. No field here is known to any of the
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import (
@@ -84,6 +84,18 @@ CudaFile = Annotated[
     ),
 ]
 """A file of the project, below its folder."""
+
+
+def _line(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is an empty line")
+    if not all(each.isprintable() or each in "\n\t" for each in text):
+        raise ValueError("holds what no terminal shows")
+    return text
+
+
+ShellLine = Annotated[str, AfterValidator(_line)]
+"""What is given to a shell: text that prints."""
 
 
 class CudaArm(Record):
@@ -180,10 +192,10 @@ class ProjectCommand(Record):
     id: Identifier
     source: Identifier | None = None
     """The source whose figures it prints; not needed where the project has one."""
-    build: Annotated[str, Field(min_length=1)] | None = None
-    run: Annotated[str, Field(min_length=1)]
+    build: ShellLine | None = None
+    run: ShellLine
     """By which the stated problem runs."""
-    typed: Annotated[str, Field(min_length=1)] | None = None
+    typed: ShellLine | None = None
     """As the document types it, where that runs another problem than the document states: run too,
     and shown as a reading."""
     prints: tuple[PrintedFigures, ...] = ()

@@ -111,7 +111,6 @@ class TestCheck:
             mine,
             "assay.yaml",
             ("      steps: the same", "      stray: a third\n      steps: the same"),
-            ("arm: fused, over: steps", "arm: fused, over: fused"),
         )
         edit(mine, "softmax.py", ('"fused": fused', '"fused": fused, "stray": fused'))
         answer = assay("check", "--project", mine)
@@ -213,6 +212,42 @@ class TestCheck:
         answer = assay("check", "--project", tmp_path)
         assert answer.code == 2
         assert "holds no assay.yaml: ./assay new" in answer.err
+
+
+COMMAND = """
+commands:
+  - id: bench
+    build: g++ bench.cpp -o bench
+    run: ./bench data.csv
+    directory: src
+"""
+
+
+class TestCommands:
+    """What a command's lines would not find where they are run."""
+
+    def test_a_file_that_is_not_copied_is_said(self, assay: Any, mine: Path) -> None:
+        (mine / "src").mkdir()
+        for name in ("bench.cpp", "data.csv", "run.sh"):
+            (mine / "src" / name).touch()
+        edit(
+            mine,
+            "assay.yaml",
+            ("{measurement: softmax, arm: fused}", "{command: bench, reads: 'x={value}'}"),
+            ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
+        )
+        answer = assay("check", "--project", mine)
+        line = next(
+            number
+            for number, text in enumerate((mine / "assay.yaml").read_text().splitlines(), start=1)
+            if "- id: bench" in text
+        )
+        for name in ("bench.cpp", "data.csv"):
+            told = f"assay.yaml, line {line}: command 'bench': src/{name} is not copied to where it"
+            assert told in answer.out, answer.out + answer.err
+        edit(mine, "assay.yaml", ("directory: src", "directory: source"))
+        answer = assay("check", "--project", mine)
+        assert "directory: no file of the project lies in source" in answer.out
 
 
 CUDA = """\
