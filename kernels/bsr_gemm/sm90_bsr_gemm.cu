@@ -24,8 +24,8 @@
 // Persistent: clusters take tiles in turn. Tiles run down a group of GROUP_M block rows, then to the next
 // columns, so that the group's blocks of A and the running columns of B stay in L2; KEEP_A percent of A is marked to be
 // evicted last, for a large group is more than L2 holds beside B and C. Block rows are taken
-// longest first, every second round of clusters in reverse, so that ragged rows even out. The ring runs across
-// tile borders: while consumers store C, the next tile's first steps land.
+// longest first; where they differ, every second round of clusters runs in reverse, so that they even out. The ring runs
+// across tile borders: while consumers store C, the next tile's first steps land.
 //
 // DTYPE 2 (fp8, E4M3): B is given k-major, [n, k] row-major, since wgmma knows no other layout of 8-bit operands;
 // a step has 128 columns of A; C is bf16; k % 16 == 0.
@@ -108,6 +108,9 @@ struct Config {
   static constexpr int kLatePanels = kPanels - kOutPanels;
   static constexpr int kLatePairs = kLatePanels * 16;  // a thread
   static constexpr int kLateStep = LATE_STEP;
+  // Steps whose products are made half by half: the two of the last block. FP8 has one, twice as fast: halves of it lose
+  // more than they hide. One step of a narrow block is too short, too.
+  static constexpr int kTailSteps = kTileN == 256 && kStepsPerBlock == 2 ? 2 : 0;
 
   static constexpr int kMaxSortedRows = 1024;  // beyond this, block rows keep their order
   static constexpr int kOffsetOut = kStages * kStageBytes;
@@ -141,6 +144,12 @@ struct Problem {
 
 // ---- which tile ------------------------------------------------------------------------------------
 
+// Block rows by falling length, and whether lengths differ.
+struct Order {
+  const uint16_t* rows;
+  bool ragged;
+};
+
 // A tile as both sides walk it.
 struct Work {
   int begin = 0;  // stored blocks of the tile's block row
@@ -154,12 +163,12 @@ struct Work {
   __device__ __forceinline__ int block(int i) const { return backward ? end - 1 - i : begin + i; }
 };
 
-__device__ __forceinline__ Work work_at(const Problem& p, const uint16_t* order, int round) {
+__device__ __forceinline__ Work work_at(const Problem& p, const Order& order, int round) {
   Work work;
-  const int index = bsr::tile_index<Config::kCluster>(round);
+  const int index = bsr::tile_index<Config::kCluster>(round, order.ragged);
   if (index < p.tiles) {
     const bsr::Tile tile = bsr::tile_at(index, Config::kGroupM, p.block_rows, p.tiles_n);
-    work.row = p.block_rows <= Config::kMaxSortedRows ? order[tile.row] : tile.row;
+    work.row = p.block_rows <= Config::kMaxSortedRows ? order.rows[tile.row] : tile.row;
     work.col = tile.col;
     work.begin = p.row_ptr[work.row];
     work.end = p.row_ptr[work.row + 1];
@@ -212,7 +221,7 @@ __device__ __forceinline__ void copy_step(const Shared& shared, int stage, const
 
 // One warp. Lanes hold the next 32 column indices; row bounds and first indices of the next tile are asked
 // for while this one is copied.
-__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const uint16_t* order,
+__device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const Order& order,
                                         const CUtensorMap* map_a, const CUtensorMap* map_b) {
   const int lane = threadIdx.x % 32;
   const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
@@ -248,15 +257,29 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 
 // ---- consumers -------------------------------------------------------------------------------------
 
-// One step's four products of 32 bytes of A's rows, added to the accumulators.
-__device__ __forceinline__ void multiply_step(float (&accum)[Config::kAccum], uint32_t a, uint32_t b) {
+// Descriptors of a consumer's operands in stage 0; the other stages lie at multiples of a stage's bytes.
+struct Operands {
+  uint64_t a;
+  uint64_t b;
+
+  __device__ __forceinline__ Operands(const Shared& shared, int consumer)
+      : a(mma::smem_descriptor_128b(shared.a(0) + consumer * Config::kConsumerM * Config::kRowBytes, 0,
+                                    8 * Config::kRowBytes)),
+        b(mma::smem_descriptor_128b(shared.b(0), Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes)) {}
+};
+
+// One step's four products of 32 bytes of A's rows, added to the accumulators: of all columns, or of as many as there
+// are accumulators for, from byte `from_b` of the tile of B on.
+template <int kCount>
+__device__ __forceinline__ void multiply_step(float (&accum)[kCount], const Operands& operands, int stage,
+                                              int from_b = 0) {
   // Within 128 bytes of k, an operand along k moves by 32 bytes; B along n by 16 rows.
   constexpr int kNextB = Config::kFp8 ? 32 : 16 * Config::kRowBytes;
-  const uint64_t desc_a = mma::smem_descriptor_128b(a, 0, 8 * Config::kRowBytes);
-  const uint64_t desc_b = mma::smem_descriptor_128b(b, Config::kFp8 ? 0 : Config::kPanelBytes, 8 * Config::kRowBytes);
+  const uint64_t a = operands.a + stage * (Config::kStageBytes >> 4);
+  const uint64_t b = operands.b + stage * (Config::kStageBytes >> 4) + (from_b >> 4);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    mma::wgmma(Element{}, accum, desc_a + k * (32 >> 4), desc_b + k * (kNextB >> 4));
+    mma::wgmma(Element{}, accum, a + k * (32 >> 4), b + k * (kNextB >> 4));
   }
 }
 
@@ -275,7 +298,8 @@ __device__ __forceinline__ void release(const Shared& shared, int stage) {
 }
 
 // C leaves in panels of 64 columns, each warp its own 16 rows with its own stores, so that no warp waits for another.
-// There is memory for two panels a consumer. The first two leave at once; the others wait as rounded pairs in registers
+// There is memory for two panels a consumer. The first two leave at once, while the other half of the last products is
+// made; the others wait as rounded pairs in registers
 // while the next tile's products have begun, and leave a few steps later, when the memory is free again.
 struct Late {
   uint32_t pairs[Config::kLatePairs];
@@ -284,7 +308,7 @@ struct Late {
   bool waiting = false;
 };
 
-__device__ __forceinline__ uint32_t round_accum(const float (&accum)[Config::kAccum], int pair) {
+__device__ __forceinline__ uint32_t round_pair(const float* accum, int pair) {
   return mma::pack_pair(Config::Result{}, accum[2 * pair], accum[2 * pair + 1]);
 }
 
@@ -302,15 +326,23 @@ __device__ __forceinline__ void store_late(Late& late, const Shared& shared, int
   late.waiting = false;
 }
 
-__device__ __forceinline__ void store_accum(const float (&accum)[Config::kAccum], Late& late, const Shared& shared,
-                                            int consumer, const CUtensorMap* map_c, int row, int column) {
+using Accum = float[Config::kAccum];
+using Half = float[Config::kAccum / 2];
+
+// The first panels of a tile: from `accum` on, at once.
+__device__ __forceinline__ void store_early(const float* accum, const Shared& shared, int consumer,
+                                            const CUtensorMap* map_c, int row, int column) {
   wait_for_panels();
   bsr::store_panels<Config::kOutPanels>(shared.out(consumer), map_c, row, column,
-                                        [&](int i) { return round_accum(accum, i); });
+                                        [&](int i) { return round_pair(accum, i); });
+}
+
+// The others: rounded, to leave later.
+__device__ __forceinline__ void keep_late(Late& late, const Accum& accum, int row, int column) {
   if constexpr (Config::kLatePairs > 0) {
 #pragma unroll
     for (int i = 0; i < Config::kLatePairs; ++i) {
-      late.pairs[i] = round_accum(accum, Config::kOutPanels * 16 + i);
+      late.pairs[i] = round_pair(accum, Config::kOutPanels * 16 + i);
     }
     late.row = row;
     late.column = column;
@@ -318,50 +350,112 @@ __device__ __forceinline__ void store_accum(const float (&accum)[Config::kAccum]
   }
 }
 
+// Adds the products of `steps` steps. What waits to leave does so on the way, or at the end of a short tile.
+__device__ __forceinline__ void multiply_steps(Accum& accum, PipelineState& pipe, int steps, const Operands& operands,
+                                               Late& late, const Shared& shared, int consumer,
+                                               const CUtensorMap* map_c) {
+  int last_stage = 0;
+  mma::fence_operands(accum);
+#pragma unroll 1
+  for (int step = 0; step < steps; ++step) {
+    ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
+    mma::warpgroup_fence();
+    multiply_step(accum, operands, pipe.stage);
+    mma::warpgroup_commit();
+    if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
+      store_late(late, shared, consumer, map_c);
+    }
+    if (step > 0) {
+      mma::warpgroup_wait<1>();  // the step before: its stage is free
+      release(shared, last_stage);
+    }
+    last_stage = pipe.stage;
+    pipe.advance();
+  }
+  mma::warpgroup_wait<0>();
+  mma::fence_operands(accum);
+  if (steps > 0) {
+    release(shared, last_stage);
+  }
+  if (Config::kLatePairs > 0 && late.waiting) {
+    store_late(late, shared, consumer, map_c);
+  }
+}
+
+// The last kSteps steps of a tile, half by half: while the right half is multiplied, the left one leaves.
+template <int kSteps>
+__device__ __forceinline__ void multiply_tail(Accum& accum, PipelineState& pipe, const Operands& operands,
+                                              const Shared& shared, int consumer, const CUtensorMap* map_c, int row,
+                                              int column) {
+  Half& left = reinterpret_cast<Half&>(accum[0]);
+  Half& right = reinterpret_cast<Half&>(accum[Config::kAccum / 2]);
+  const PipelineState begin = pipe;
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
+    pipe.advance();
+  }
+  mma::warpgroup_fence();
+  PipelineState at = begin;
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    multiply_step(left, operands, at.stage);
+    at.advance();
+  }
+  mma::warpgroup_commit();
+  at = begin;
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    multiply_step(right, operands, at.stage, Config::kBytesB / 2);
+    at.advance();
+  }
+  mma::warpgroup_commit();
+  mma::warpgroup_wait<1>();
+  mma::fence_operands(left);
+  store_early(accum, shared, consumer, map_c, row, column);
+  mma::warpgroup_wait<0>();
+  mma::fence_operands(right);
+  at = begin;
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    release(shared, at.stage);
+    at.advance();
+  }
+}
+
 // One warpgroup.
-__device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const uint16_t* order, int consumer,
+__device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const Order& order, int consumer,
                                         const CUtensorMap* map_c) {
   const uint32_t rank = Config::kCluster == 1 ? 0 : ptx::cluster_ctarank();
-  const uint32_t part_a = consumer * Config::kConsumerM * Config::kRowBytes;
+  const Operands operands(shared, consumer);
   PipelineState pipe;
   Late late;
   Work work = work_at(p, order, 0);
   for (int round = 0; work.live; ++round) {
     const Work next = work_at(p, order, round + 1);
     const int steps = work.length() * Config::kStepsPerBlock;
-    float accum[Config::kAccum];
+    const int row = work.row * Config::kTileM + consumer * Config::kConsumerM;
+    const int column = (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN;
+    const bool halves = Config::kTailSteps > 0 && steps > 0;
+    Accum accum;
 #pragma unroll
     for (int i = 0; i < Config::kAccum; ++i) {
       accum[i] = 0.0f;
     }
-    int last_stage = 0;
-    mma::fence_operands(accum);
-#pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
-      ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
-      mma::warpgroup_fence();
-      multiply_step(accum, shared.a(pipe.stage) + part_a, shared.b(pipe.stage));
-      mma::warpgroup_commit();
-      if (Config::kLatePairs > 0 && step == Config::kLateStep && late.waiting) {
-        store_late(late, shared, consumer, map_c);
+    multiply_steps(accum, pipe, halves ? steps - Config::kTailSteps : steps, operands, late, shared, consumer, map_c);
+    bool stored = false;
+    if constexpr (Config::kTailSteps > 0) {
+      // To its end in the branch: where registers of products met others, the compiler would wait for each product.
+      if (halves) {
+        multiply_tail<Config::kTailSteps>(accum, pipe, operands, shared, consumer, map_c, row, column);
+        keep_late(late, accum, row, column);
+        stored = true;
       }
-      if (step > 0) {
-        mma::warpgroup_wait<1>();  // the step before: its stage is free
-        release(shared, last_stage);
-      }
-      last_stage = pipe.stage;
-      pipe.advance();
     }
-    mma::warpgroup_wait<0>();
-    mma::fence_operands(accum);
-    if (steps > 0) {
-      release(shared, last_stage);
+    if (!stored) {
+      store_early(accum, shared, consumer, map_c, row, column);
+      keep_late(late, accum, row, column);
     }
-    if (Config::kLatePairs > 0 && late.waiting) {
-      store_late(late, shared, consumer, map_c);  // the tile was too short
-    }
-    store_accum(accum, late, shared, consumer, map_c, work.row * Config::kTileM + consumer * Config::kConsumerM,
-                (work.col * Config::kCluster + static_cast<int>(rank)) * Config::kTileN);
     work = next;
   }
   if (Config::kLatePairs > 0 && late.waiting) {
@@ -375,8 +469,10 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
                          const __grid_constant__ CUtensorMap map_b, const __grid_constant__ CUtensorMap map_c) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const Shared shared{ptx::shared_address(memory)};
-  auto* order = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
-  const int warpgroup = threadIdx.x / 128;
+  auto* rows = reinterpret_cast<uint16_t*>(memory + Config::kOffsetOrder);
+  Order order{rows, true};
+  // By a shuffle, so that the compiler knows it to be one for the warp, and all that follows from it.
+  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
 
   if (threadIdx.x == 0) {
     ptx::prefetch_tensormap(&map_a);
@@ -394,8 +490,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::cluster_arrive();
   }
   if (p.block_rows <= Config::kMaxSortedRows) {
-    bsr::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
-                                     reinterpret_cast<int*>(memory + Config::kOffsetOut), order);
+    order.ragged = bsr::sort_rows<Config::kThreads>(p.row_ptr, p.col_idx, p.block_rows,
+                                                    reinterpret_cast<int*>(memory + Config::kOffsetOut), rows);
   }
   if constexpr (Config::kCluster > 1) {
     ptx::cluster_wait();

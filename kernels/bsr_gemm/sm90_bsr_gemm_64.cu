@@ -276,7 +276,7 @@ struct Work {
 };
 
 __device__ __forceinline__ Work work_at(const Problem& p, int round) {
-  const int index = bsr::tile_index<Config::kCluster>(round);
+  const int index = bsr::tile_index<Config::kCluster>(round, true);
   if (index >= p.tiles) {
     return {};
   }

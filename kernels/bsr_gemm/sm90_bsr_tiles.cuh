@@ -20,9 +20,9 @@ constexpr int kRowBytes = 128;
 // All kThreads threads, with barriers: `order` becomes the block rows by falling length, equal ones in their own
 // order. A row's place is the number of rows before it; where all are equal, nothing need be counted. Every CTA does
 // this for itself: it takes less time than a launch of its own. The first column index of each row is on its
-// way to L2 meanwhile. `lengths`: block_rows ints of scratch.
+// way to L2 meanwhile. `lengths`: block_rows ints of scratch. Returns whether lengths differ.
 template <int kThreads>
-__device__ __forceinline__ void sort_rows(const int* row_ptr, const int* col_idx, int block_rows, int* lengths,
+__device__ __forceinline__ bool sort_rows(const int* row_ptr, const int* col_idx, int block_rows, int* lengths,
                                           uint16_t* order) {
   const int first = row_ptr[1] - row_ptr[0];
   bool differ = false;
@@ -36,7 +36,8 @@ __device__ __forceinline__ void sort_rows(const int* row_ptr, const int* col_idx
       ptx::prefetch_l2(col_idx + begin);
     }
   }
-  if (__syncthreads_or(differ)) {
+  const bool ragged = __syncthreads_or(differ) != 0;
+  if (ragged) {
     for (int row = threadIdx.x; row < block_rows; row += kThreads) {
       const int length = lengths[row];
       int place = 0;
@@ -47,6 +48,7 @@ __device__ __forceinline__ void sort_rows(const int* row_ptr, const int* col_idx
     }
     __syncthreads();
   }
+  return ragged;
 }
 
 // ---- order of tiles ----------------------------------------------------------------------------------
@@ -65,12 +67,13 @@ __device__ __forceinline__ Tile tile_at(int index, int group, int rows, int cols
   return {group_index * group + within % height, within / height};
 }
 
-// Index of this cluster's tile in round `round`; every second round runs in reverse, so that ragged rows even out.
+// Index of this cluster's tile in round `round`. Where rows are ragged every second round runs in reverse, so that they
+// even out; where they are not, a cluster has the same place in every round, and so often the same row of A.
 template <int kCluster>
-__device__ __forceinline__ int tile_index(int round) {
+__device__ __forceinline__ int tile_index(int round, bool ragged) {
   const int clusters = static_cast<int>(gridDim.x) / kCluster;
   const int cluster = static_cast<int>(blockIdx.x) / kCluster;
-  return round * clusters + (round % 2 == 0 ? cluster : clusters - 1 - cluster);
+  return round * clusters + (round % 2 == 0 || !ragged ? cluster : clusters - 1 - cluster);
 }
 
 // ---- the way out -------------------------------------------------------------------------------------
