@@ -70,8 +70,10 @@ def sweep_grid(
     Raises RuntimeError where none of them runs, with what the first one said.
     """
     began = time.monotonic()
+    # The first one alone: a compiler sets itself up in it.
+    refusals = [refusal(launch, one) for one in configurations[:1]]
     with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
-        refusals = list(pool.map(lambda one: refusal(launch, one), configurations))
+        refusals += pool.map(lambda one: refusal(launch, one), configurations[1:])
     walk = Walk(launch, measure)
     for settings, refused in zip(configurations, refusals, strict=True):
         if refused is None:
@@ -154,7 +156,7 @@ def _where(inputs: Inputs) -> Json:
     gpu = None
     if inputs.device.startswith("cuda"):
         gpu = str(getattr(torch.cuda.get_device_properties(0), "uuid", "unknown"))
-    return {"gpu": gpu, "torch": torch.__version__, "workload": inputs.workload.id}
+    return {"gpu": gpu, "torch": str(torch.__version__), "workload": inputs.workload.id}
 
 
 def _read(place: Path, where: Json) -> Swept | None:
