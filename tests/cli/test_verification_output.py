@@ -1,5 +1,6 @@
 """The output of verify: lines as they come, a tree that fits, and JSON alone on standard output."""
 
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -10,15 +11,28 @@ import pytest
 
 from assay.base.check_log import passed_check
 from assay.base.errors import MissingEnvironment
-from assay.cli.verification_output import STATE_WIDTH, failed_line, tree_lines
+from assay.cli.console import PlainConsole
+from assay.cli.verification_output import (
+    STATE_WIDTH,
+    failed_line,
+    show_check,
+    show_end,
+    tree_lines,
+    verified_line,
+)
 from assay.records.manifest import TEXTS
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
-from assay.verification.proof_tree import verification_record
+from assay.verification.proof_tree import check_names, verification_record
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog
+from tests.cli.test_tables import Terminal
 from tests.report_fixtures import signed_report, write_repository
 
 IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
+
+
+UNPROVEN = "; 3 things left unproven, as named above"
+NOT_REBUILT = "; nobody checked the sources and the binaries (--rebuild does)"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +71,7 @@ class TestText:
         assert tree_of(answer.out) == IDS
         first = next(n for n, line in enumerate(lines) if line.startswith("proven      key: "))
         assert any(line.startswith("ok   texts: ") for line in lines[:first])
-        assert lines[first + len(IDS) :] == [f"PASSED: {report}"]
+        assert lines[first + len(IDS) :] == [f"PASSED: {report}{UNPROVEN}{NOT_REBUILT}"]
 
     def test_it_is_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
         answer = assay("verify", changed, "--key", changed / "signer.pub")
@@ -104,9 +118,38 @@ class TestText:
         )
         assert answer.code == 0
         assert answer.out.splitlines()[-1] == (
-            f"PASSED: {report}; nobody checked that report.html, appendix.html and report.md say "
-            "what the evidence does"
+            f"PASSED: {report}{UNPROVEN}; nobody checked that report.html, appendix.html and "
+            "report.md say what the evidence does, nor the sources and the binaries (--rebuild "
+            "does)"
         )
+
+    def test_the_last_line_counts_what_is_left_unproven(self) -> None:
+        log = VerificationLog()
+        log.add(passed_check("gate", "12 arms", ["that one", "that other"]))
+        log.add(passed_check("texts", "", ["report.md"]))
+        for name in check_names():
+            if name not in ("gate", "texts", "name"):
+                log.add(passed_check(name, "as it is to be"))
+        assert verified_line(verification_record("a", log)) == (
+            "PASSED: a; 2 things left unproven, as named above; nobody checked that report.html, "
+            "appendix.html and report.md say what the evidence does"
+        )
+
+    def test_a_terminal_breaks_lines_between_words_and_a_pipe_does_not(self) -> None:
+        detail = "38 files: margins, tolerances, peaks, protocols and claims are those of a commit"
+        check = passed_check("policy", detail, [f"that {detail}"])
+        for stream in (Terminal(), io.StringIO()):
+            to = PlainConsole(file=stream, width=60, force_terminal=False)
+            show_check(to, check)
+            show_end(to, f"PASSED: {'a/long/path' * 8}; {detail}")
+            lines = stream.getvalue().splitlines()
+            words = " ".join(line.strip() for line in lines)
+            assert words.startswith(f"ok   policy: {detail} unproven: that {detail} PASSED: a/long")
+            if isinstance(stream, Terminal):
+                assert all(len(line) < 60 for line in lines if "/long/" not in line)
+                assert [line[:5] for line in lines[:4]] == ["ok   ", "     ", "unpro", "     "]
+            else:
+                assert len(lines) == 3
 
     def test_lines_fit_a_terminal(self) -> None:
         says = "a long sentence on what was found of this part of the report, word by word"

@@ -9,6 +9,7 @@ from assay.base.check_log import NamedCheck
 from assay.base.printable import shortened, shown_line
 from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 
 COLOURS = {
@@ -19,6 +20,8 @@ COLOURS = {
 }
 STATE_WIDTH = 12
 """Characters of a state and the room behind it."""
+CHECK_WIDTH = 5
+"""Characters of what became of a check and the room behind it."""
 STEP = "   "
 """A level of the tree."""
 NARROWEST = 40
@@ -32,10 +35,10 @@ def show_check(to: Console, check: NamedCheck) -> None:
     """One check that was made, and what it could not prove."""
     if not check.is_open:
         word, colour = ("ok", "green") if check.passed else ("fail", "red")
-        _state(to, word, colour, 4)
-        _say(to, f"{check.name}: {check.detail}")
+        _state(to, word, colour, CHECK_WIDTH - 1)
+        _say(to, f"{check.name}: {check.detail}", CHECK_WIDTH)
     for line in check.unproven:
-        _say(to, f"unproven: {line}")
+        _say(to, f"unproven: {line}", CHECK_WIDTH)
 
 
 def show_proof(to: Console, result: VerificationRecord) -> None:
@@ -71,13 +74,25 @@ def tree_lines(
 
 
 def verified_line(result: VerificationRecord) -> str:
-    """Return the last line: what verified, of which run, and which part nobody checked."""
+    """Return the last line: what verified, of which run, how much of it is unproven, and which
+    parts nobody checked.
+    """
     named = f", which is the report of run '{result.run}'" if _lies_elsewhere(result.proof) else ""
     whose = f"; its claims are its signer's own: {_project(result)}" if result.project else ""
-    if not result.unchecked:
-        return f"PASSED: {result.report}{named}{whose}"
-    left = ", nor ".join(result.unchecked)
-    return f"PASSED: {result.report}{named}{whose}; nobody checked {left}"
+    parts = list(_parts(result.proof))
+    unproven = sum(len(each.unproven) for part in parts for each in part.checks if each.says)
+    left = f"; {counted(unproven, 'thing')} left unproven, as named above" if unproven else ""
+    idle = [f"the {part.id}" for part in parts if part.state is ProofState.NOT_CHECKED]
+    by_rebuild = [f"{' and '.join(idle)} (--rebuild does)"] if idle else []
+    open_ = ", nor ".join([*result.unchecked, *by_rebuild])
+    nobody = f"; nobody checked {open_}" if open_ else ""
+    return f"PASSED: {result.report}{named}{whose}{left}{nobody}"
+
+
+def _parts(node: ProofNode) -> Iterator[ProofNode]:
+    yield node
+    for child in node.children:
+        yield from _parts(child)
 
 
 def _project(result: VerificationRecord) -> str:
@@ -97,14 +112,26 @@ def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str
 
 def _lies_elsewhere(node: ProofNode) -> bool:
     """Return whether the report has another name than its run."""
-    return any(check.id == "name" for check in node.checks) or any(
-        map(_lies_elsewhere, node.children)
-    )
+    return any(check.id == "name" for part in _parts(node) for check in part.checks)
 
 
 def _state(to: Console, word: str, colour: str, width: int) -> None:
     to.print(f"{word:{width}}", end=" ", style=colour, markup=False)
 
 
-def _say(to: Console, text: str) -> None:
-    to.print(shown_line(text), markup=False, soft_wrap=True)
+def _say(to: Console, text: str, indent: int = 0) -> None:
+    """Print a line; at a terminal broken between words, what does not fit ``indent`` further in."""
+    lines = [shown_line(text)]
+    if is_terminal(to):
+        lines = textwrap.wrap(
+            lines[0],
+            max(to.width - indent - 1, NARROWEST),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    to.print(f"\n{' ' * indent}".join(lines), markup=False, soft_wrap=True)
+
+
+def show_end(to: Console, line: str) -> None:
+    """Print the last line: what verifying came to."""
+    _say(to, line)

@@ -68,7 +68,9 @@ def check_complete(
     check_file_compiles(catalog, evidence, origins, findings)
     if evidence.other_runs is not None:
         count = len(evidence.other_runs.runs)
-        findings.leave(f"what {counted(count, 'other run')} measured, as other reports say it")
+        findings.leave(
+            f"what {counted(count, 'other run')} measured: it is quoted from other reports"
+        )
     return findings
 
 
@@ -76,7 +78,7 @@ def _check_sources(catalog: Catalog, plan: Plan, findings: Findings) -> None:
     """Every claim and audit of the sources that were asked for stands in the plan."""
     planned = {answer.claim for answer in plan.answers}
     if plan.claims:
-        findings.leave("anything of the sources but the claims that the run was asked for")
+        findings.leave("the claims of the sources that the run was not asked for")
     for source in plan.sources:
         if source not in catalog.sources:
             findings.refuse("claims-left-out", f"source {source} is not among the evidence")
@@ -90,7 +92,7 @@ def _check_sources(catalog: Catalog, plan: Plan, findings: Findings) -> None:
             says = f"the plan leaves out {len(missing)} of source {source}: {names(missing)}"
             findings.refuse("claims-left-out", says)
     if unasked := set(catalog.sources) - set(plan.sources):
-        findings.leave(f"anything of sources that the run was not asked for: {names(unasked)}")
+        findings.leave(f"the claims of sources that the run was not asked for: {names(unasked)}")
 
 
 def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: bool) -> None:

@@ -36,7 +36,7 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
         lambda catalog, evidence, todays: check_sanitized(
             catalog, evidence, check_gates(catalog, evidence, todays=todays)
         ),
-        "{arms}: each that is correct passed every check of the gate, by name and seed",
+        "{arms}: each one called correct passed every check of its gate, by name and seed",
     ),
     "problems": (
         lambda catalog, evidence, _: check_problems(catalog, evidence),
@@ -53,8 +53,7 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
     "samples": (
         lambda catalog, evidence, _: _check_samples(catalog, evidence),
         "sums, lengths of turns, telemetry, void blocks, other stopwatches and the roofline "
-        "contradict no sample, no process is there twice, and each program ran as often as it was "
-        "to",
+        "contradict no sample; no process is there twice; each program ran as often as planned",
     ),
     "windows": (
         lambda _catalog, evidence, _: check_windows(evidence),

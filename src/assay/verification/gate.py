@@ -53,7 +53,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
                 untold |= _check_arm(catalog, arm, path, findings, todays=todays)
     if untold:
         # Why is only told in words there, which anybody may write.
-        findings.leave(f"whether kernels refuse the gate's other shapes: {names(untold)}")
+        findings.leave(f"that kernels refuse shapes that are not theirs: {names(untold)}")
     return findings
 
 

@@ -27,7 +27,9 @@ def check_attention(arm: ArmCorrectness, path: str, findings: Findings) -> None:
             )
             findings.refuse("gate-checks", says)
         if check.limit is None:
-            findings.leave("the limits of attention's further checks, which older records lack")
+            findings.leave(
+                "the limits of attention's further checks, which older records do not name"
+            )
         limit = MOST_LIMIT if check.limit is None else check.limit
         if not 0 <= (check.max_abs_error or 0) <= limit <= MOST_LIMIT:
             says = f"{path}: arm {arm.arm} passes {check.name}, off by {check.max_abs_error}"

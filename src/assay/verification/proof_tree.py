@@ -153,7 +153,8 @@ def _says(
         if len(checks) == 1:
             return checks[0].short or "nothing here could prove it"
         rest = agreeing(len(left), "leaves", "leave")
-        return f"{len(left)} of {counted(len(checks), 'check')} {rest} something: {', '.join(left)}"
+        of = counted(len(checks), "check")
+        return f"{len(left)} of {of} {rest} something unproven: {', '.join(left)}"
     return _proven(part.id, checks, signed)
 
 

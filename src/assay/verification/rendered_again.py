@@ -59,11 +59,11 @@ def check_texts(
             say_by_commit(says, commit, code.passed(report_dir, commit))
         else:
             made_by = f"commit {commit}" if commit else "an unknown commit"
-            says("")
+            says("", short="another version made them; the signature alone vouches for them")
             says.leave(
                 [
-                    f"{problem}; {made_by} made them, and this is another version, so the text is "
-                    "vouched for by the signature alone (--texts has that commit render it)"
+                    f"{problem}, for {made_by} made them and this is another version: the "
+                    "signature alone vouches for them (--texts has that commit render them)"
                 ]
             )
 
@@ -92,7 +92,7 @@ def _problem(
         # A template of today may ask for what an older record does not hold.
         return f"{_listed(TEXTS)} cannot be rendered again: {type(error).__name__}: {error}"
     names = [name for name in TEXTS if _bytes(report_dir / name) != texts[name].encode()]
-    return f"{_listed(names)}: the evidence renders to other bytes" if names else None
+    return f"{_listed(names)}: the evidence renders to other bytes here" if names else None
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -52,7 +52,7 @@ def check_taken_over(
             says = f"{of.target}: not taken over, though nothing of it changed: {names(left.paths)}"
             findings.refuse("figures-not-planned", says)
         else:
-            findings.leave(f"{of.target}: whether {left.what} was otherwise: {names(left.paths)}")
+            findings.leave(f"{of.target}: {left.what}: {names(left.paths)}")
 
 
 def _figures(
@@ -62,7 +62,11 @@ def _figures(
     comparisons = set(comparisons_of(catalog, needed)) - set(of.comparisons)
     held = {BENCHMARKS.path(of.target, name): name for name in comparisons}
     left = [name for path, name in held.items() if path in origin.paths]
-    yield _Left("what was not taken over was measured", left, origin.defined_alike)
+    yield _Left(
+        "measurements that the report it comes from holds and this one left there",
+        left,
+        origin.defined_alike,
+    )
     arch = catalog.targets[of.target].arch
     jobs = {job.id for job in programs_of(needed) if arch in catalog.programs[job.program].archs}
     ran = [
@@ -71,7 +75,7 @@ def _figures(
         if PROGRAMS.path(of.target, job) in origin.paths
     ]
     alike = origin.defined_alike and origin.tools_alike
-    yield _Left("the build of programs that were not taken over", ran, alike)
+    yield _Left("programs that the report it comes from ran and this one left there", ran, alike)
     there = {job.original for job in of.originals}
     for source in plan.sources:
         programs = catalog.sources[source].own_programs if source in catalog.sources else ()
@@ -79,7 +83,9 @@ def _figures(
             path = ORIGINALS.path(of.target, original.id)
             same = f"config/claims/{source}.yaml" in origin.same
             left = [path] if path in origin.paths else []
-            yield _Left("the program of its source, which was not taken over,", left, same)
+            yield _Left(
+                "a source's program, which this report left in the one it comes from", left, same
+            )
 
 
 def _beside(of: TargetPlan, origin: Origin) -> Iterator[_Left]:
@@ -94,8 +100,10 @@ def _beside(of: TargetPlan, origin: Origin) -> Iterator[_Left]:
     }
     alike = origin.defined_alike and origin.tools_alike
     builds = [path for path in mine if path.startswith(BUILDS) and path not in taken]
-    yield _Left("what was compiled, and is not told,", sorted(builds), alike)
+    yield _Left(
+        "builds that the report it comes from holds and this one left there", sorted(builds), alike
+    )
     times = [timings_path()] if timings_path() in set(mine) - taken else []
     if times and not origin.tools_alike:
         return  # an older report, which is told of where windows are checked
-    yield _Left("when steps ran", times, True)
+    yield _Left("when steps ran, which the report it comes from says", times, True)

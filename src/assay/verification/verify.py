@@ -22,7 +22,7 @@ from assay.judging.counts import count_verdicts
 from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
-from assay.shared.counting import counted
+from assay.shared.counting import agreeing, counted
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
@@ -253,7 +253,7 @@ def _check_complete(
         says.leave(found.unproven)
         found.raise_if_any()
         answers = counted(len(contents.evidence.plan.answers), "answer")
-        says(f"{answers} to every claim and audit asked for, each with its verdict and records")
+        says(f"every claim and audit asked for: {answers}, each with its verdict and records")
 
 
 def _check_origins(
@@ -274,7 +274,7 @@ def _check_origins(
         findings.raise_if_any()
         says(
             "measurements of "
-            + ", ".join(plan.target for plan in recorded)
+            + " and ".join(plan.target for plan in recorded)
             + " are those of the signed reports they come from"
             if recorded
             else "nothing was taken from another report"
@@ -292,9 +292,8 @@ def _notes(report_dir: Path, root: Path) -> tuple[str, ...]:
     if not changed:
         return ()
     return (
-        "the report judges other claims than this repository states today: "
-        + ", ".join(changed)
-        + " differ",
+        f"the report judges other claims than this repository states today: {', '.join(changed)} "
+        f"{agreeing(len(changed), 'differs', 'differ')}",
     )
 
 

@@ -16,10 +16,15 @@ from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.unwritable import unwritable_sentence
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout, console
-from assay.cli.console import say
 from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
-from assay.cli.verification_output import failed_line, show_check, show_proof, verified_line
+from assay.cli.verification_output import (
+    failed_line,
+    show_check,
+    show_end,
+    show_proof,
+    verified_line,
+)
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
 from assay.records.images import RuntimeWish
@@ -113,10 +118,10 @@ def verify(
         if as_json or not log.checks:
             raise error
         console.show_error(str(error))
-        say(failed_line(result, log.checks))
+        show_end(console.out, failed_line(result, log.checks))
         raise typer.Exit(error.exit_code)
     if not as_json:
-        say(verified_line(result))
+        show_end(console.out, verified_line(result))
 
 
 def show_refusal(error: AssayError) -> None:
