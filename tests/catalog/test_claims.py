@@ -667,10 +667,10 @@ class TestBadInput:
     def test_a_key_given_twice_is_named_with_its_line(self, tree: Path) -> None:
         path = tree / "config" / "claims" / "assay.yaml"
         text = path.read_text(encoding="utf-8")
-        assert text.count("    value: 0.5\n") == 1
-        path.write_text(text.replace("    value: 0.5\n", "    value: 0.5\n    value: 0.6\n"))
+        assert text.count("    value: 0.62\n") == 1
+        path.write_text(text.replace("    value: 0.62\n", "    value: 0.62\n    value: 0.6\n"))
         sentence = _refusal(tree)
-        number = text[: text.index("    value: 0.5\n")].count("\n") + 2
+        number = text[: text.index("    value: 0.62\n")].count("\n") + 2
         assert "assay.yaml" in sentence
         assert f"line {number}: key 'value' is given twice" in sentence
 
