@@ -192,6 +192,17 @@ class TestProblems:
         content["claims"] = [claim("fast", "1.5x", answer={"measurement": "bsr_gemm_128"})]
         assert any("Assay has one of that id" in each for each in refused(tmp_path / "p", content))
 
+    def test_a_project_inside_is_none_of_its_code(self, tmp_path: Path) -> None:
+        folder = write(tmp_path / "p", document())
+        before = load_catalog(ROOT, folder).project
+        inner = write(folder / "inner", document())
+        (inner / "results").mkdir()
+        (inner / "results" / "copy.py").touch()
+        assert load_catalog(ROOT, folder).project == before
+        found = load_catalog(ROOT, inner).project
+        assert found is not None
+        assert found.files == ("assay.yaml", "rows.py")
+
     def test_a_link_is_no_code_of_the_project(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         (folder / "more.py").symlink_to("/etc/hostname")

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Followed:
     said: str
     checkout_before: frozenset[str]
     checkout_after: frozenset[str]
+    seconds: float
 
     def verdicts(self) -> dict[str, Status]:
         found = read_record(VerdictsFile, self.folder / "reports" / "local" / "verdicts.json")
@@ -42,7 +44,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     base = tmp_path_factory.mktemp("own")
     folder, home = base / "mine", base / "home"
     home.mkdir()
-    before = _checkout()
+    before, began = _checkout(), time.monotonic()
     said = ""
     for block in BLOCK.finditer(PAGE):
         wanted: list[str] = []
@@ -56,7 +58,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
         for line in wanted:
             assert line in answered, answered
         said += answered
-    return Followed(folder, said, before, _checkout())
+    return Followed(folder, said, before, _checkout(), time.monotonic() - began)
 
 
 def _run(words: list[str], home: Path) -> str:
@@ -84,6 +86,11 @@ def _checkout() -> frozenset[str]:
 def test_the_page_ends_in_a_report_that_verifies(followed: Followed) -> None:
     assert (followed.folder / "reports" / "local" / "attestation.json").is_file()
     assert "its claims are its signer's own: project " in followed.said
+
+
+def test_it_is_done_in_less_than_ten_minutes(followed: Followed) -> None:
+    """Reading and typing included, of which the page is made for three."""
+    assert followed.seconds < 420
 
 
 def test_claims_are_judged_by_recorded_measurements(followed: Followed) -> None:

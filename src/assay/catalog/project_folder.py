@@ -65,6 +65,7 @@ def _code(folder: Path) -> Iterator[str]:
             for name in folders
             if name[0] not in "._" and not (top and name in NOT_CODE)
             and not (Path(place) / name).is_symlink()
+            and not (Path(place) / name / PROJECT_FILE).exists()  # a project of its own
         )  # fmt: skip
         for name in names:
             if name.endswith(CODE) and name[0] != ".":

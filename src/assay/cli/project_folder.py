@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +44,10 @@ def project_folder(named: Path | None) -> Path | None:
             )
         return place
     if named is not None:
-        raise BadInput(f"{named}: holds no {PROJECT_FILE}: ./assay new {named} writes one")
+        if named.exists() and not named.is_dir():
+            raise BadInput(f"{named}: is no folder, and a project is one that holds {PROJECT_FILE}")
+        new = shlex.join([checkout.COMMAND, "new", str(named)])
+        raise BadInput(f"{named}: holds no {PROJECT_FILE}: {new} writes one")
     return None
 
 

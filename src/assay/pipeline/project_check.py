@@ -82,6 +82,8 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
     project's files are copied.
     """
     copied = {Path(name) for name in (catalog.project.files if catalog.project else ())}
+    if not copied:
+        return  # which is said of the files
     folders = {parent for name in copied for parent in name.parents}
     for source in catalog.sources.values():
         for command in source.commands:

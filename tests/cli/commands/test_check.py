@@ -208,6 +208,16 @@ class TestCheck:
         assert answer.code == 2
         assert "no '{': move it" in answer.err
 
+    def test_lines_to_type_are_quoted(self, assay: Any, tmp_path: Path) -> None:
+        folder = tmp_path / "my claims"
+        folder.mkdir()
+        answer = assay("check", "--project", folder)
+        assert f"./assay new '{folder}' writes one" in answer.err
+        assert f"next: ./assay check --project '{folder}'" in assay("new", folder).out
+        assert assay("check", "--project", folder).code == 0
+        answer = assay("check", "--project", folder / "assay.yaml")
+        assert "is no folder, and a project is one that holds assay.yaml" in answer.err
+
     def test_a_folder_that_is_none_says_how_to_make_one(self, assay: Any, tmp_path: Path) -> None:
         answer = assay("check", "--project", tmp_path)
         assert answer.code == 2

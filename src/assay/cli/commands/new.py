@@ -1,5 +1,6 @@
 """``./assay new``: a folder with an example of a project, which runs as it stands."""
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -38,5 +39,6 @@ def new(
         schema = (checkout.ROOT / SCHEMA).as_uri()
         write_bytes(folder / name, text.replace("$schema=SCHEMA", f"$schema={schema}").encode())
     say(f"{folder}: {', '.join(EXAMPLE)}")
-    say(f"next: {checkout.COMMAND} check --project {folder}")
-    say(f"then: {checkout.COMMAND} reproduce --project {folder}")
+    for when, command in (("next", "check"), ("then", "reproduce")):
+        words = [checkout.COMMAND, command, "--project", str(folder)]
+        say(f"{when}: {shlex.join(words)}")
