@@ -222,12 +222,15 @@ def _asked(catalog: Catalog, name: str, above: frozenset[str]) -> Any:
     if claim is None or name in above:
         return name
     evaluation = claim.evaluation
-    asked: dict[str, Any] = evaluation.model_dump(mode="json", exclude={"nearest"})
+    # What later code leaves at its default asks nothing else: it is no part of the digest.
+    asked: dict[str, Any] = evaluation.model_dump(
+        mode="json", exclude={"nearest"}, exclude_defaults=True
+    )
     if isinstance(evaluation, Benchmark):
         arms = {
             (term.comparison, arm.id): (
                 arm.variant,
-                catalog.workloads[arm.workload].model_dump(mode="json"),
+                catalog.workloads[arm.workload].model_dump(mode="json", exclude_defaults=True),
             )
             for term in evaluation.terms
             for arm in catalog.comparisons[term.comparison].arms

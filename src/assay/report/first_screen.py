@@ -12,6 +12,7 @@ from assay.findings.headline import (
     OF_WHAT,
     Outcome,
     PublishedFigures,
+    causes,
     headed,
     headline_of,
     only_own,
@@ -19,7 +20,7 @@ from assay.findings.headline import (
 from assay.judging.counts import Tally
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Why
+from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
 from assay.report.claims import NOT_RECORDED, ClaimLine
 from assay.report.counts import told
@@ -115,6 +116,8 @@ def first_screen(
     figures = headline_of(counted_things)
     tally, total = _headed(catalog, figures)
     kind = "own" if only_own(catalog, figures) else FIGURES
+    members = [each for each in counted_things if each.kind == kind]
+    idle = [each for each in members if each.status is Status.NOT_RUN]
     here = any(plan.provision.kind == "device" for plan in plans)
     found = tuple(guard_words(guarded))
     return FirstScreen(
@@ -137,12 +140,12 @@ def first_screen(
         headline=headline_words(catalog, figures),
         elsewhere=_elsewhere(figures),
         causes=tuple(
-            CauseChip(count, why.short, choice_of(kind=FIGURES, why=why))
-            for why, count in figures.causes.items()
+            CauseChip(count, why.short, choice_of(kind=kind, why=why))
+            for why, count in causes(e for e in members if e not in idle).items()
         ),
         not_run=tuple(
-            CauseChip(count, idle_words(why, plans), choice_of(kind=FIGURES, why=why))
-            for why, count in figures.not_run.items()
+            CauseChip(count, idle_words(why, plans), choice_of(kind=kind, why=why))
+            for why, count in causes(idle).items()
         ),
         apart=tuple(apart_words(catalog, figures)),
         guards=tuple(each for each in found if each.held),

@@ -53,6 +53,8 @@ class LeadingFinding:
     claim: str | None
     title: str
     after: str
+    alone: bool = False
+    """Whether the claim that it names is all that it counts."""
 
     @property
     def sentence(self) -> str:
@@ -131,6 +133,7 @@ def _told(
         title=catalog.claims[furthest.claim].statement,
         after=f"{_place_among(group, furthest)} {_figures(catalog, furthest)}"
         f"{_other_reading(furthest)}{_by_program(catalog, printed)}.",
+        alone=number == 1,
     )
 
 
