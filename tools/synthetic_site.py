@@ -11,19 +11,18 @@ import os
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.base.errors import AssayError
 from assay.base.io import dump_record, parse_record
-from assay.cli.commands.site import write_site
+from assay.cli.commands.site import site_of, write_site
 from assay.cli.given_reports import reader
 from assay.findings.given_report import GivenReport
 from assay.pipeline.verified_figures import ReportReader, keep
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
 from assay.records.report_figures import ReportFigure, VerifiedReport
 from assay.records.verdicts import Status
-from assay.report.site import Site
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import parse_statement, public_pem, seal
 from assay.verification.envelope import parse_envelope
@@ -115,12 +114,7 @@ def try_site(base: Path, folder: Path, count: int) -> dict[str, float]:
         keep(made_up(original, report, number, str(signer.public_key.keyid)), place)
         reports.append(report)
     started = time.monotonic()
-    site = Site()
-    for report in reports:
-        given = kept.read(report)
-        assert given.kept, given.note
-        site.add(given)
-    write_site(site, ROOT / "reports" / "templates", folder / "site")
+    write_site(site_of(_given(kept, reports)), ROOT / "reports" / "templates", folder / "site")
     seconds = time.monotonic() - started
     sizes = {path: path.stat().st_size for path in (folder / "site").rglob("*") if path.is_file()}
     return {
@@ -130,6 +124,13 @@ def try_site(base: Path, folder: Path, count: int) -> dict[str, float]:
         "bytes": sum(sizes.values()),
         "largest_bytes": max(sizes.values()),
     }
+
+
+def _given(kept: ReportReader, reports: Iterable[Path]) -> Iterator[GivenReport]:
+    for report in reports:
+        given = kept.read(report)
+        assert given.kept, given.note
+        yield given
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,13 +1,19 @@
 """``./assay site``: pages over many reports, each verified, unverified ones marked."""
 
+import gc
 import re
 import shutil
+import weakref
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.cli.commands.site import site_of
+from assay.findings.given_report import GivenReport
+from assay.findings.report_figures import unread_figures
 from assay.report import site as pages
 from tests.report_fixtures import signed_report, write_repository
 
@@ -128,6 +134,29 @@ def test_equal_reports_give_equal_bytes_and_a_site_is_replaced(
     again = {p.relative_to(tmp_path / "two"): p.read_bytes()
              for p in (tmp_path / "two").rglob("*") if p.is_file()}  # fmt: skip
     assert files == again
+
+
+def test_many_reports_are_taken_up_without_the_collector_and_leave_nothing_behind() -> None:
+    class Knot:
+        """What a failed verification leaves: it refers to itself."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    left = []
+
+    def reports() -> Iterator[GivenReport]:
+        for number in range(3):
+            knot = Knot()
+            left.append(weakref.ref(knot))
+            assert not gc.isenabled()
+            assert [each() for each in left[:-1]] == [None] * number
+            del knot
+            yield GivenReport(f"r{number}", "", unread_figures(), None, "unverified: nothing")
+
+    assert len(site_of(reports()).reports) == 3
+    assert gc.isenabled()
+    assert left[-1]() is None
 
 
 def test_a_directory_of_something_else_is_left_alone(

@@ -1,7 +1,9 @@
 """``./assay site``: a static site over any number of signed reports."""
 
+import gc
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +12,11 @@ import typer
 from assay.base.errors import BadInput
 from assay.base.progress import say as progress
 from assay.cli import checkout
+from assay.cli.collector import without_collector
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
+from assay.findings.given_report import GivenReport
 from assay.report.site import Site
 from assay.shared.counting import counted
 from assay.shared.files import canonical_json
@@ -33,13 +37,22 @@ def site(
     paths = report_dirs or published_reports(checkout.ROOT)
     if not paths:
         raise BadInput("there is no report: name one, or publish one in reports/published")
-    made = Site()
-    for report in given_reports(paths, key, fresh=fresh):
-        made.add(report)
+    made = site_of(given_reports(paths, key, fresh=fresh))
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
     left = sum(not report.verified for report in made.reports)
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
     say(f"site: {folder / 'index.html'}: {counted(len(made.reports), 'report')}, {written}{marked}")
+
+
+def site_of(reports: Iterable[GivenReport]) -> Site:
+    """Return a site over reports, each taken up as it comes."""
+    made = Site()
+    with without_collector():
+        for report in reports:
+            made.add(report)
+            if not report.kept:  # what verifying one leaves, a failure's traceback with its records
+                gc.collect()
+    return made
 
 
 def _require_place(folder: Path) -> None:

@@ -1,9 +1,7 @@
 """``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
 
 import errno
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.unwritable import unwritable_sentence
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout, console
+from assay.cli.collector import without_collector
 from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
 from assay.cli.verification_output import (
@@ -97,7 +96,7 @@ def verify(
     log.tell = partial(show_check, console.err if as_json else console.out)
     error: AssayError | None = None
     try:
-        with _without_collector(), opened_report(report_dir) as folder:
+        with without_collector(), opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
             check_given(key or (), policy)
             if (runtime or only) and not rebuild:
@@ -138,17 +137,6 @@ def _refused(error: OSError) -> AssayError:
         return MissingEnvironment(unwritable_sentence(error, checkout.ROOT))
     problem = f"{error.filename}: cannot be read: {error.strerror}"
     return BadInput(problem, code="file-unreadable")
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Look for no cycles in the body: records have none, and are many; it takes a tenth of the
-    time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def check_given(keys: Sequence[Path], policy: Path | None) -> None:
