@@ -16,7 +16,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.building.toolchain import CUDA, IMAGE_SITE
 from assay.evidence.outcomes import NO_SUCH_COMMAND
 from assay.measuring.best_effort import now
-from assay.measuring.device_process import PASSED_ON, run_device_job
+from assay.measuring.device_process import PASSED_ON, run_device_batch, run_device_job
 from assay.measuring.resume import Measure, Results
 from assay.records.originals import CheckoutCopy, GivenFigure, GivenLine, LineRun, OriginalRunRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
@@ -58,8 +58,11 @@ def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
 
     def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
         found: list[OriginalRunRecord | CheckFailed] = []
-        for job in jobs:
+        for job, path in zip(jobs, into, strict=True):
             assert isinstance(job, OriginalRunsJob)
+            if job.image is None and (places.runner.image is None or job.build is None):
+                found += run_device_batch(places.runner, [job], OriginalRunRecord, into=[path])
+                continue
             try:
                 found.append(_measured(places, job))
             except CheckFailed as error:
@@ -72,8 +75,7 @@ def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
 def _measured(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
     if job.image is not None:
         return _in_its_image(places, job, job.image)
-    if places.runner.image is None or job.build is None:
-        return run_device_job(places.runner, job, OriginalRunRecord)
+    assert job.build is not None
     compiler = places.compiler()
     lines = Lines(compiler.run, job, {"PATH": COMPILER_PATH})
     build = lines.run(job.build, job.build_timeout_s)
