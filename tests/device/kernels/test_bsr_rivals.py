@@ -17,6 +17,12 @@ from assay.shared.errors import RivalMissing, Unsupported
 from assay.shared.specs import PatternSpec
 from tests.device.helpers import bsr_workload
 
+
+@pytest.fixture(autouse=True)
+def _another_process(monkeypatch):
+    monkeypatch.setattr(sweep, "_MADE_HERE", {})
+
+
 SQUARE = PatternSpec("random", 16, 16, 2)
 WIDE = bsr_workload(n=256, pattern=SQUARE)
 SPARSE_B = bsr_workload(operation="bsr_bsr_gemm", n=48, pattern=SQUARE, pattern_b=SQUARE)
@@ -140,6 +146,19 @@ class TestTorchao:
         assert [one.ms is None for one in prepared.swept.tried] == [False, False, True]
         assert right(prepared, inputs)
         assert installed.minimize is before
+
+    def test_a_walk_that_goes_on_and_on_is_stopped_and_told(self, installed, monkeypatch):
+        def minimize(target, initial, _reference, step, **_options):
+            target(initial)
+            monkeypatch.setattr(bsr_rivals, "TUNER_LIMIT_S", -1.0)
+            with pytest.raises(RuntimeError, match="stopped after"):
+                target(step(initial, 8))
+            return initial, 1.0, 1.0, ""
+
+        monkeypatch.setattr(installed, "minimize", minimize)
+        swept = prepare_library("torchao_bsr", make_inputs(WIDE, "cpu", 1)).swept
+        assert "stopped after" in swept.search
+        assert [one.settings for one in swept.tried] == [swept.chosen]
 
     def test_without_the_wheel_it_is_missing(self, monkeypatch):
         monkeypatch.setitem(sys.modules, self.NAME, None)

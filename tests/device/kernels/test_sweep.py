@@ -94,19 +94,25 @@ class TestOnce:
         monkeypatch.setattr(sweep._Keeping, "allowed", False)
 
     @staticmethod
-    def sweep(workload, found=SWEPT):
+    def sweep(workload, found=SWEPT, another_process=True):
         made = []
 
         def make():
             made.append(found)
             return found
 
+        if another_process:
+            sweep._MADE_HERE.clear()
         swept = once("rival", make_inputs(workload, "cpu", 1), make)
         return swept, len(made)
 
     def test_beside_neighbours_every_process_sweeps_by_itself(self):
         assert self.sweep(bsr_workload()) == (SWEPT, 1)
         assert self.sweep(bsr_workload()) == (SWEPT, 1)
+
+    def test_one_process_sweeps_once_whatever_the_seed(self):
+        assert self.sweep(bsr_workload()) == (SWEPT, 1)
+        assert self.sweep(bsr_workload(), another_process=False) == (SWEPT, 0)
 
     def test_alone_the_first_one_does_it_for_all(self):
         keep_sweeps()

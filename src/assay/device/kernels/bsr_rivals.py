@@ -29,6 +29,8 @@ TILE_WIDTHS = (128, 256)
 GROUPS, STAGES, WARPS = (4, 8), (2, 3, 4), (4, 8)
 LEAST_BLOCK = 16
 """Of a block's side, which has to be a power of two as well."""
+TUNER_LIMIT_S = 90.0
+"""torchao's walk over some hundred settings of a problem: on one H200 it took two minutes."""
 TORCH_OPS = "torch.sparse._triton_ops"
 
 
@@ -139,13 +141,24 @@ def _walked(
 ) -> Swept:
     """torchao's tuner over its own space and by its own steps; our walk notes each configuration,
     and times it in less than the 0.6 s that the tuner would take.
+
+    Where its steps lead on and on, nothing that it asks for after ``TUNER_LIMIT_S`` runs, and the
+    record says so.
     """
     began = time.monotonic()
     walk = Walk(launch)
     minimize = library.minimize
+    search = "tune_bsr_dense_addmm"
+
+    def timed(meta: Configuration) -> float:
+        nonlocal search
+        if time.monotonic() - began > TUNER_LIMIT_S:
+            search = f"tune_bsr_dense_addmm, stopped after {TUNER_LIMIT_S:.0f} s"
+            raise RuntimeError(search)
+        return walk.time(meta, SCREENING_MS)
 
     def noted(_bench: object, *arguments: object, **options: object) -> object:
-        return minimize(lambda meta: walk.time(meta, SCREENING_MS), *arguments, **options)
+        return minimize(timed, *arguments, **options)
 
     library.minimize = noted
     try:
@@ -154,7 +167,7 @@ def _walked(
         )
     finally:
         library.minimize = minimize
-    return walk.finish("tune_bsr_dense_addmm", began, chosen or None)
+    return walk.finish(search, began, chosen or None)
 
 
 def _grid_layout(blocks: Blocks, device: str) -> Tensor:

@@ -124,6 +124,10 @@ class Walk:
         return Swept(search, chosen, tuple(self.tried), round(time.monotonic() - began, 3))
 
 
+_MADE_HERE: dict[tuple[str, str], "Swept"] = {}
+"""Sweeps of this process: (entry, where it holds) to what it came to."""
+
+
 class _Keeping:
     """Whether this process may leave sweeps for later ones."""
 
@@ -138,14 +142,16 @@ def keep_sweeps() -> None:
 def once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept:
     """Return the sweep of a library on a workload: the run's own, or what ``make`` comes to.
 
-    Where neighbours share the GPU, as at the gate, a sweep is made and not left for others.
+    Where neighbours share the GPU, as at the gate, a sweep is made and not left for others, but
+    holds for this process: one with every seed would say the same.
     """
     folder = os.environ.get(SWEEPS_VARIABLE)
     place = Path(folder) / f"{entry}-{inputs.workload.id}.json" if folder else None
     where = _where(inputs)
     if place is not None and (kept := _read(place, where)) is not None:
         return kept
-    swept = make()
+    mine = (entry, json.dumps(where, sort_keys=True))
+    swept = _MADE_HERE.get(mine) or _MADE_HERE.setdefault(mine, make())
     if place is not None and _Keeping.allowed:
         write_json({"where": where, "swept": asdict(swept)}, place)
     return swept
