@@ -40,7 +40,6 @@ WRONG = [
     (("bundle",), "missing option '--target' (./assay bundle --help says more)"),
     (("tune",), "missing option '--target' (./assay tune --help says more)"),
     (("tune", "--target", "b200"), "there is no target 'b200'; known: "),
-    (("tune", "--target", "h200"), "config/tuning.yaml: makes no choice for target 'h200'"),
 ]
 
 

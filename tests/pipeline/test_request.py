@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import re
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,8 @@ class TestADriverThatIsTooOld:
         assert refused
         assert {verdict.status for verdict in refused} == {Status.NOT_RUN}
         assert all("install 580.65.06" in verdict.explanation for verdict in refused)
-        assert f"driver too old ({len(refused)})" in (report / "report.html").read_text()
+        page = (report / "report.html").read_text()
+        assert len(re.findall(r"driver too old", page)) >= len(refused)
         for name in ("report.html", "report.md"):
             assert "install 580.65.06" in (report / name).read_text()
 

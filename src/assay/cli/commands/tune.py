@@ -37,7 +37,7 @@ def tune(
     ] = False,
     cores: CoresOption = None,
 ) -> None:
-    """Measure a target's tuning sweeps; say which choices hold, and what changes."""
+    """Measure a target's sweeps; say which choices hold or change."""
     defaults = checkout.default_run()
     options = Options(
         run=run,
