@@ -1,8 +1,8 @@
 """The origin of a request's figures, by what this machine has."""
 
+import re
 import shutil
 import subprocess
-import re
 from pathlib import Path
 
 import pytest
