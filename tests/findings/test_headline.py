@@ -7,7 +7,7 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import PublishedFigures, published_figures
+from assay.findings.headline import PublishedFigures, known_cause, published_figures
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
 from tests.report.told import told_report
 
@@ -92,3 +92,18 @@ def test_a_rebuilt_kernels_cause_is_what_another_gpu_showed(told: Told) -> None:
     assert beside.causes[Why.OTHER_WORK] == 1
     assert beside.causes.get(Why.REBUILT, 0) == alone.causes[Why.REBUILT] - 1
     assert beside.statuses == alone.statuses
+
+
+def test_without_its_own_gpu_the_cause_is_what_stood_in_the_way_on_the_one_there_was(
+    told: Told,
+) -> None:
+    def row(target: str, why: Why) -> Verdict:
+        found = told[1][0]
+        return found.model_copy(
+            update={"target": target, "status": Status.NOT_RUN, "as_if": None, "why": why}
+        )
+
+    absent, unbuilt = row("h100", Why.NO_DEVICE), row("h200", Why.NOT_BUILT)
+    assert known_cause(absent, (absent, unbuilt)) is Why.NOT_BUILT
+    assert known_cause(absent, (absent, row("h200", Why.NO_DEVICE))) is Why.NO_DEVICE
+    assert known_cause(absent, (absent,)) is Why.NO_DEVICE

@@ -49,8 +49,8 @@ def test_what_was_measured_elsewhere_counts_as_it_would_be(
 ) -> None:
     (line,) = [one for one in findings(*told) if "not reproduced" in one]
     assert line.startswith(
-        "1 figure of “A demo <source> & more” is not reproduced by what was rebuilt here from its "
-        "description: The same kernel on another GPU is claimed at 450 TFLOP/s and was measured at "
+        "1 figure of “A demo <source> & more” is not reproduced by what ran in its "
+        "place: The same kernel on another GPU is claimed at 450 TFLOP/s and was measured at "
     )
 
 
@@ -67,7 +67,7 @@ def test_a_rebuilt_kernel_weighs_less_than_the_original(
     slower = changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
     lines = [line for line in findings(catalog, slower) if "not reproduced" in line]
     assert "the original itself gives less here" in lines[0]
-    assert "what was rebuilt here" in lines[1]
+    assert "by what ran in its place" in lines[1]
 
 
 def test_what_the_authors_program_prints_elsewhere_is_part_of_the_figures_own_finding(
@@ -116,7 +116,7 @@ def test_arithmetic_and_what_was_not_run_are_told(
     assert any(
         line.startswith("1 of 1 relation between printed figures does not") for line in lines
     )
-    assert lines[-1].startswith("1 published figure was not measured: 1 since ")
+    assert lines[-1].startswith("1 published figure was not measured: 1 because ")
 
 
 def test_this_projects_own_claims_are_one_finding(

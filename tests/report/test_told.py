@@ -73,8 +73,8 @@ class TestCauses:
     def test_published_figures_that_do_not_hold_are_counted_by_cause(
         self, text: str, markdown: str
     ) -> None:
-        assert "Why not: 1 other work counted ; 1 rebuilt from words ." in text
-        assert "Why not: 1 other work counted; 1 rebuilt from words." in markdown
+        assert "Why not: 1 other work counted ; 1 original not run ." in text
+        assert "Why not: 1 other work counted; 1 original not run." in markdown
 
     def test_what_was_not_run_says_why_in_words(self, text: str, markdown: str) -> None:
         assert "Not run: 1 : the source leaves out what would have to run." in text

@@ -97,13 +97,18 @@ def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
 
     Of a kernel that was rebuilt nothing more is known than that. Where the same claim, one of
     ``rows``, was found misstated on another GPU, because the author's program ran there or a
-    declared reading holds, the cause that was found there is the cause.
+    declared reading holds, the cause that was found there is the cause. Of a figure without a GPU
+    the cause is what stood in its way on the GPU that there was, where that was tried.
     """
     if outcome(verdict) in HELD:
         return None
-    if verdict.why is not Why.REBUILT:
+    if verdict.why is Why.REBUILT:
+        found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
+    elif verdict.why is Why.NO_DEVICE:
+        idle = (row for row in rows if row.status is Status.NOT_RUN and row is not verdict)
+        found = (row.why for row in idle if row.why not in (None, Why.NO_DEVICE))
+    else:
         return verdict.why
-    found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
     return next(found, verdict.why)
 
 

@@ -34,6 +34,7 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
+from assay.records.images import is_engine
 from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
 from assay.runtimes.base import Place, Runtime
@@ -86,7 +87,7 @@ class MeasuringParts:
     def _image(self, reference: str) -> Runner:
         """Return what runs a task in an image by its digest. Raises MissingEnvironment."""
         name = self.dag.request.runtime
-        if name not in ("docker", "podman"):
+        if not is_engine(name):
             raise MissingEnvironment(
                 f"it runs in image {reference}, which --runtime docker or podman starts"
             )

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
@@ -29,7 +28,7 @@ from assay.pipeline.original_requests import (
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.records.evaluations import NotRun
-from assay.records.images import EngineName, RuntimeName
+from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import Provision, Request
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
@@ -223,7 +222,7 @@ def _chosen_runtime(
     )
     for line in runtime.told():
         say(line)
-    if options.host_image and runtime.name not in get_args(EngineName):
+    if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None:
         everything = options.rebuild or driver is not None

@@ -1,6 +1,6 @@
 """Images that jobs run in: the description of one, and the image as an engine tells it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeGuard, get_args
 
 from pydantic import Field, StringConstraints
 
@@ -14,6 +14,11 @@ RuntimeName = Literal[EngineName, "apptainer", "host"]
 RuntimeWish = Literal["auto", RuntimeName]
 """``auto``: the first that works, in that order."""
 ImageDigest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+def is_engine(name: str) -> TypeGuard[EngineName]:
+    """Return whether a runtime is a container engine, with images of its own."""
+    return name in get_args(EngineName)
 
 
 class DebianPackage(Record):

@@ -169,8 +169,8 @@ class Why(StrEnum):
     )
     REBUILT = (
         "rebuilt",
-        "rebuilt from a description; the original did not run",
-        "rebuilt from words",
+        "what ran was rebuilt, or is another's; the original did not run",
+        "original not run",
     )
     ORIGINAL_SLOWER = "original_slower", "the original itself gives less here", "original slower"
     COMPARATOR_FASTER = (

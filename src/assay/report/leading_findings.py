@@ -146,7 +146,7 @@ def _cause(group: _Group) -> str:
     if group.why is None:
         return ""
     if group.why is Why.REBUILT:
-        return " by what was rebuilt here from its description"
+        return " by what ran in its place"
     return f", since {group.why.words}"
 
 
@@ -246,14 +246,14 @@ def _not_run(published: Sequence[Outcome]) -> Iterator[Ranked]:
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if not idle:
         return
-    parts = [f"{count} since {why.words}" for why, count in causes(idle).items()]
+    parts = [f"{count} because {why.words}" for why, count in causes(idle).items()]
     yield (
         0.5,
         LeadingFinding(
             number=counted(len(idle), "published figure"),
             show=choice_of(kind=FIGURES, status=Status.NOT_RUN),
             before=f" {agreeing(len(idle), 'was', 'were')} not measured"
-            f"{': ' if parts else ''}{' and '.join(parts)}.",
+            f"{': ' if parts else ''}{', '.join(parts)}.",
             claim=None,
             title="",
             after="",
