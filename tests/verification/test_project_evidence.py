@@ -1,0 +1,48 @@
+"""The projects of this repository publish what verifies, and their READMEs tell what it says."""
+
+from pathlib import Path
+
+import pytest
+from tools.project_results import archives, project_tables, replaced
+
+from assay.base.errors import BadInput
+from assay.catalog.load import load_catalog
+from assay.verification.report_archive import opened_report, report_name
+from assay.verification.trusted_keys import trusted_keys
+from assay.verification.verify import verify
+
+ROOT = Path(__file__).resolve().parents[2]
+ARCHIVES = archives(ROOT)
+
+
+def test_every_project_publishes_evidence() -> None:
+    folders = {path.parent for path in ROOT.glob("projects/*/assay.yaml")}
+    assert {path.parents[2] for path in ARCHIVES} == folders
+    assert len(ARCHIVES) == 3
+
+
+@pytest.mark.parametrize("archive", ARCHIVES, ids=report_name)
+def test_it_verifies_against_the_repositorys_keys_and_is_of_the_project_as_it_stands(
+    archive: Path,
+) -> None:
+    with opened_report(archive) as report:
+        verified = verify(report, trusted_keys(ROOT), repository=ROOT)
+        signed = load_catalog(report / "evidence").project
+    assert verified.passed
+    ours = load_catalog(ROOT, archive.parents[2]).project
+    assert signed is not None
+    assert ours is not None
+    assert signed.sha256 == ours.sha256
+
+
+@pytest.mark.parametrize(
+    ("path", "table"), project_tables(ROOT).items(), ids=lambda one: str(one)[-40:]
+)
+def test_the_readmes_tell_what_it_says(path: Path, table: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert replaced(text, table, path) == text
+
+
+def test_a_readme_without_markers_is_one_sentence() -> None:
+    with pytest.raises(BadInput, match=r"mine\.md has no markers"):
+        replaced("nothing", "| a |", Path("mine.md"))

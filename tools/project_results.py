@@ -1,0 +1,113 @@
+"""What the projects of this repository came to, generated from the reports that they publish.
+
+``python -m tools.project_results`` prints it; ``--write`` puts a table of the measured figures into
+each project's README.md, and a line a document into README.md, between their markers. A test
+compares both.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record, read_text
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.findings.headline import headed, headline_of, outcomes
+from assay.judging.counts import outcome
+from assay.records.manifest import VERDICTS
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report import formatting as fmt
+from assay.report.claims import claimed_text
+from assay.report.counts import told
+from assay.shared.files import write_bytes
+from assay.verification.report_archive import SUFFIX, opened_report, report_name
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN = "<!-- projects: begin (python -m tools.project_results --write) -->"
+END = "<!-- projects: end -->"
+HEAD = ["| figure | claimed | measured, and its 90 % interval | |", "|---|---:|---|---|"]
+
+
+def archives(root: Path) -> list[Path]:
+    """Return the newest report that each project of the repository publishes, by its folder."""
+    found: dict[Path, Path] = {}
+    for path in sorted(root.glob(f"projects/*/reports/published/*{SUFFIX}")):
+        found[path.parents[2]] = path
+    return [*found.values()]
+
+
+def project_tables(root: Path) -> dict[Path, str]:
+    """Return what stands between the markers of each README, by its path."""
+    tables: dict[Path, str] = {}
+    lines = []
+    for path in archives(root):
+        folder = path.parents[2]
+        with opened_report(path) as report:
+            catalog = load_catalog(report / "evidence")
+            verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
+        place = path.relative_to(folder).as_posix()
+        where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
+        counts = _counts(catalog, verdicts)
+        rows = [*HEAD, *_rows(catalog, verdicts)]
+        tables[folder / "README.md"] = "\n".join((where, "", f"{counts}.", "", *rows))
+        title = catalog.project.title if catalog.project else folder.name
+        lines.append(f"- [{fmt.markdown(title)}](projects/{folder.name}/README.md): {counts}.")
+    if lines:
+        tables[root / "README.md"] = "\n".join(lines)
+    return tables
+
+
+def _measured_on(verdicts: Sequence[Verdict]) -> str:
+    places = {
+        (v.measured_on.product, v.measured_on.recorded_at[:10]) for v in verdicts if v.measured_on
+    }
+    return " and ".join(f"measured on {product} ({day})" for product, day in sorted(places))
+
+
+def _counts(catalog: Catalog, verdicts: Sequence[Verdict]) -> str:
+    figures = headline_of(outcomes(catalog, verdicts))
+    away = f"; {figures.elsewhere} as they would be on the GPU that is named"
+    relations = told(figures.apart["relations"])
+    return (
+        f"{told(headed(catalog, figures))}{away if figures.elsewhere else ''}"
+        f"{f'; relations between its own figures: {relations}' if relations else ''}"
+    )
+
+
+def _rows(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line for each figure that was measured, in the order of the claims."""
+    for row in verdicts:
+        if row.claim not in catalog.claims or not isinstance(row.measured, float):
+            continue
+        measured = fmt.figure(row.measured, row.unit)
+        if (ci := fmt.interval_of(row.measured, row.unit, row.ci90)) is not None:
+            measured = f"{measured} {ci}"
+        cells = (
+            catalog.claims[row.claim].statement,
+            claimed_text(catalog, row),
+            measured,
+            outcome(row).word,
+        )
+        yield f"| {' | '.join(str(fmt.markdown(cell)) for cell in cells)} |"
+
+
+def replaced(text: str, table: str, path: Path) -> str:
+    """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
+    if BEGIN not in text or END not in text:
+        raise BadInput(f"{path} has no markers for what the projects came to")
+    head, rest = text.split(BEGIN, 1)
+    return f"{head}{BEGIN}\n\n{table}\n\n{END}{rest.split(END, 1)[1]}"
+
+
+def main(arguments: list[str]) -> None:
+    """Print what the projects came to, or write it into the READMEs."""
+    for path, table in project_tables(ROOT).items():
+        if "--write" in arguments:
+            write_bytes(path, replaced(read_text(path), table, path).encode())
+        else:
+            sys.stdout.write(f"{path.relative_to(ROOT)}\n{table}\n\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
