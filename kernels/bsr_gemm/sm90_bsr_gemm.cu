@@ -423,6 +423,23 @@ __device__ __forceinline__ void multiply_tail(Accum& accum, PipelineState& pipe,
   }
 }
 
+// The last kSteps steps of a tile where there are `halves`, and C's way out. Each branch goes to its end: where registers
+// of products met others, the compiler would wait for each product.
+template <int kSteps>
+__device__ __forceinline__ void finish_tile(bool halves, Accum& accum, PipelineState& pipe, const Operands& operands,
+                                            Late& late, const Shared& shared, int consumer, const CUtensorMap* map_c,
+                                            int row, int column) {
+  if constexpr (kSteps > 0) {
+    if (halves) {
+      multiply_tail<kSteps>(accum, pipe, operands, shared, consumer, map_c, row, column);
+      keep_late(late, accum, row, column);
+      return;
+    }
+  }
+  store_early(accum, shared, consumer, map_c, row, column);
+  keep_late(late, accum, row, column);
+}
+
 // One warpgroup.
 __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, const Order& order, int consumer,
                                         const CUtensorMap* map_c) {
@@ -443,19 +460,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       accum[i] = 0.0f;
     }
     multiply_steps(accum, pipe, halves ? steps - Config::kTailSteps : steps, operands, late, shared, consumer, map_c);
-    bool stored = false;
-    if constexpr (Config::kTailSteps > 0) {
-      // To its end in the branch: where registers of products met others, the compiler would wait for each product.
-      if (halves) {
-        multiply_tail<Config::kTailSteps>(accum, pipe, operands, shared, consumer, map_c, row, column);
-        keep_late(late, accum, row, column);
-        stored = true;
-      }
-    }
-    if (!stored) {
-      store_early(accum, shared, consumer, map_c, row, column);
-      keep_late(late, accum, row, column);
-    }
+    finish_tile<Config::kTailSteps>(halves, accum, pipe, operands, late, shared, consumer, map_c, row, column);
     work = next;
   }
   if (Config::kLatePairs > 0 && late.waiting) {
