@@ -99,9 +99,9 @@ def cell(figure: ReportFigure | None) -> str:
     said = figure.said
     if figure.measured is None:
         return f"{said} ({fmt.words(figure.reason or 'no figure')})"
-    said += f": {fmt.quantity(figure.measured, figure.unit)}"
+    said += f": {fmt.figure(figure.measured, figure.unit)}"
     if figure.ci90 is not None:
-        said += f" {fmt.interval(figure.ci90)}"
+        said += f" {fmt.interval_of(figure.measured, figure.unit, figure.ci90)}"
     return said if figure.why is None else f"{said} ({figure.why.short})"
 
 
@@ -126,7 +126,8 @@ def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
     its roof, then the ratio, then the workload's id.
     """
     rates = [
-        f"{fmt.quantity(rate.tflop_per_s, 'tflop_per_s')} {fmt.interval(rate.ci90)}, "
+        f"{fmt.figure(rate.tflop_per_s, 'tflop_per_s')} "
+        f"{fmt.interval_of(rate.tflop_per_s, 'tflop_per_s', rate.ci90)}, "
         f"{fmt.percent(rate.roofline_fraction)} of the roof"
         for rate in pair.rates
     ]
