@@ -7,7 +7,8 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import PublishedFigures, known_cause, published_figures
+from assay.findings.headline import PublishedFigures, published_figures
+from assay.judging.causes import known_cause
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
 from tests.report.told import told_report
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
+from assay.judging.causes import known_cause
 from assay.judging.counts import Tally, counted_once, outcome
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
-HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
 FIGURES = "figures"
 KINDS = {
     FIGURES: ("published speed figure", "published speed figures"),
@@ -90,26 +90,6 @@ def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ..
         )
         for each in counted_once(catalog, rows)
     )
-
-
-def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
-    """Return why a verdict does not plainly hold; None where it does.
-
-    Of a kernel that was rebuilt nothing more is known than that. Where the same claim, one of
-    ``rows``, was found misstated on another GPU, because the author's program ran there or a
-    declared reading holds, the cause that was found there is the cause. Of a figure without a GPU
-    the cause is what stood in its way on the GPU that there was, where that was tried.
-    """
-    if outcome(verdict) in HELD:
-        return None
-    if verdict.why is Why.REBUILT:
-        found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
-    elif verdict.why is Why.NO_DEVICE:
-        idle = (row for row in rows if row.status is Status.NOT_RUN and row is not verdict)
-        found = (row.why for row in idle if row.why not in (None, Why.NO_DEVICE))
-    else:
-        return verdict.why
-    return next(found, verdict.why)
 
 
 def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> PublishedFigures:

@@ -1,5 +1,8 @@
 """Causes: the code beside a status that says why a claim does not plainly hold."""
 
+from collections.abc import Iterable
+
+from assay.judging.counts import outcome
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Compiles, DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
@@ -36,6 +39,10 @@ _BY_STATUS: dict[Status, Why | None] = {
 }
 
 
+HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
+"""What plainly holds, and has no cause."""
+
+
 def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
     """Return the cause of a verdict; None where the claim holds.
 
@@ -57,3 +64,23 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         "reimplemented": Why.REBUILT,
         "original": Why.ORIGINAL_SLOWER,
     }.get(verdict.artifact or "", Why.OTHER_OUTCOME)
+
+
+def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
+    """Return why a verdict does not plainly hold; None where it does.
+
+    Of a kernel that was rebuilt nothing more is known than that. Where the same claim, one of
+    ``rows``, was found misstated on another GPU, because the author's program ran there or a
+    declared reading holds, the cause that was found there is the cause. Of a figure without a GPU
+    the cause is what stood in its way on the GPU that there was, where that was tried.
+    """
+    if outcome(verdict) in HELD:
+        return None
+    if verdict.why is Why.REBUILT:
+        found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
+    elif verdict.why is Why.NO_DEVICE:
+        idle = (row for row in rows if row.status is Status.NOT_RUN and row is not verdict)
+        found = (row.why for row in idle if row.why not in (None, Why.NO_DEVICE))
+    else:
+        return verdict.why
+    return next(found, verdict.why)

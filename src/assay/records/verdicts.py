@@ -181,8 +181,8 @@ class Why(StrEnum):
     NOT_ALIKE = "not_alike", "what is said to be alike differs here", "not alike"
     OWN_KERNEL_SLOWER = (
         "own_kernel_slower",
-        "this project's own kernel misses what it promised",
-        "own kernel slower",
+        "what is stated in this project's own name is not reached",
+        "own promise missed",
     )
     WRONG_OUTPUT = "wrong_output", "its output is wrong", "wrong output"
     TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open", "too uncertain"
@@ -193,7 +193,11 @@ class Why(StrEnum):
         "other outcome",
     )
     UNSTATED = "unstated", "the source leaves out what would have to run", "left unsaid"
-    NOT_BUILT = "not_built", "it does not compile, or nobody has written it", "not built"
+    NOT_BUILT = (
+        "not_built",
+        "nothing that is built or installed here can run it",
+        "nothing here runs it",
+    )
     ORIGINAL_ABSENT = (
         "original_absent",
         "the author's program is not at hand here",

@@ -7,8 +7,9 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.findings.claimed_figures import RELATIONS, printed_digits
-from assay.findings.headline import Outcome, known_cause
+from assay.findings.headline import Outcome
 from assay.findings.work_done import work_by_reading
+from assay.judging.causes import known_cause
 from assay.judging.counts import kind_of, outcome
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Audit, Claim

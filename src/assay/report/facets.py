@@ -8,7 +8,8 @@ fit as the number says that the same choice is told by.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.findings.headline import KINDS, Outcome, known_cause
+from assay.findings.headline import KINDS, Outcome
+from assay.judging.causes import known_cause
 from assay.judging.counts import outcome
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.counts import told

@@ -13,9 +13,11 @@ from assay.base.checkout_root import checkout_root
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
+from assay.judging.causes import known_cause
 from assay.judging.counts import counted_once, kind_of
 from assay.records.builds import BuildRecord
 from assay.records.manifest import MANIFEST
+from assay.records.verdicts import Verdict
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.policy import Policy
@@ -63,8 +65,17 @@ class OpenReport:
         """Return one row a verdict (``assay.frames.VERDICTS``)."""
         catalog, entries = self.contents.catalog, self.contents.verdicts.verdicts
         once = {id(each.worst) for each in counted_once(catalog, entries)}
+        by_claim: dict[str, list[Verdict]] = {}
+        for verdict in entries:
+            by_claim.setdefault(verdict.claim, []).append(verdict)
         return frames.verdicts(
-            (kind_of(catalog, verdict), id(verdict) in once, verdict) for verdict in entries
+            (
+                kind_of(catalog, verdict),
+                id(verdict) in once,
+                known_cause(verdict, by_claim[verdict.claim]),
+                verdict,
+            )
+            for verdict in entries
         )
 
     @cached_property
