@@ -20,12 +20,19 @@ from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.claims import claimed_text
 from assay.report.counts import told
+from assay.report.leading_findings import leading_findings
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, opened_report, report_name
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "<!-- projects: begin (python -m tools.project_results --write) -->"
 END = "<!-- projects: end -->"
+COUNTED = (
+    "Figures that one measurement answers count once, by the worst of them; ratios of figures, "
+    "and what the project asks in its own name, are counted apart. What was not run has no line."
+)
+EXAMPLES = 3
+"""Figures of a document that the README quotes."""
 HEAD = ["| figure | claimed | measured, and its 90 % interval | |", "|---|---:|---|---|"]
 
 
@@ -50,12 +57,27 @@ def project_tables(root: Path) -> dict[Path, str]:
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
         counts = _counts(catalog, verdicts)
         rows = [*HEAD, *_rows(catalog, verdicts)]
-        tables[folder / "README.md"] = "\n".join((where, "", f"{counts}.", "", *rows))
+        tables[folder / "README.md"] = "\n".join((where, "", f"{counts}. {COUNTED}", "", *rows))
         title = catalog.project.title if catalog.project else folder.name
         lines.append(f"- [{fmt.markdown(title)}](projects/{folder.name}/README.md): {counts}.")
+        lines += [f"  - {each}" for each in _examples(catalog, verdicts)]
     if lines:
         tables[root / "README.md"] = "\n".join(lines)
     return tables
+
+
+def _examples(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield the figures that the report's own findings name first, with what was measured."""
+    once = outcomes(catalog, verdicts)
+    named = [one.claim for one in leading_findings(catalog, verdicts, once) if one.claim]
+    by_claim = {row.claim: row for row in verdicts if isinstance(row.measured, float)}
+    for claim in [name for name in dict.fromkeys(named) if name in by_claim][:EXAMPLES]:
+        row = by_claim[claim]
+        yield (
+            f"{fmt.markdown(catalog.claims[claim].statement)}: claimed "
+            f"{claimed_text(catalog, row)}, measured {fmt.figure(row.measured, row.unit)}, "
+            f"{outcome(row).word}"
+        )
 
 
 def _measured_on(verdicts: Sequence[Verdict]) -> str:
