@@ -20,6 +20,7 @@ from assay.report.layers import layer_markdown
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import opened_report
 from assay.verification.trust import published_reports
+from tools.marked_text import Markers
 
 BEGIN = "<!-- layers: begin (python -m tools.layers_table --write) -->"
 END = "<!-- layers: end -->"
@@ -67,13 +68,11 @@ def newest_layers(root: Path) -> str:
 
 def replaced(document: str, section: str) -> str:
     """Return a document with the section between its markers, or with both at its end."""
-    block = f"{BEGIN}\n\n{section}\n\n{END}"
+    markers = Markers(BEGIN, END)
     if BEGIN not in document:
-        return f"{document.rstrip()}\n\n{block}\n"
-    head, rest = document.split(BEGIN, 1)
-    if END not in rest:
-        raise BadInput(f"{DOCUMENT}: the marker of the layers' end is missing")
-    return f"{head}{block}{rest.split(END, 1)[1]}"
+        return f"{document.rstrip()}\n\n{markers.block(section)}\n"
+    missing = f"{DOCUMENT}: the marker of the layers' end is missing"
+    return markers.replaced(document, section, missing)
 
 
 def main(arguments: list[str]) -> None:

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import headed, headline_of, outcomes
+from assay.findings.headline import Outcome, headed, headline_of, outcomes
 from assay.judging.counts import outcome
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -23,6 +22,7 @@ from assay.report.counts import told
 from assay.report.leading_findings import leading_findings
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, opened_report, report_name
+from tools.marked_text import Markers
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "<!-- projects: begin (python -m tools.project_results --write) -->"
@@ -55,20 +55,22 @@ def project_tables(root: Path) -> dict[Path, str]:
             verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
-        counts = _counts(catalog, verdicts)
+        once = outcomes(catalog, verdicts)
+        counts = _counts(catalog, once)
         rows = [*HEAD, *_rows(catalog, verdicts)]
         tables[folder / "README.md"] = "\n".join((where, "", f"{counts}. {COUNTED}", "", *rows))
         title = catalog.project.title if catalog.project else folder.name
         lines.append(f"- [{fmt.markdown(title)}](projects/{folder.name}/README.md): {counts}.")
-        lines += [f"  - {each}" for each in _examples(catalog, verdicts)]
+        lines += [f"  - {each}" for each in _examples(catalog, verdicts, once)]
     if lines:
         tables[root / "README.md"] = "\n".join(lines)
     return tables
 
 
-def _examples(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _examples(
+    catalog: Catalog, verdicts: Sequence[Verdict], once: Sequence[Outcome]
+) -> Iterator[str]:
     """Yield the figures that the report's own findings name first, with what was measured."""
-    once = outcomes(catalog, verdicts)
     named = [one.claim for one in leading_findings(catalog, verdicts, once) if one.claim]
     by_claim = {row.claim: row for row in verdicts if isinstance(row.measured, float)}
     for claim in [name for name in dict.fromkeys(named) if name in by_claim][:EXAMPLES]:
@@ -87,8 +89,8 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
     return " and ".join(f"measured on {product} ({day})" for product, day in sorted(places))
 
 
-def _counts(catalog: Catalog, verdicts: Sequence[Verdict]) -> str:
-    figures = headline_of(outcomes(catalog, verdicts))
+def _counts(catalog: Catalog, once: Sequence[Outcome]) -> str:
+    figures = headline_of(once)
     away = f"; {figures.elsewhere} as they would be on the GPU that is named"
     relations = told(figures.apart["relations"])
     return (
@@ -116,10 +118,8 @@ def _rows(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 def replaced(text: str, table: str, path: Path) -> str:
     """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
-    if BEGIN not in text or END not in text:
-        raise BadInput(f"{path} has no markers for what the projects came to")
-    head, rest = text.split(BEGIN, 1)
-    return f"{head}{BEGIN}\n\n{table}\n\n{END}{rest.split(END, 1)[1]}"
+    missing = f"{path} has no markers for what the projects came to"
+    return Markers(BEGIN, END).replaced(text, table, missing)
 
 
 def main(arguments: list[str]) -> None:

@@ -22,6 +22,7 @@ from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
+from tools.marked_text import Markers
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
@@ -95,10 +96,8 @@ def newest_tables(root: Path) -> str:
 
 def replaced(text: str, tables: str) -> str:
     """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
-    if BEGIN not in text or END not in text:
-        raise BadInput("README.md has no markers for the result table")
-    head, rest = text.split(BEGIN, 1)
-    return f"{head}{BEGIN}\n\n{tables}\n\n{END}{rest.split(END, 1)[1]}"
+    missing = "README.md has no markers for the result table"
+    return Markers(BEGIN, END).replaced(text, tables, missing)
 
 
 def main(arguments: list[str]) -> None:
