@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.judging.causes import known_cause
-from assay.judging.counts import Tally, counted_once, outcome
+from assay.judging.counts import Tally, counted_once, outcome, rows_by_claim
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
@@ -77,9 +77,7 @@ class PublishedFigures:
 def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
     rows = list(verdicts)
-    by_claim: dict[str, list[Verdict]] = {}
-    for row in rows:
-        by_claim.setdefault(row.claim, []).append(row)
+    by_claim = rows_by_claim(rows)
     return tuple(
         Outcome(
             PAGE_KINDS.get(each.kind, each.kind),

@@ -116,16 +116,22 @@ def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
     return sum(n for tally in tallies for status, n in tally.items() if status.facts.strict)
 
 
+def rows_by_claim(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Return the verdicts of each claim, in their order."""
+    by_claim: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_claim.setdefault(verdict.claim, []).append(verdict)
+    return by_claim
+
+
 def one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Return the rows that count: without those that a better row of the same claim stands for.
 
     On hardware that it names a claim has one verdict a target, and all of them count. Without a
     figure there, its figures elsewhere count, on the first target that has one.
     """
-    by_claim: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_claim.setdefault(verdict.claim, []).append(verdict)
-    return [verdict for rows in by_claim.values() for verdict in _that_count(rows)]
+    every = rows_by_claim(verdicts).values()
+    return [verdict for rows in every for verdict in _that_count(rows)]
 
 
 def _that_count(rows: list[Verdict]) -> list[Verdict]:

@@ -10,7 +10,7 @@ from assay.findings.claimed_figures import RELATIONS, printed_digits
 from assay.findings.headline import Outcome
 from assay.findings.work_done import work_by_reading
 from assay.judging.causes import known_cause
-from assay.judging.counts import kind_of, outcome
+from assay.judging.counts import kind_of, outcome, rows_by_claim
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Audit, Claim
 from assay.records.evaluations import NotRun
@@ -130,9 +130,7 @@ def claim_lines(
     run: str,
 ) -> dict[str, ClaimLine]:
     """Return one line a claim, in the order of the judge."""
-    rows: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        rows.setdefault(verdict.claim, []).append(verdict)
+    rows = rows_by_claim(verdicts)
     leads = {claim: lead_of(own) for claim, own in rows.items()}
     counting = facets(verdicts, counted_things, leads)
     lines: dict[str, ClaimLine] = {}

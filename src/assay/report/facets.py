@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.findings.headline import KINDS, Outcome
 from assay.judging.causes import known_cause
-from assay.judging.counts import outcome
+from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.counts import told
 from assay.shared.counting import counted
@@ -55,9 +55,7 @@ def facets(
     verdicts: Iterable[Verdict], counted_things: Sequence[Outcome], leads: Mapping[str, Verdict]
 ) -> dict[str, tuple[Facet, ...]]:
     """Return the facets of every claim; ``leads``: the verdict that each claim's line shows."""
-    by_claim: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_claim.setdefault(verdict.claim, []).append(verdict)
+    by_claim = rows_by_claim(verdicts)
     found: dict[str, list[Facet]] = {}
     told_with: dict[str, str] = {}
     for each in counted_things:

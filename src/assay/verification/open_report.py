@@ -14,10 +14,9 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.causes import known_cause
-from assay.judging.counts import counted_once, kind_of
+from assay.judging.counts import counted_once, kind_of, rows_by_claim
 from assay.records.builds import BuildRecord
 from assay.records.manifest import MANIFEST
-from assay.records.verdicts import Verdict
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.policy import Policy
@@ -65,9 +64,7 @@ class OpenReport:
         """Return one row a verdict (``assay.frames.VERDICTS``)."""
         catalog, entries = self.contents.catalog, self.contents.verdicts.verdicts
         once = {id(each.worst) for each in counted_once(catalog, entries)}
-        by_claim: dict[str, list[Verdict]] = {}
-        for verdict in entries:
-            by_claim.setdefault(verdict.claim, []).append(verdict)
+        by_claim = rows_by_claim(entries)
         return frames.verdicts(
             (
                 kind_of(catalog, verdict),
