@@ -17,9 +17,9 @@ from assay.judging.counts import outcome
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
-from assay.report.claims import claimed_text
 from assay.report.counts import told
 from assay.report.leading_findings import leading_findings
+from assay.report.verdict_text import claimed_text
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, opened_report, report_name
 from tools.marked_text import Markers

@@ -15,9 +15,9 @@ import pytest
 from assay.evidence.report_contents import read_contents
 from assay.findings.headline import KINDS, outcomes
 from assay.judging.counts import count_verdicts, outcome
-from assay.report.claims import lead_of
 from assay.report.leading_findings import leading_findings
 from assay.report.render import texts_of
+from assay.report.verdict_text import lead_of
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 from tests.report.told import told_report

@@ -9,8 +9,9 @@ from assay.evidence.report_contents import read_contents
 from assay.judging.verdicts import FIGURES
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
-from assay.report.claims import NOT_RECORDED, claimed_text
+from assay.report.claim_details import NOT_RECORDED
 from assay.report.render import texts_of
+from assay.report.verdict_text import claimed_text
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 from tests.report.told import told_report

@@ -10,7 +10,8 @@ from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spre
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
-from assay.report.claims import ClaimLine, Fact
+from assay.report.claims import ClaimLine
+from assay.report.facts import Fact
 from assay.shared.counting import agreeing, counted
 
 

@@ -11,7 +11,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
 from assay.records.measurements import ProgramRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Fact
+from assay.report.facts import Fact
 from assay.report.links import Link, link
 
 

@@ -22,7 +22,8 @@ from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
-from assay.report.claims import NOT_RECORDED, ClaimLine
+from assay.report.claim_details import NOT_RECORDED
+from assay.report.claims import ClaimLine
 from assay.report.counts import told
 from assay.report.facets import choice_of
 from assay.report.figure_strip import figure_strip

@@ -16,10 +16,10 @@ from assay.records.claims import Relation
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
-from assay.report.claims import claimed_text
 from assay.report.counts import told
 from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
+from assay.report.verdict_text import claimed_text
 from assay.shared.counting import agreeing, counted
 
 MOST = 10

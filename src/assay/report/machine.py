@@ -9,7 +9,7 @@ from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.platform import PlatformRecord
 from assay.report import formatting as fmt
-from assay.report.claims import Fact
+from assay.report.facts import Fact
 from assay.report.links import Link, link
 from assay.shared.counting import counted
 

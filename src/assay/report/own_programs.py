@@ -8,8 +8,8 @@ from assay.evidence.stages import original_path
 from assay.judging.own_program import sizes_printed
 from assay.records.originals import GivenLine, LineRun, OriginalRunRecord, OriginalSource
 from assay.report import formatting as fmt
-from assay.report.claims import Fact
 from assay.report.commands import CommandRow
+from assay.report.facts import Fact
 from assay.report.links import link
 from assay.shared.counting import counted
 from assay.shared.output_readers import parse_reader

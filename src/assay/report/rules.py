@@ -6,7 +6,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.records.workloads import Protocol
 from assay.report import formatting as fmt
-from assay.report.claims import Fact
+from assay.report.facts import Fact
 from assay.shared.counting import counted
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 

@@ -27,9 +27,10 @@ from assay.report.card_spread import (
 )
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claim_filters import Filter, filters
-from assay.report.claims import ClaimGroup, Fact, claim_groups, claim_lines
+from assay.report.claims import ClaimGroup, claim_groups, claim_lines
 from assay.report.commands import CommandRow, command_rows
 from assay.report.counts import CountTable, count_table, elsewhere_lines
+from assay.report.facts import Fact
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.first_screen import FirstScreen, first_screen
 from assay.report.images import ImageRow, image_rows

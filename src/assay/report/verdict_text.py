@@ -1,0 +1,85 @@
+"""A verdict in short: the figures and how they stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.catalog.model import Catalog
+from assay.findings.claimed_figures import RELATIONS, printed_digits
+from assay.judging.counts import outcome
+from assay.records.claims import Audit, Claim
+from assay.records.verdicts import Status, Verdict
+from assay.report import formatting as fmt
+from assay.report.marks import Mark, verdict_mark
+from assay.report.ratios import ratio_of
+
+
+@dataclass(frozen=True)
+class VerdictText:
+    """A verdict in short: the figures and how they stand."""
+
+    target: str
+    gpu: str
+    """Product that it was measured on; empty where nothing was."""
+    measured: str
+    interval: str | None
+    factor: str | None
+    """Measured over claimed, in words; None where there is no ratio."""
+    status: Status
+    """Of a figure measured elsewhere, what it would be on the GPU named."""
+    mark: Mark
+    instead_of: str | None
+    """Of a figure measured elsewhere: the targets that its source names."""
+    reason: str | None
+    """Code of the reason, where it says more than the cause."""
+
+
+def lead_of(rows: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that a claim's line shows, which is the one that it counts by.
+
+    That is the worst on hardware that the source names, else the first that was measured
+    elsewhere, else the first.
+    """
+    there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
+    elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
+    if there:
+        return min(there, key=lambda row: row.status.facts.severity)
+    return (elsewhere or rows)[0]
+
+
+def entry_of(catalog: Catalog, verdict: Verdict) -> Claim | Audit:
+    """Return the claim or audit that a verdict is on."""
+    return catalog.claims.get(verdict.claim) or catalog.audits[verdict.claim]
+
+
+def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
+    """Return the claimed figure with as many digits as its source prints."""
+    if verdict.claimed is None or isinstance(verdict.claimed, str):
+        return verdict.claimed or fmt.NOTHING
+    digits = printed_digits(catalog.claims.get(verdict.claim), verdict.claimed)
+    return RELATIONS.get(verdict.relation, "") + fmt.with_unit(digits, verdict.unit)
+
+
+def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
+    """Return a verdict in short."""
+    target = catalog.targets.get(verdict.target or "")
+    measured = verdict.measured_on is not None and verdict.measured is not None
+    ratio = ratio_of(verdict)
+    says_more = verdict.reason and verdict.reason != verdict.why
+    away = verdict.status is Status.ELSEWHERE
+    return VerdictText(
+        target=verdict.target or "",
+        gpu=target.product if target and measured else "",
+        measured=fmt.figure(verdict.measured, verdict.unit),
+        interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90),
+        factor=None if ratio is None else fmt.factor(ratio.value),
+        status=outcome(verdict),
+        mark=verdict_mark(verdict),
+        instead_of=_named(catalog, verdict) if away else None,
+        reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
+    )
+
+
+def _named(catalog: Catalog, verdict: Verdict) -> str | None:
+    """Return the targets that a claim's source names, in short."""
+    claim = catalog.claims.get(verdict.claim)
+    return "/".join(claim.hardware.targets) or None if claim else None
