@@ -196,6 +196,7 @@ def _cause(differs: str, pairs: Sequence[tuple[str, float, bool]]) -> CauseOfSpr
 
 def _other_figures(report: ReportFigures, target: str) -> Iterator[OtherFigure]:
     for figure in report.figures:
+        said = report.claims.get(figure.claim)
         if figure.target == target and isinstance(figure.measured, float) and figure.ci90:
             yield OtherFigure(
                 claim=figure.claim,
@@ -206,6 +207,7 @@ def _other_figures(report: ReportFigures, target: str) -> Iterator[OtherFigure]:
                 protocol=figure.protocol,
                 binary_sha256=figure.binary_sha256,
                 question=figure.question,
+                answered_by=said.answered_by if said else None,
             )
 
 

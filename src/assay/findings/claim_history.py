@@ -6,7 +6,8 @@ from itertools import groupby
 
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 
-PARTS = ("card", "driver", "commit", "protocol", "question", "rules")
+QUESTION = "kernel, problem or count"
+PARTS = ("card", "driver", "commit", "protocol", QUESTION, "rules")
 """What may change beside the status, in the order in which it is told."""
 
 
@@ -21,6 +22,8 @@ class HistoryEntry:
     figure: ReportFigure
     machine: ReportMachine | None
     """None where it was not measured."""
+    asked: str
+    """What its report measures the claim on; empty where it says nothing of that."""
     signed: str
     """When the report was signed; empty where nobody vouches for it."""
     rules: int
@@ -45,6 +48,8 @@ class HistoryLine:
     """How the line before came out, in words, where that is another way."""
     changed: tuple[str, ...] = ()
     """What else is another than in the line before: names from ``PARTS``."""
+    earlier: HistoryEntry | None = None
+    """Of a line without an answer: the last measurement on the same target before it."""
 
     @property
     def last(self) -> HistoryEntry:
@@ -83,6 +88,7 @@ def report_entries(place: int, report: ReportFigures) -> Iterator[HistoryEntry]:
             figure.target or "",
             figure,
             machines.get(figure.target or "") if measured else None,
+            asked=said.answered_by if (said := report.claims.get(figure.claim)) else "",
             signed=report.created or "",
             rules=report.rules,
         )
@@ -99,7 +105,7 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryLine]:
         last: HistoryEntry | None = None
         for line in group:
             answered = line.last.figure.answered
-            found.append(_after(last, line) if last and answered else line)
+            found.append(_after(last, line, answered=answered) if last else line)
             if answered and line.last.signed:  # from what nobody vouches for nothing changes
                 last = line.last
     return found
@@ -120,7 +126,9 @@ def _order(line: HistoryLine) -> tuple[str, str, int]:
     return first.target, first.at, first.place
 
 
-def _after(last: HistoryEntry, line: HistoryLine) -> HistoryLine:
+def _after(last: HistoryEntry, line: HistoryLine, *, answered: bool) -> HistoryLine:
+    if not answered:
+        return replace(line, earlier=last if last.machine else None)
     entry = line.last
     one, two = _conditions(last), _conditions(entry)
     return replace(

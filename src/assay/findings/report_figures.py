@@ -9,6 +9,7 @@ from typing import Any
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import headline_counts
 from assay.records.evaluations import Benchmark, Derived
@@ -178,6 +179,7 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
                 ClaimInShort(
                     title=entry.statement,
                     claimed=claimed_figure(verdict.claimed, verdict.unit, verdict.relation, claim),
+                    answered_by=answered_by(catalog, verdict.claim),
                 ),
             )
 

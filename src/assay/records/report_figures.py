@@ -57,6 +57,9 @@ class ClaimInShort(Record):
     claimed: str
     """The figure with its unit and as many digits as the source prints; empty where there is none.
     """
+    answered_by: str = ""
+    """The kernel or program that its figure is measured on, by the report's own catalog; empty
+    where nothing is measured for it."""
 
 
 class HeadlineCounts(Record):
@@ -154,6 +157,8 @@ class OtherFigure(Record):
     protocol: str | None
     binary_sha256: Sha256 | None
     question: str | None
+    answered_by: str | None = None
+    """What answered the claim in that run; None where the record is older than this field."""
 
 
 class OtherRun(Record):

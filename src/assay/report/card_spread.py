@@ -52,14 +52,14 @@ def spread_section(
 def with_spreads(
     lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
 ) -> dict[str, ClaimLine]:
-    """Return lines whose verdicts tell how far other cards and runs lie from them."""
+    """Return lines whose figures tell how far other cards and runs lie from them."""
     return {
         claim: replace(
             line,
-            spread=spread_short(found.get((claim, line.lead.target))),
+            spread=spread_short(found.get((claim, line.lead.target))) if line.lead.gpu else None,
             details=tuple(
                 replace(detail, facts=(*detail.facts, Fact("cards and runs", spread_line(spread))))
-                if (spread := found.get((claim, detail.text.target)))
+                if detail.text.gpu and (spread := found.get((claim, detail.text.target)))
                 else detail
                 for detail in line.details
             ),

@@ -46,6 +46,8 @@ class ClaimLine:
     """Further GPUs that have a figure of it."""
     spread: str | None
     """How far other cards and runs lie from it; None where there is none."""
+    earlier: tuple[str, ...]
+    """Targets without a figure here on which an earlier run has one."""
     facets: tuple[Facet, ...]
     """What it counts as, and can be filtered by."""
     details: tuple[VerdictDetail, ...]
@@ -179,6 +181,7 @@ def _line(
         ),
         others=sum(gpu != lead.target for gpu in gpus),
         spread=None,
+        earlier=(),
         facets=counting,
         details=tuple(verdict_details(catalog, evidence, order, why)),
         note=_entry_note(entry, lead),

@@ -18,6 +18,7 @@ from assay.records.report_figures import ClaimInShort, ReportFigure
 from assay.records.verdicts import Status
 from assay.report.badge import badge, badge_words
 from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.earlier_runs import earlier_words
 from assay.report.static_page import static_page
 
 T = TypeVar("T")
@@ -176,7 +177,9 @@ class Site:
         )
         reports = [self.reports[entry.place] for entry in line.entries]
         links = [f'<a href="../reports/{r.file}.html">{escape(r.name)}</a>' for r in reports]
-        verdict = "; ".join([cell(last.figure), *judged_otherwise(line)])
+        earlier = line.earlier and earlier_words(line, self.reports[line.earlier.place].name)
+        told = [cell(last.figure), *judged_otherwise(line), *([earlier] if earlier else [])]
+        verdict = "; ".join(told)
         return (
             f"<tr{mark}><td>{escape(last.target)}<td>{escape(at)}<td>{', '.join(links)}"
             f"<td>{escape(verdict)}<td>{', '.join([*before, *line.changed])}{machine}"

@@ -30,6 +30,7 @@ from assay.report.claim_filters import Filter, filters
 from assay.report.claims import ClaimGroup, claim_groups, claim_lines
 from assay.report.commands import CommandRow, command_rows
 from assay.report.counts import CountTable, count_table, elsewhere_lines
+from assay.report.earlier_runs import with_earlier_runs
 from assay.report.facts import Fact
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.first_screen import FirstScreen, first_screen
@@ -115,7 +116,7 @@ def build_view(
     agreed = tuple(agreements(evidence, clocks))
     spreads = report_spreads(catalog, evidence, verdicts)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
-    lines = with_spreads(made, spreads)
+    lines = with_earlier_runs(catalog, evidence, with_spreads(made, spreads))
     groups = claim_groups(catalog, every, lines)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(

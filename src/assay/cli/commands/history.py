@@ -10,10 +10,11 @@ from assay.cli import checkout, console
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.tables import TableColumn, show_table
-from assay.findings.claim_history import HistoryLine, claim_history
+from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.earlier_runs import earlier_words
 from assay.shared.counting import agreeing, counted
 from assay.verification.trust import published_reports
 
@@ -72,10 +73,11 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
     figure = (
         cell(last.figure) if reports[last.place].verified else f"unverified, {cell(last.figure)}"
     )
+    earlier = line.earlier and earlier_words(line, reports[line.earlier.place].name)
     return (
         last.target,
         last.at[:16].replace("T", " ") if on else "not measured",
-        "; ".join([figure, *judged_otherwise(line)]),
+        "; ".join([figure, *judged_otherwise(line), *([earlier] if earlier else [])]),
         ", ".join([*status, *line.changed]),
         on.gpu_uuid[:12] if on else "",
         on.driver if on else "",
@@ -93,6 +95,8 @@ def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, ob
         "machine": last.machine and last.machine.model_dump(mode="json"),
         "status_before": line.before,
         "changed": list(line.changed),
+        "measured_on": last.asked or None,
+        "earlier": line.earlier and _earlier(line.earlier, reports),
         "reports": [
             {
                 "report": reports[entry.place].name,
@@ -104,4 +108,13 @@ def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, ob
             }
             for entry in line.entries
         ],
+    }
+
+
+def _earlier(entry: HistoryEntry, reports: Sequence[GivenReport]) -> dict[str, object]:
+    """Return the measurement before a line that has none."""
+    return {
+        "report": reports[entry.place].name,
+        "measured_on": entry.asked or None,
+        "figure": entry.figure.model_dump(mode="json"),
     }

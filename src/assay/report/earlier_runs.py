@@ -1,0 +1,106 @@
+"""Figures that earlier runs have where a report has none: by what they were answered, in words.
+
+A report takes a figure over only where what answers its claim is still the same. Where it is not,
+the earlier figure is no answer, and a reader who knows it must be told why it does not stand there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence, builds_of
+from assay.findings.answered_by import answered_by
+from assay.findings.claim_history import HistoryLine
+from assay.findings.report_figures import question_of
+from assay.records.report_figures import OtherFigure, OtherRun
+from assay.records.verdicts import Status
+from assay.report import formatting as fmt
+from assay.report.claim_details import VerdictDetail
+from assay.report.claims import ClaimLine
+from assay.shared.counting import agreeing, counted
+
+Earlier = tuple[OtherRun, OtherFigure]
+"""A figure and the run that measured it."""
+OTHERWISE = "by another kernel, or on another problem"
+
+
+def with_earlier_runs(
+    catalog: Catalog, evidence: Evidence, lines: Mapping[str, ClaimLine]
+) -> dict[str, ClaimLine]:
+    """Return lines whose verdicts without a figure tell what earlier runs on the same GPU have."""
+    found: dict[tuple[str, str], list[Earlier]] = {}
+    for run in evidence.other_runs.runs if evidence.other_runs else ():
+        for figure in run.figures:
+            found.setdefault((figure.claim, run.machine.target), []).append((run, figure))
+    return {
+        claim: _with_earlier(
+            catalog,
+            evidence,
+            line,
+            {
+                detail.text.target: found[claim, detail.text.target]
+                for detail in line.details
+                if detail.text.status is Status.NOT_RUN and (claim, detail.text.target) in found
+            },
+        )
+        for claim, line in lines.items()
+    }
+
+
+def _with_earlier(
+    catalog: Catalog, evidence: Evidence, line: ClaimLine, found: Mapping[str, Sequence[Earlier]]
+) -> ClaimLine:
+    def told(detail: VerdictDetail) -> VerdictDetail:
+        earlier = found.get(detail.text.target)
+        if earlier is None:
+            return detail
+        said = _earlier_sentences(catalog, evidence, line.id, earlier)
+        return replace(detail, told=f"{said} {detail.told}".rstrip())
+
+    return replace(line, earlier=tuple(found), details=tuple(map(told, line.details)))
+
+
+def _earlier_sentences(
+    catalog: Catalog, evidence: Evidence, claim: str, earlier: Sequence[Earlier]
+) -> str:
+    """Return what the newest of the earlier runs measured by what, and how many more there are."""
+    (run, figure), *more = earlier
+    now = answered_by(catalog, claim)
+    by, then = _told_by(catalog, evidence, figure, now)
+    measured = f"{fmt.figure(figure.measured, figure.unit)}"
+    interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90)
+    said = (
+        f"An earlier run on this GPU measured {measured}{f' {interval}' if interval else ''} "
+        f"({run.report}, {run.machine.recorded_at[:10]}), {by}.{then}"
+    )
+    if more:
+        number = counted(len(more), "more earlier run")
+        said += f" {number} {agreeing(len(more), 'is', 'are')} listed by ./assay history {claim}."
+    return said
+
+
+def _told_by(
+    catalog: Catalog, evidence: Evidence, figure: OtherFigure, now: str
+) -> tuple[str, str]:
+    """Return by what an earlier figure was measured, and a sentence on what answers by now."""
+    if figure.question == question_of(catalog, figure.claim):
+        built = {each.artifact.sha256 for each in builds_of(evidence).values() if each.artifact}
+        if figure.binary_sha256 is None or figure.binary_sha256 in built:
+            return "by what answers the claim today; its record was not taken over", ""
+        return "by a binary that is compiled otherwise by now, so that it was not taken over", ""
+    what = figure.answered_by if figure.answered_by != now else None
+    by = f"{OTHERWISE}{f': {what}' if what else ''}"
+    return by, f" By now {now} answers the claim, and has no figure on this GPU." if now else ""
+
+
+def earlier_words(line: HistoryLine, report: str) -> str:
+    """Return, for a line of a history that has no figure, what the run before it measured by what;
+    empty where there was none. ``report``: the name of that run's.
+    """
+    if line.earlier is None:
+        return ""
+    before, now = line.earlier.asked, line.last.asked
+    figure = fmt.figure(line.earlier.figure.measured, line.earlier.figure.unit)
+    if not before or not now or before == now:
+        return f"{report} has {figure}, which was not taken over"
+    return f"{report} has {figure} {OTHERWISE}: {before}; by now {now} answers the claim"
