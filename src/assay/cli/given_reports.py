@@ -3,41 +3,83 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.progress import say
+from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import Trust, check_report
+from assay.cli.project_folder import keys_of, threshold_of
 from assay.findings.given_report import GivenReport
 from assay.pipeline.verified_figures import KEPT, ReportReader
 from assay.verification.policy import Policy
-from assay.verification.trusted_keys import load_trusted_keys, threshold, trusted_keys
+from assay.verification.trust import may_speak_of, published_reports, reports_in
+from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
 
-def reader(keys: Sequence[Path] | None, *, fresh: bool = False) -> ReportReader:
+def reader(
+    keys: Sequence[Path] | None, *, fresh: bool = False, project: Path | None = None
+) -> ReportReader:
     """Return what reads reports with this checkout's eyes; ``fresh``: nothing that was kept counts.
+
+    The reports of a ``project`` that has keys of its own are verified by those.
 
     Whose margins a report was judged by is listed, and fails nothing: reports of other checkouts
     are compared, too.
     """
     ours = trusted_keys(checkout.ROOT)
-    needed = 1 if keys else threshold(checkout.ROOT)
+    project = project if keys_of(project) else None
+    needed = 1 if keys else threshold_of(project)
 
     def verify(directory: Path, log: VerificationLog) -> None:
         rules = Policy(checkout.ROOT, accepted=True)
-        check_report(directory, Trust(keys), rules, texts=False, log=log)
+        check_report(directory, Trust(keys, project=project), rules, texts=False, log=log)
 
-    trusted = load_trusted_keys(keys or ours, ours)
+    trusted = load_trusted_keys(keys or keys_of(project), ours)
     folder = None if fresh else checkout.ROOT / KEPT
     return ReportReader(verify, trusted, needed, checkout.ROOT, folder)
 
 
 def given_reports(
-    paths: Iterable[Path], keys: Sequence[Path] | None, *, fresh: bool = False
+    paths: Iterable[Path],
+    keys: Sequence[Path] | None,
+    *,
+    fresh: bool = False,
+    project: Path | None = None,
 ) -> Iterator[GivenReport]:
     """Yield the reports at ``paths``; each that takes time says so. Raises BadInput."""
-    read = reader(keys, fresh=fresh)
+    read = reader(keys, fresh=fresh, project=project)
     for path in paths:
         report = read.read(path)
         earlier = " (verified before, and unchanged since)" if report.kept else ""
         say(f"{report.name}: {report.note}{earlier}")
         yield report
+
+
+def reports_on(claim: str, project: Path | None) -> list[Path]:
+    """Return the reports that may speak of a claim: a project's own, which it published and which
+    it made, or those that are published here, of the repository's sources or of one project below
+    it.
+
+    Raises BadInput where several of these projects have such a claim.
+    """
+    if project is not None:
+        reports = project / "reports"
+        return [*reports_in(reports / "published"), *reports_in(reports)]
+    if ours := _speaking_of(claim, checkout.ROOT):
+        return ours
+    projects = {folder: _speaking_of(claim, folder) for folder in published_projects()}
+    found = {folder.name: reports for folder, reports in projects.items() if reports}
+    if len(found) > 1:
+        named = " and ".join(found)
+        raise BadInput(f"'{claim}' is a claim of the projects {named}: --project DIR names one")
+    return next(iter(found.values()), [])
+
+
+def _speaking_of(claim: str, root: Path) -> list[Path]:
+    return [path for path in published_reports(root) if may_speak_of(path, claim)]
+
+
+def published_projects() -> list[Path]:
+    """Return the folders of the projects that this repository publishes reports of."""
+    return sorted(path.parent for path in (checkout.ROOT / "projects").glob(f"*/{PROJECT_FILE}"))

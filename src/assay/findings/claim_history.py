@@ -6,7 +6,7 @@ from itertools import groupby
 
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 
-QUESTION = "kernel, problem or count"
+QUESTION = "what was measured"
 PARTS = ("card", "driver", "commit", "protocol", QUESTION, "rules")
 """What may change beside the status, in the order in which it is told."""
 

@@ -23,11 +23,27 @@ def published_reports(root: Path, claims: Collection[str] | None = None) -> list
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    folder = root / "reports" / "published"
-    found = [path.parent for path in folder.glob(f"*/{MANIFEST}")]
-    found += filter(is_archive, folder.glob(f"*{SUFFIX}"))
+    found = reports_in(root / "reports" / "published")
     told = {path: _told(path, claims) for path in found}
     return sorted(found, key=lambda path: (told[path], report_name(path)), reverse=True)
+
+
+def reports_in(folder: Path) -> list[Path]:
+    """Return the directories and archives of reports in a folder, by name."""
+    found = [path.parent for path in folder.glob(f"*/{MANIFEST}")]
+    return sorted([*found, *filter(is_archive, folder.glob(f"*{SUFFIX}"))])
+
+
+def may_speak_of(report: Path, claim: str) -> bool:
+    """Return whether a report's plan names a claim; of one that cannot be read nobody knows.
+
+    Nothing has verified it yet: it is a reason to read it, or not to.
+    """
+    try:
+        plan, _ = _plan_and_envelope(report)
+        return claim in {each["claim"] for each in parse_bounded(plan)["answers"]}
+    except (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError):
+        return True
 
 
 def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
@@ -37,16 +53,22 @@ def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
     Nothing, and empty, where it cannot be read: whoever verifies the report will say why.
     """
     try:
-        if is_archive(report):
-            files = read_archive(report)
-            envelope, plan = files.get(ATTESTATION, b""), files.get(PLAN, b"")
-        else:
-            envelope = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
-            there = (report / PLAN).is_file()
-            plan = whole_file_bytes(report / PLAN, MOST_DOCUMENT) if there else b""
+        plan, envelope = _plan_and_envelope(report)
     except (OSError, ValueError, AssayError):
         return 0, ""
     return _measured(plan, claims), _signed_at(envelope)
+
+
+def _plan_and_envelope(report: Path) -> tuple[bytes, bytes]:
+    """Return the bytes of both, empty where they are not there. Raises where they cannot be read:
+    OSError, ValueError or AssayError.
+    """
+    if is_archive(report):
+        files = read_archive(report)
+        return files.get(PLAN, b""), files.get(ATTESTATION, b"")
+    envelope = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
+    there = (report / PLAN).is_file()
+    return whole_file_bytes(report / PLAN, MOST_DOCUMENT) if there else b"", envelope
 
 
 def _measured(plan: bytes, claims: Collection[str] | None) -> int:

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from assay.base.errors import BadInput
+from assay.catalog.project_folder import PROJECT_FILE
+from assay.cli.given_reports import reports_on
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -56,3 +59,49 @@ def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:
     answer = assay("history", "demo_rat", report, "--key", report / "signer.pub")
     assert (answer.code, answer.out) == (2, "")
     assert "no report says anything of 'demo_rat'" in answer.err
+
+
+class TestWithoutAReport:
+    """Reports are looked for where they are published: here, and below projects."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A checkout with a project that published a report, and none of its own."""
+        monkeypatch.setattr("assay.cli.checkout.ROOT", tmp_path)
+        self.publish(tmp_path / "projects" / "one", report)
+        return tmp_path
+
+    @staticmethod
+    def publish(project: Path, report: Path) -> Path:
+        shutil.copytree(report, project / "reports" / "published" / "demo_run")
+        (project / PROJECT_FILE).write_text("")
+        return project
+
+    def test_a_projects_published_report_is_found(self, root: Path) -> None:
+        (found,) = reports_on("demo_rate", None)
+        assert found == root / "projects" / "one" / "reports" / "published" / "demo_run"
+        assert reports_on("demo_rat", None) == []
+
+    def test_a_claim_of_two_projects_is_asked_back(self, root: Path, report: Path) -> None:
+        self.publish(root / "projects" / "two", report)
+        with pytest.raises(BadInput, match="of the projects one and two: --project DIR names one"):
+            reports_on("demo_rate", None)
+
+    def test_reports_of_the_repository_come_first(self, root: Path, report: Path) -> None:
+        own = shutil.copytree(report, root / "reports" / "published" / "demo_run")
+        assert reports_on("demo_rate", None) == [own]
+
+    def test_what_cannot_be_read_is_not_passed_over(self, root: Path, report: Path) -> None:
+        broken = shutil.copytree(report, root / "reports" / "published" / "broken")
+        (broken / "evidence" / "plan.json").write_text("{")
+        assert reports_on("demo_rate", None) == [broken]
+
+    def test_a_named_projects_own_runs_are_shown_too(
+        self, assay: Any, tmp_path: Path, report: Path
+    ) -> None:
+        project = self.publish(tmp_path / "mine", report)
+        shutil.copytree(report, project / "reports" / "demo_run")
+        key = ("--key", report / "signer.pub")
+        answer = assay("history", "demo_rate", "--project", project, *key)
+        (row,) = answer.out.splitlines()[1:]
+        assert row.endswith("\tdemo_run, demo_run")

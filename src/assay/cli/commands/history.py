@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from assay.base.errors import BadInput
-from assay.cli import checkout, console
-from assay.cli.given_reports import given_reports
+from assay.cli import console
+from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
+from assay.cli.project_folder import ProjectOption, project_folder
 from assay.cli.tables import TableColumn, show_table
 from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
@@ -16,7 +17,6 @@ from assay.findings.given_report import GivenReport
 from assay.report.comparison_page import cell, judged_otherwise
 from assay.report.earlier_runs import earlier_words
 from assay.shared.counting import agreeing, counted
-from assay.verification.trust import published_reports
 
 COLUMNS = (
     TableColumn("target"),
@@ -36,10 +36,12 @@ def history(
     key: KeyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     fresh: FreshOption = False,
+    project: ProjectOption = None,
 ) -> None:
     """Show one claim through all reports: each measurement once."""
-    paths = report_dirs or published_reports(checkout.ROOT)
-    reports = list(given_reports(paths, key, fresh=fresh))
+    folder = project_folder(project)
+    paths = report_dirs or reports_on(claim, folder)
+    reports = list(given_reports(paths, key, fresh=fresh, project=folder))
     lines = claim_history(claim, [report.figures for report in reports])
     if not lines:
         raise BadInput(f"no report says anything of '{claim}' (./assay claims lists all)")
