@@ -19,6 +19,7 @@ from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import PipelineRecord, Statement
 from assay.records.builds import BuildRecord
 from assay.records.claims import ClaimsFile
+from assay.records.cluster import ClusterFile
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import KernelManifest
@@ -41,6 +42,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     **{entry.stage.value: entry.record for entry in TARGET_STAGES if entry.holds_gpu},
     "build": BuildRecord,
     "claims": ClaimsFile,
+    "cluster": ClusterFile,
     "comparisons": ComparisonsFile,
     "file_compile": FileCompileRecord,
     "inspections": InspectionsRecord,

@@ -1,4 +1,4 @@
-"""A Slurm on loopback: one controller and two nodes, ``l4`` and ``h100``, on this machine.
+"""A Slurm on loopback: one controller, and nodes ``l4``, ``h100`` and ``h200``, on this machine.
 
 Installs nothing. Slurm's commands and its job steps read /etc/slurm, so that is where the
 configuration goes, and it is taken away again at the end; a configuration that is not ours is never
@@ -22,7 +22,7 @@ from types import TracebackType
 
 from assay.base.progress import exclusive
 
-NODES = {"l4": "l4", "h100": "h100"}
+NODES = {"l4": "l4", "h100": "h100", "h200": "h200"}
 """Node name to the type of its one GPU."""
 PARTITION = "gpu"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")

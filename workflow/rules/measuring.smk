@@ -14,11 +14,17 @@ rule platform:
     conda:
         "../envs/host.yaml"
     resources:
-        gpu=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu"],
-        gpu_model=lambda wildcards: ASSAY.gpu_resources(wildcards.target)["gpu_model"],
-        slurm_partition=lambda wildcards: ASSAY.gpu_resources(wildcards.target)[
-            "slurm_partition"
-        ],
+        gpu=ASSAY.asked("gpu"),
+        gpu_model=ASSAY.asked("gpu_model"),
+        gres=ASSAY.asked("gres"),
+        slurm_partition=ASSAY.asked("slurm_partition"),
+        slurm_account=ASSAY.asked("slurm_account"),
+        qos=ASSAY.asked("qos"),
+        constraint=ASSAY.asked("constraint"),
+        slurm_extra=ASSAY.asked("slurm_extra"),
+        runtime=ASSAY.asked("runtime"),
+        mem_mb=ASSAY.asked("mem_mb"),
+        cpus_per_task=ASSAY.asked("cpus_per_task"),
     params:
         definition=lambda wildcards: ASSAY.definition("platform", wildcards.target),
     message:

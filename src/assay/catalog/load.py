@@ -18,6 +18,7 @@ from assay.records.claims import (
     Claim,
     ClaimsFile,
 )
+from assay.records.cluster import CLUSTER_FILE
 from assay.records.kernels import KernelManifest
 from assay.records.rivals import Rival, RivalsFile
 from assay.records.targets import Target
@@ -185,11 +186,18 @@ def catalog_files(root: Path) -> list[str]:
 
 
 def base_files(root: Path, *, claims: bool) -> list[str]:
-    """Return the files of Assay's configuration; ``claims``: its own sources among them."""
+    """Return the files of Assay's configuration; ``claims``: its own sources among them.
+
+    What a site says of its cluster is none: no figure means anything else by it.
+    """
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
     names = sorted(path.relative_to(root).as_posix() for path in found)
-    return [name for name in names if claims or not name.startswith(OWN_CLAIMS)]
+    return [
+        name
+        for name in names
+        if name != CLUSTER_FILE and (claims or not name.startswith(OWN_CLAIMS))
+    ]
 
 
 def _project_files(root: Path) -> Iterator[str]:

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.catalog.cluster import gpu_type_of
 from assay.catalog.model import Catalog
 from assay.images.stage import objection
 from assay.measuring.host_driver import NO_DRIVER, HostDriver
 from assay.measuring.local_gpu import Absence, find_gpu
-from assay.pipeline.request import slurm_gpu_models
+from assay.pipeline.request import site_of, slurm_gpu_models
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime
 from assay.runtimes.choose import open_runtime
@@ -141,7 +142,8 @@ def _targets_of_cluster(machine: Machine) -> list[str]:
     if shutil.which("sbatch") is None:
         return []
     try:
-        models = slurm_gpu_models()
-    except MissingEnvironment:
-        return []
-    return [name for name, t in machine.catalog.targets.items() if t.gpu_model in models]
+        cluster, types = site_of(machine.root, machine.catalog), slurm_gpu_models()
+    except (BadInput, MissingEnvironment):
+        return []  # what is wrong with the site's file is a finding of its own
+    targets = machine.catalog.targets
+    return [name for name, target in targets.items() if gpu_type_of(cluster, target) in types]

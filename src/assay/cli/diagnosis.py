@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from assay.base.check_log import CheckLog
@@ -15,6 +14,8 @@ from assay.building.toolchain import find_host_compiler, toolchain_directory
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli.abilities import Ability, Machine, abilities
+from assay.cli.cluster_findings import cluster_findings
+from assay.cli.findings import Finding, State
 from assay.measuring.host_driver import (
     HostDriver,
     find_host_driver,
@@ -33,28 +34,6 @@ from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import VerificationLog, verify
 
 
-class State(StrEnum):
-    """The state of one part."""
-
-    OK = "ok"
-    MISSING = "missing"
-    """Or of no use as it is: something that belongs to Assay or to what it needs."""
-    OPTIONAL = "optional, not here"
-    UNUSABLE = "optional, does not work"
-    UNUSED = "not used"
-    """Here, and nothing for Assay."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One part of the machine."""
-
-    part: str
-    state: State
-    found: str
-    remedy: str = ""
-
-
 @dataclass(frozen=True)
 class Diagnosis:
     """The parts of a machine and what it can do with them."""
@@ -63,10 +42,13 @@ class Diagnosis:
     abilities: tuple[Ability, ...]
 
 
-def diagnose(root: Path, python: str, packages: Sequence[Path] = ()) -> Diagnosis:
+def diagnose(
+    root: Path, python: str, packages: Sequence[Path] = (), project: Path | None = None
+) -> Diagnosis:
     """Look at every part that a run can use.
 
-    ``python`` is the device's, which looks for packages in the directories ``packages`` first.
+    ``python`` is the device's, which looks for packages in the directories ``packages`` first;
+    ``project`` the folder of a project, whose own site file goes before the repository's.
     """
     catalog, keys = load_catalog(root), trusted_keys(root)
     compiler, no_compiler = _ask_compiler()
@@ -84,6 +66,7 @@ def diagnose(root: Path, python: str, packages: Sequence[Path] = ()) -> Diagnosi
         *_rivals(catalog, python, packages),
         _program("ncu", "Nsight Compute", "install nsight-compute to collect its metrics"),
         _program("sbatch", "Slurm", "log in to a cluster to use --executor slurm"),
+        *cluster_findings(root, catalog, project),
         _program("git", "git", "apt-get install git, so that records can name the commit"),
         *_reports(root, keys),
     )

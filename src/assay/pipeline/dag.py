@@ -4,12 +4,14 @@ The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job 
 only when its target's figures are measured in this run, or when a scheduler is to place it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from assay.building.recipe import Kind, file_command
+from assay.catalog.cluster import gpu_type_of, wishes_of
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
@@ -21,9 +23,6 @@ from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICT
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
-
-CLUSTER_CORES = 4
-"""Cores that a timed job asks a cluster for: its process, its sampler, compilers at run time."""
 
 NO_REQUEST = Request(
     schema="assay/request/1", run="none", sources=(), targets=(), runtime="host",
@@ -232,21 +231,44 @@ class Dag:
         """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.
 
         Here a measurement has the whole machine: compilers beside it would disturb its launches.
-        A cluster's node is another machine, which need not have as many.
+        A cluster's node is another machine, which need not have as many (see ``resources``).
         """
-        if not self.is_measured_here(target):
-            return 1
-        return CLUSTER_CORES if self.request.executor == "slurm" else cores
+        here = self.is_measured_here(target) and self.request.executor == "local"
+        return cores if here else 1
 
-    def gpu_resources(self, target: str) -> dict[str, int | str]:
-        """Snakemake resources of a job of this target."""
+    def asked(self, name: str) -> Callable[..., int | str | None]:
+        """Return the function by which Snakemake asks what a job wants of a resource."""
+
+        def of_job(wildcards: Any, rulename: str) -> int | str | None:
+            return self.resources(wildcards.target, rulename).get(name)
+
+        return of_job
+
+    def resources(self, target: str, stage: str) -> dict[str, int | str | None]:
+        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
+
+        None is not asked for at all.
+        """
         if not self.needs_gpu(target):
-            return {"gpu": 0, "gpu_model": "", "slurm_partition": ""}
-        described = self.target(target)
+            return {"gpu": 0}
+        cluster = self.request.cluster
+        if cluster is None:
+            return {"gpu": 1}
+        described, wishes = self.target(target), wishes_of(cluster, target, stage)
+        gpu_type = gpu_type_of(cluster, described)
+        by_gres = cluster.gpu_option == "gres"
         return {
-            "gpu": 1,
-            "gpu_model": described.gpu_model,
-            "slurm_partition": described.slurm_partition,
+            "gpu": 0 if by_gres else 1,
+            "gpu_model": None if by_gres else gpu_type,
+            "gres": f"gpu:{gpu_type}:1" if by_gres else None,
+            "slurm_partition": wishes.partition or described.slurm_partition,
+            "slurm_account": wishes.account,
+            "qos": wishes.qos,
+            "constraint": wishes.constraint,
+            "slurm_extra": f"--nodelist={','.join(wishes.nodes)}" if wishes.nodes else None,
+            "runtime": wishes.minutes,
+            "mem_mb": wishes.memory_mb,
+            "cpus_per_task": wishes.cores if self.is_measured_here(target) else 1,
         }
 
 

@@ -6,6 +6,10 @@ from pathlib import Path
 
 from assay.base.commits import COMMIT
 from assay.base.errors import BadInput
+from assay.records.cluster import CLUSTER_FILE
+
+MEANT = ("--", ".", f":(exclude){CLUSTER_FILE}")
+"""A site says where its jobs run, which makes no figure another one."""
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:
@@ -31,7 +35,7 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
     try:
         if Path(git("rev-parse", "--show-toplevel")).resolve() != root.resolve():
             return named, None
-        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain") == ""
+        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain", *MEANT) == ""
     except (OSError, subprocess.CalledProcessError):
         return named, None
     if named is None or named == commit:

@@ -10,12 +10,14 @@ from pathlib import Path
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
+from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.model import Catalog
-from assay.evidence.stages import toolchain_image_path
+from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
 from assay.images.stage import objection
 from assay.judging.needs import comparisons_of
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
+from assay.measuring.slurm_partitions import slurm_partitions
 from assay.pipeline.file_compile_requests import find_file_compiles
 from assay.pipeline.git_state import git_state
 from assay.pipeline.original_requests import (
@@ -27,9 +29,11 @@ from assay.pipeline.original_requests import (
 )
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import Provision, Request
+from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.sign import load_or_create_signer
 from assay.verification.time_service import TimeService
@@ -93,11 +97,21 @@ class Options:
     """Folder of the project whose run it is; None for this repository's own."""
     claims: tuple[str, ...] = ()
     """Claims and audits of the sources, where not all of them are asked for."""
+    runtime_named: bool = True
+    """Whether the caller named ``runtime``; else what the site says of its nodes goes before it."""
+    names: bool = False
+    """Whether the report may tell the names of nodes and accounts."""
 
     @property
     def python(self) -> str:
         """Return the device's Python; a path holds wherever a job is started."""
         return device_python(self.device_python)
+
+
+def site_of(root: Path, catalog: Catalog, project: Path | None = None) -> ClusterFile:
+    """Return what the site's files say of its cluster. Raises BadInput with all that is wrong."""
+    stages = (entry.stage.value for entry in TARGET_STAGES if entry.holds_gpu)
+    return load_cluster(root, project, catalog.targets, stages)
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
@@ -111,7 +125,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     key = options.signing_key if options.signs else None
     home = root if options.project is None else options.project
     require_places(home, options.run, key, writes=options.writes)
-    driver = find_host_driver() if options.executor == "local" else None
+    cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
+    options = replace(options, runtime=_wished_runtime(options, cluster))
+    driver = find_host_driver() if cluster is None else None
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
@@ -128,14 +144,18 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
         ).items():
             require_figures(provision)
             provisions[target], recorded_dirs[target] = provision, str(where)
+    looked_for = [target for target in options.targets if target not in provisions]
     missing = {}
-    for target in options.targets:
-        if target not in provisions:
-            found = _device(catalog, options, runtime.name, driver, target)
-            if isinstance(found, Absence):
-                missing[target] = found
-            else:
-                provisions[target] = found
+    for target in looked_for:
+        found = (
+            _device(catalog, options, runtime.name, driver, target)
+            if cluster is None
+            else _device_of_cluster(cluster, catalog.targets[target])
+        )
+        if isinstance(found, Absence):
+            missing[target] = found
+        else:
+            provisions[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
     asked = _asked(catalog, options.sources, options.claims) if elsewhere else set()
@@ -165,6 +185,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "runtime": runtime.name,
             "host_image": options.host_image,
             "executor": options.executor,
+            "cluster": cluster,
+            "names": options.names,
             "device_python": options.python,
             "device_paths": options.device_paths,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
@@ -182,6 +204,13 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "clean_tree": clean,
         }
     )
+
+
+def _wished_runtime(options: Options, cluster: ClusterFile | None) -> str:
+    """Return the runtime that was named, else the one of the site's nodes, else the default."""
+    if options.runtime_named or cluster is None or cluster.runtime is None:
+        return options.runtime
+    return cluster.runtime
 
 
 def _asked(catalog: Catalog, sources: tuple[str, ...], only: tuple[str, ...]) -> set[str]:
@@ -295,30 +324,25 @@ def _device(
     driver: HostDriver | None,
     target: str,
 ) -> Provision | Absence:
-    """Return the target's device if it can be had, else why not."""
-    described = catalog.targets[target]
-    if options.executor == "slurm":
-        if described.gpu_model not in slurm_gpu_models():
-            detail = f"the cluster offers no GPU of type {described.gpu_model}"
-            return Absence(NotRun.NO_DEVICE, detail)
-        detail = f"measured on the cluster's {described.gpu_model} nodes"
-    else:
-        packages = [Path(path) for path in options.device_paths]
-        found = find_gpu(described, driver, runtime, options.python, packages)
-        if isinstance(found, Absence):
-            return found
-        where = "" if runtime == "host" else f" in {runtime}"
-        detail = f"measured on this machine's {found}{where}"
+    """Return the target's device if this machine has it, else why not."""
+    packages = [Path(path) for path in options.device_paths]
+    found = find_gpu(catalog.targets[target], driver, runtime, options.python, packages)
+    if isinstance(found, Absence):
+        return found
+    where = "" if runtime == "host" else f" in {runtime}"
+    detail = f"measured on this machine's {found}{where}"
     return Provision(target=target, kind="device", recorded_in=None, detail=detail)
+
+
+def _device_of_cluster(cluster: ClusterFile, target: Target) -> Provision | Absence:
+    """Return the target's device if the cluster has one, else why not."""
+    gpu_type = gpu_type_of(cluster, target)
+    if gpu_type not in slurm_gpu_models():
+        return Absence(NotRun.NO_DEVICE, f"the cluster offers no GPU of type {gpu_type}")
+    detail = f"measured on the cluster's {gpu_type} nodes"
+    return Provision(target=target.id, kind="device", recorded_in=None, detail=detail)
 
 
 def slurm_gpu_models() -> set[str]:
     """GPU types that the cluster's nodes offer. Raises MissingEnvironment when it is silent."""
-    try:
-        shown = subprocess.run(
-            ["sinfo", "--noheader", "--Format", "Gres:200"],
-            capture_output=True, text=True, check=True, timeout=30,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
-    return set(re.findall(r"gpu:([A-Za-z0-9_.-]+):\d+", shown))
+    return {name for partition in slurm_partitions().values() for name in partition.gpu_types}

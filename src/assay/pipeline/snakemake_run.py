@@ -27,6 +27,7 @@ from assay.pipeline.places import (
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_owner import lock_path
+from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
 from assay.pipeline.workflow_process import Audience, log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
@@ -64,6 +65,8 @@ def run_workflow(
     """
     require_sound_toolchain(root)
     run_dir = run_dir_of(root, request)
+    if request.cluster is not None or was_on_cluster(run_dir):
+        cancel_orphans(run_dir)
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
     if audience is None:
@@ -71,7 +74,14 @@ def run_workflow(
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
     command += forced(root, request, again)
-    clock = StepsBack()
+    clock, preempted = StepsBack(), Preempted(run_dir)
+    on_cluster = request.cluster is not None
+
+    def tick() -> None:
+        _keep_dates(clock, root, request)
+        if on_cluster:
+            preempted.look()
+
     try:
         code = run_process(
             command,
@@ -82,9 +92,10 @@ def run_workflow(
                 **leftovers.variables(run_dir, owners.myself()),
             },
             verbose=verbose,
-            ends_run=lambda failure: failure.lacks_something,
-            cancels=request.executor == "slurm",
-            on_tick=lambda: _keep_dates(clock, root, request),
+            # What one node of a cluster lacks, the next may have.
+            ends_run=lambda failure: failure.lacks_something and not on_cluster,
+            cancels=on_cluster,
+            on_tick=tick,
             audience=audience,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
@@ -114,12 +125,16 @@ def snakemake_command(
 
     ``draft``: the folder of what the run would be bound to, for a look ahead.
     """
-    profile = "slurm" if request.executor == "slurm" else "default"
+    cluster = request.cluster
+    profile, placed = "default", list[str]()
+    if cluster is not None:
+        profile, placed = "slurm", executor_options(cluster, run_dir_of(root, request))
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
         "--directory", str(workflow_dir(root, request)),
         "--workflow-profile", str(root / "profiles" / profile),
+        *placed,
         "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
         "--config", *_settings(request, draft),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.records.base import Identifier, Record
+from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.file_compiles import FileCompileJob, FileCompileRequest
 from assay.records.images import RuntimeName, RuntimeWish
@@ -65,6 +66,10 @@ class Request(Record):
     host_image: bool = False
     """Whether the runner image is made from this machine's own file system."""
     executor: Executor
+    cluster: ClusterFile | None = None
+    """What the site says of its Slurm; None where jobs run on this machine."""
+    names: bool = False
+    """Whether a report tells the names of nodes and accounts, not only salted digests."""
     device_python: str
     device_paths: tuple[str, ...] = ()
     """Directories in which that Python looks for packages before its own."""

@@ -9,6 +9,7 @@ from assay.cli import checkout
 from assay.cli.diagnosis import diagnose
 from assay.cli.diagnosis_output import show_diagnosis
 from assay.cli.options import DevicePathOption
+from assay.cli.project_folder import ProjectOption, project_folder
 from assay.pipeline.request import device_python as named_python
 
 
@@ -20,7 +21,9 @@ def doctor(
         ),
     ] = None,
     device_path: DevicePathOption = None,
+    project: ProjectOption = None,
 ) -> None:
     """Say what this machine has, what it lacks, and what it can do."""
     packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
-    show_diagnosis(diagnose(checkout.ROOT, named_python(device_python), packages))
+    folder = project_folder(project)
+    show_diagnosis(diagnose(checkout.ROOT, named_python(device_python), packages, folder))

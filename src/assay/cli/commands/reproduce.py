@@ -175,6 +175,14 @@ def reproduce(
         bool, typer.Option("--timings", help="Say at the end how long each stage took.")
     ] = False,
     cores: CoresOption = None,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names",
+            help="With --executor slurm: let the report tell the names of nodes and accounts, not "
+            "only salted digests of them.",
+        ),
+    ] = False,
     project: ProjectOption = None,
     trust_project: TrustOption = False,
 ) -> None:
@@ -191,7 +199,9 @@ def reproduce(
         claims=tuple(dict.fromkeys(claim or ())),
         targets=tuple(target or defaults.targets),
         runtime=runtime or defaults.runtime,
+        runtime_named=runtime is not None,
         executor=executor or defaults.executor,
+        names=names,
         device_python=device_python,
         device_paths=tuple(device_path or ()),
         prebuilt=prebuilt,

@@ -44,6 +44,7 @@ def tune(
         sources=(),
         targets=(target,),
         runtime=runtime or defaults.runtime,
+        runtime_named=runtime is not None,
         executor=executor or defaults.executor,
         device_python=device_python,
         device_paths=tuple(device_path or ()),

@@ -1,0 +1,90 @@
+"""``config/cluster.yaml``: what one site's Slurm calls things, and what jobs may ask of it.
+
+Every key may be left out. The file is the site's: no report carries it along.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from assay.records.base import Record, SlurmName
+from assay.records.images import RuntimeWish
+
+CLUSTER_FILE = "config/cluster.yaml"
+"""In the repository; a project has its own beside assay.yaml."""
+PROJECT_CLUSTER_FILE = "cluster.yaml"
+
+Constraint = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9\[(][A-Za-z0-9_.:&|*,()\[\]-]*$", max_length=200)
+]
+"""Node features as sbatch's --constraint takes them."""
+GpuType = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.]+$", max_length=64)]
+"""A type of Slurm's GPUs, as far as Snakemake's executor takes it: no hyphen."""
+ModuleName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+/-]*$", max_length=120)
+]
+ScratchPath = Annotated[
+    str, StringConstraints(pattern=r"^[/$][A-Za-z0-9_./${}-]*$", max_length=300)
+]
+"""An absolute path; $NAME and ${NAME} are variables of the job."""
+
+
+class JobWishes(Record):
+    """What sbatch is told for a job; None leaves it to what stands above, at last to Slurm."""
+
+    partition: SlurmName | None = None
+    account: SlurmName | None = None
+    qos: SlurmName | None = None
+    constraint: Constraint | None = None
+    nodes: tuple[SlurmName, ...] = ()
+    """The only nodes it may run on."""
+    minutes: Annotated[int, Field(gt=0)] | None = None
+    """The time limit."""
+    memory_mb: Annotated[int, Field(gt=0)] | None = None
+    cores: Annotated[int, Field(gt=0)] | None = None
+
+
+class TargetSite(JobWishes):
+    """One target at this site."""
+
+    gpu_type: GpuType | None = None
+    """The type of its GPU in Slurm's GRES; None: the target's own ``gpu_model``."""
+    stages: dict[str, JobWishes] = {}
+    """The same for one stage of this target."""
+
+
+class ClusterFile(Record):
+    """``config/cluster.yaml``. What is said of a stage of a target goes before what is said of the
+    target, that before what is said of the stage, and that before ``jobs``.
+    """
+
+    schema_: Literal["assay/cluster/1"] = Field(alias="schema")
+    jobs: JobWishes = JobWishes()
+    """Of every job."""
+    stages: dict[str, JobWishes] = {}
+    targets: dict[str, TargetSite] = {}
+    gpu_option: Literal["gpus", "gres"] = "gpus"
+    """How a GPU is asked for: ``--gpus=TYPE:1``, or ``--gres=gpu:TYPE:1``."""
+    reservation: SlurmName | None = None
+    exclude_nodes: tuple[SlurmName, ...] = ()
+    """Nodes on which no job is to run."""
+    max_jobs: Annotated[int, Field(gt=0)] = 16
+    """Jobs in the queue at once."""
+    attempts: Annotated[int, Field(gt=0, le=10)] = 3
+    """How often a job is submitted that ends without a word of ours: at its time limit, cancelled,
+    with its node or its driver."""
+    requeue: bool = True
+    """Whether Slurm itself puts a job back into the queue whose node failed, or that was
+    preempted."""
+    status_command: Literal["squeue", "sacct"] = "squeue"
+    """What tells how jobs ended; sacct needs Slurm's accounting database."""
+    runtime: RuntimeWish | None = None
+    """Container runtime of the nodes; None: that of config/config.yaml."""
+    modules: tuple[ModuleName, ...] = ()
+    """Environment modules that a job loads before it uses its GPU."""
+    scratch: ScratchPath | None = None
+    """Folder of temporary files on a node, made if it is not there; None: TMPDIR."""
+
+
+NO_CLUSTER = ClusterFile(schema="assay/cluster/1")
+"""Of a site that says nothing."""

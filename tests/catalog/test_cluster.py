@@ -1,0 +1,136 @@
+"""The site file of a cluster: all that is wrong in it at once, and what it says of a job."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.catalog.cluster import USUAL, gpu_type_of, load_cluster, wishes_of
+from assay.catalog.load import base_files
+from assay.records.cluster import CLUSTER_FILE, NO_CLUSTER, PROJECT_CLUSTER_FILE, ClusterFile
+from assay.shared.files import write_bytes
+from tests.builders import target
+
+STAGES = ("platform", "correctness", "benchmark")
+TARGETS = ("l4", "h100", "h200")
+HEAD = "schema: assay/cluster/1\n"
+
+
+def site(tmp_path: Path, text: str, project: str | None = None) -> ClusterFile:
+    write_bytes(tmp_path / CLUSTER_FILE, (HEAD + text).encode())
+    folder = None
+    if project is not None:
+        folder = tmp_path / "project"
+        write_bytes(folder / PROJECT_CLUSTER_FILE, (HEAD + project).encode())
+    return load_cluster(tmp_path, folder, TARGETS, STAGES)
+
+
+class TestWhatIsWrong:
+    """Told all at once, with file, line, and what may be meant."""
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            (
+                "jobs: {qoss: normal}",
+                "line 2: jobs.qoss: there is no such key: did you mean 'qos'?",
+            ),
+            ("targets: {h1000: {}}", "line 2: there is no target 'h1000': did you mean 'h100'?"),
+            ("stages: {bench: {}}", "line 2: there is no stage 'bench': did you mean 'benchmark'?"),
+            (
+                "targets: {h100: {stages: {platfrom: {}}}}",
+                "there is no stage 'platfrom': did you mean 'platform'?",
+            ),
+            ("jobs: {partition: gpu --wrap=id}", "line 2: jobs.partition: "),
+            ("jobs: {constraint: a b}", "line 2: jobs.constraint: "),
+            ("scratch: tmp/x", "line 2: scratch: "),
+            ("modules: ['a; id']", "line 2: modules.0: "),
+            ("attempts: 0", "line 2: attempts: "),
+            ("targets: {h100: {gpu_type: a-b}}", "line 2: targets.h100.gpu_type: "),
+        ],
+    )
+    def test_a_slip_is_told_with_its_line(self, tmp_path: Path, text: str, told: str):
+        with pytest.raises(BadInput) as caught:
+            site(tmp_path, text)
+        assert f"{CLUSTER_FILE}: {told}" in str(caught.value) or told in str(caught.value)
+
+    def test_all_slips_of_both_files_are_told_together(self, tmp_path: Path):
+        with pytest.raises(BadInput) as caught:
+            site(tmp_path, "job: {}\nattemts: 2\n", "targets: {h300: {}}\n")
+        said = str(caught.value)
+        assert "line 2: job: there is no such key: did you mean 'jobs'?" in said
+        assert "line 3: attemts: there is no such key: did you mean 'attempts'?" in said
+        assert f"{PROJECT_CLUSTER_FILE}: line 2: there is no target 'h300'" in said
+
+    def test_a_list_is_no_site(self, tmp_path: Path):
+        write_bytes(tmp_path / CLUSTER_FILE, b"- schema\n")
+        with pytest.raises(BadInput, match="is no mapping"):
+            load_cluster(tmp_path, None, TARGETS, STAGES)
+
+
+class TestWishes:
+    """Each key by whatever says most of the job."""
+
+    TEXT = """
+jobs: {partition: common, minutes: 30, account: ours}
+stages:
+  benchmark: {minutes: 120, memory_mb: 20000}
+targets:
+  h100:
+    partition: hopper
+    gpu_type: nvidia_h100
+    minutes: 45
+    stages:
+      benchmark: {minutes: 480}
+"""
+
+    @pytest.mark.parametrize(
+        ("name", "stage", "minutes", "partition", "memory"),
+        [
+            ("l4", "platform", 30, "common", USUAL.memory_mb),
+            ("l4", "benchmark", 120, "common", 20000),
+            ("l4", "correctness", 30, "common", 14000),
+            ("h100", "platform", 45, "hopper", USUAL.memory_mb),
+            ("h100", "benchmark", 480, "hopper", 20000),
+        ],
+    )
+    def test_they_are_found_by_layers(
+        self, tmp_path: Path, name: str, stage: str, minutes: int, partition: str, memory: int
+    ):
+        wishes = wishes_of(site(tmp_path, self.TEXT), name, stage)
+        assert (wishes.minutes, wishes.partition, wishes.memory_mb) == (minutes, partition, memory)
+        assert wishes.account == "ours"
+
+    def test_a_project_overrides_single_keys(self, tmp_path: Path):
+        own = "jobs: {account: theirs}\ntargets: {h100: {stages: {benchmark: {cores: 8}}}}\n"
+        cluster = site(tmp_path, self.TEXT, own)
+        wishes = wishes_of(cluster, "h100", "benchmark")
+        assert (wishes.account, wishes.cores, wishes.minutes) == ("theirs", 8, 480)
+        assert wishes_of(cluster, "l4", "platform").partition == "common"
+
+    def test_the_type_of_a_gpu_is_the_targets_where_the_site_names_none(self, tmp_path: Path):
+        cluster = site(tmp_path, self.TEXT)
+        h100 = target("h100")
+        assert gpu_type_of(cluster, h100) == "nvidia_h100"
+        assert gpu_type_of(NO_CLUSTER, h100) == h100.gpu_model
+
+
+def test_the_example_is_a_site_file_and_says_nothing(root: Path):
+    assert load_cluster(root, None, TARGETS, STAGES) == NO_CLUSTER
+
+
+def test_its_commented_keys_are_a_site_file_too(root: Path, tmp_path: Path):
+    text = (root / CLUSTER_FILE).read_text().partition(HEAD)[2]
+    lines = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+    keys = [line for line in lines if line[:1] == " " or line.partition(":")[0] in KEYS]
+    cluster = site(tmp_path, "\n".join(keys) + "\n")
+    assert cluster.model_fields_set >= KEYS
+    assert cluster.targets["h100"].stages["benchmark"].minutes == 480
+
+
+KEYS = set(ClusterFile.model_fields) - {"schema_"}
+
+
+def test_no_run_and_no_report_takes_it_along(tmp_path: Path):
+    site(tmp_path, "jobs: {account: secret}\n")
+    assert CLUSTER_FILE not in base_files(tmp_path, claims=True)

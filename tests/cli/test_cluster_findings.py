@@ -1,0 +1,80 @@
+"""What doctor says of a site file."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.cli import cluster_findings as module
+from assay.cli.cluster_findings import cluster_findings
+from assay.cli.findings import State
+from assay.measuring.slurm_partitions import Partition
+from assay.records.cluster import CLUSTER_FILE
+from assay.shared.files import write_bytes
+from tests.report_fixtures import write_repository
+
+OFFERED = {
+    "gpu": Partition(frozenset({"h100"}), 90),
+    "hopper": Partition(frozenset({"nvidia_h100"}), None),
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one target, on a cluster of two partitions."""
+    monkeypatch.setattr(module, "slurm_partitions", lambda: OFFERED)
+    monkeypatch.setattr(module.shutil, "which", lambda _: "/usr/bin/sinfo")
+    return write_repository(tmp_path)
+
+
+def told(root: Path, text: str) -> list[tuple[State, str]]:
+    write_bytes(root / CLUSTER_FILE, f"schema: assay/cluster/1\n{text}".encode())
+    found = cluster_findings(root, load_catalog(root), None)
+    return [(finding.state, finding.found) for finding in found]
+
+
+def test_without_a_file_nothing_is_said(root: Path) -> None:
+    assert list(cluster_findings(root, load_catalog(root), None)) == []
+
+
+def test_what_the_cluster_can_do_is_well(root: Path) -> None:
+    ((state, found),) = told(root, "targets: {h100: {partition: gpu, minutes: 90}}\n")
+    assert (state, found) == (State.OK, f"{CLUSTER_FILE}, which this cluster can do")
+
+
+def test_slips_are_told_all_at_once(root: Path) -> None:
+    ((state, found),) = told(root, "job: {}\nattemts: 1\n")
+    assert state is State.MISSING
+    assert "2 problems" in found
+    assert "did you mean 'jobs'?" in found
+    assert "did you mean 'attempts'?" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "jobs: {partition: gpus}\n",
+            "there is no partition 'gpus' for h100: did you mean 'gpu'?",
+        ),
+        (
+            "targets: {h100: {partition: hopper}}\n",
+            "partition 'hopper' has no GPU of type 'h100' for h100",
+        ),
+        (
+            "stages: {benchmark: {minutes: 120}}\n",
+            "benchmark on h100 asks for 120 minutes, and partition 'gpu' grants 90",
+        ),
+    ],
+)
+def test_what_the_cluster_has_not_is_said_once(root: Path, text: str, says: str) -> None:
+    assert told(root, text) == [(State.MISSING, says)]
+
+
+def test_without_slurm_it_says_that_nothing_was_held_against_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    ((state, found),) = told(root, "")
+    assert state is State.OK
+    assert found.endswith("there is no sinfo here")

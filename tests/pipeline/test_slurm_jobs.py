@@ -1,0 +1,152 @@
+"""Jobs of a run in Slurm's queue, with stand-ins for Slurm's commands.
+
+``tests/slurm`` has the same with Slurm itself.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.pipeline import slurm_jobs
+from assay.pipeline.slurm_jobs import (
+    Preempted,
+    cancel_orphans,
+    executor_options,
+    job_name,
+    jobs_of,
+)
+from assay.records.cluster import NO_CLUSTER, ClusterFile
+from assay.shared.files import write_bytes
+
+SQUEUE = """#!/bin/sh
+echo "squeue $*" >> {log}
+case "$*" in *--states=*) cat {queue}.ended;; *) cat {queue};; esac
+"""
+SCANCEL = """#!/bin/sh
+echo "scancel $*" >> {log}
+{then}
+"""
+SCONTROL = """#!/bin/sh
+echo "scontrol $*" >> {log}
+{then}
+"""
+
+
+class Slurm:
+    """A queue as a file, and a log of what was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.run = folder, folder / "results" / "nightly"
+        self.queue, self.log = folder / "queue", folder / "log"
+        self.run.mkdir(parents=True)
+        self.holds()
+        self.command("squeue", SQUEUE)
+        self.command("scancel", SCANCEL, f": > {self.queue}")
+        self.command("scontrol", SCONTROL, f": > {self.queue}.ended")
+
+    def command(self, name: str, text: str, then: str = "") -> None:
+        path = self.folder / "bin" / name
+        text = text.format(log=self.log, queue=self.queue, then=then)
+        write_bytes(path, text.encode())
+        path.chmod(0o755)
+
+    def holds(self, *lines: str, ended: tuple[str, ...] = ()) -> None:
+        name = job_name(self.run)
+        for path, held in ((self.queue, lines), (Path(f"{self.queue}.ended"), ended)):
+            path.write_text("".join(f"{line.replace('OURS', name)}\n" for line in held))
+
+    def asked(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(slurm_jobs, "POLL_S", 0.01)
+    return Slurm(tmp_path)
+
+
+class TestTheName:
+    """Tells a run of one folder from every other."""
+
+    def test_it_fits_the_executors_prefix(self, tmp_path: Path) -> None:
+        name = job_name(tmp_path / "results" / ("long_" * 16))
+        assert len(name) <= 50
+        assert name.replace("-", "").replace("_", "").isalnum()
+
+    def test_runs_of_one_name_in_two_folders_differ(self, tmp_path: Path) -> None:
+        assert job_name(tmp_path / "a" / "run") != job_name(tmp_path / "b" / "run")
+
+
+class TestOrphans:
+    """What an earlier start left."""
+
+    def test_only_jobs_of_this_run_are_cancelled(self, slurm: Slurm) -> None:
+        slurm.holds("11|RUNNING|OURS_x", "12|PENDING|assay-nightly-0_y", "13|PENDING|OURS_z")
+        cancel_orphans(slurm.run)
+        assert "scancel 11 13" in slurm.asked()
+        assert jobs_of(slurm.run) == []
+
+    def test_an_empty_queue_is_left_alone(self, slurm: Slurm) -> None:
+        slurm.holds("12|PENDING|assay-nightly-0_y")
+        cancel_orphans(slurm.run)
+        assert not [line for line in slurm.asked() if line.startswith("scancel")]
+
+    def test_one_that_does_not_go_ends_the_start(
+        self, slurm: Slurm, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(slurm_jobs, "CANCEL_S", 0.1)
+        slurm.command("scancel", SCANCEL)
+        slurm.holds("11|COMPLETING|OURS_x")
+        with pytest.raises(MissingEnvironment, match=r"job 11 .* still completing"):
+            cancel_orphans(slurm.run)
+
+    def test_a_silent_slurm_is_said(self, slurm: Slurm) -> None:
+        slurm.command("squeue", "#!/bin/sh\necho no controller >&2; exit 1\n")
+        with pytest.raises(MissingEnvironment, match="squeue fails: no controller"):
+            cancel_orphans(slurm.run)
+
+
+class TestPreempted:
+    """Jobs that Slurm ended to make room, and does not start again by itself."""
+
+    @pytest.fixture
+    def watch(self, slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> Preempted:
+        monkeypatch.setattr(slurm_jobs, "LOOK_S", 0.0)
+        return Preempted(slurm.run)
+
+    def test_they_are_put_back(self, slurm: Slurm, watch: Preempted) -> None:
+        slurm.holds(ended=("11|PREEMPTED|OURS_x", "12|PREEMPTED|another"))
+        watch.look()
+        assert "scontrol requeue 11" in slurm.asked()
+        assert "scontrol requeue 12" not in slurm.asked()
+
+    def test_one_that_slurm_does_not_take_back_ends_the_run(
+        self, slurm: Slurm, watch: Preempted
+    ) -> None:
+        slurm.command("scontrol", "#!/bin/sh\necho disabled >&2; exit 1\n")
+        slurm.holds(ended=("11|PREEMPTED|OURS_x",))
+        with pytest.raises(CheckFailed, match=r"job 11 was preempted .* start the run again"):
+            watch.look()
+
+    def test_a_silent_slurm_is_asked_again(self, slurm: Slurm, watch: Preempted) -> None:
+        slurm.command("squeue", "#!/bin/sh\nexit 1\n")
+        watch.look()
+
+
+def test_the_executor_is_told_what_the_site_says(tmp_path: Path) -> None:
+    cluster = ClusterFile.model_validate(
+        {
+            "schema": "assay/cluster/1", "max_jobs": 4, "attempts": 5, "requeue": False,
+            "status_command": "sacct", "reservation": "ours", "exclude_nodes": ("a", "b"),
+        }
+    )  # fmt: skip
+    said = " ".join(executor_options(cluster, tmp_path / "run"))
+    for option in (
+        "--jobs 4", "--retries 4", "--slurm-no-requeue", "--slurm-status-command sacct",
+        "--slurm-reservation ours", "--slurm-exclude-failed-nodes a,b",
+        f"--slurm-jobname-prefix {job_name(tmp_path / 'run')}",
+    ):  # fmt: skip
+        assert option in said
+    assert "--slurm-requeue" in executor_options(NO_CLUSTER, tmp_path)
