@@ -1,20 +1,29 @@
 // C[m,n] = A_bsr[m,k] * B_bsr[k,n], 16-bit in, dense 16-bit out, fp32 accumulators, for Hopper: TMA and warpgroup
 // products.
 //
-// One consumer warpgroup computes a 128 x 128 tile of C: the products of the blocks that A's block row and B's block
-// column both store. With 16 of 64 each, that are four blocks on average: tiles are short, so two consumers take
-// turns, and while one rounds and stores its tile the other multiplies.
+// A CTA computes a 128 x 256 tile of C: one block row of A, two neighbouring block columns of B. It walks the blocks of
+// A's row that meet a stored block in either column, so a block of A is copied once for both: with 16 of 64 stored
+// everywhere, 7 copies instead of 8. L2's rate is what bounds this kernel.
 //
-//                  64 of B's block            384 threads a CTA, one CTA an SM:
-//                 +------------+                warpgroup 0: producer. One warp takes tiles from a counter,
-//              64 |     B      |                    intersects, publishes the tile, starts its copies.
-//                 +------------+                warpgroups 1, 2: consumers of every other tile, 128 x 128 each,
-//           64        128                           128 fp32 accumulators a thread.
-//         +----+  +------------+
-//         |    |  |            |              Intersection: B's pattern lies in shared memory as bit masks, 64 columns
-//     128 | A  |  |     C      |              a word, one row of words for each of B's block rows. Each lane looks up
-//         |    |  |            |              one block of A's row: is its column's bit set, and how many are set
-//         +----+  +------------+              before it, which is the place of B's block among its row.
+//                     64 of B's blocks
+//                 +----------+----------+     384 threads a CTA, one CTA an SM:
+//              64 | B: col 0 | B: col 1 |       warpgroup 0: producer. One warp takes tiles from a counter, intersects,
+//                 +----------+----------+           tells the consumers, starts the copies.
+//           64        128        128            warpgroups 1, 2: consumers, one block column each: 128 x 128, 128
+//         +----+  +----------+----------+           fp32 accumulators a thread.
+//         |    |  |          |          |
+//     128 | A  |  |consumer 0|consumer 1|     A step: the tile of A, and of B only the blocks that are stored.
+//         |    |  |          |          |
+//         +----+  +----------+----------+
+//
+// Intersection: B's pattern lies in shared memory as bit masks, 64 columns a word, one row of words for each of B's
+// block rows. Each lane looks up one block of A's row: are its columns' bits set, and how many are set before them,
+// which is the place of B's block among its row.
+//
+// Shared memory: a ring of STAGES stages of 48 KiB, A [128][64] then for each consumer B [2][64][64], 128-byte
+// swizzle; two panels of 64 x 64 for each consumer, through which C leaves; the pattern's tables; a queue of what the
+// producer tells; mbarriers. Both consumers pass every stage in order and give it back, also one that has
+// no block of B there: a parity tells a phase only from the one before it, so nobody may skip one.
 //
 // Who shares memory with whom by ordinary accesses: the tables are written by one lane a word and only read after the
 // barrier that all threads meet. A place of the queue is written by the producer's lane 0 and read by lane 0 of each
@@ -22,17 +31,10 @@
 // mbarrier orders what the arriving thread itself has done: reads by other lanes would hang on a warp barrier in
 // between, and 64-bit atomics on shared memory are loops of plain reads and compare-and-swap.)
 //
-// Shared memory: a ring of STAGES stages of 32 KiB, A [128][64] then B [2][64][64], 128-byte swizzle; 32 KiB for each
-// consumer through which its tile leaves; the pattern's tables; a queue of tiles; mbarriers.
-//
-// Each stage has a full barrier for each consumer. A consumer meets only its own tiles' steps: it may come to a stage
-// whose last copy, for the other's tile, has not landed yet. A parity tells a phase only from the one before it; on a
-// barrier that both used, it would take an earlier phase's end for its own and read too soon. On its own barrier, it
-// has seen every phase.
-//
-// Tiles come from a counter in the workspace, set to zero before the launch: their lengths vary by chance, and a fixed
-// share would leave the unlucky CTA a fifth behind. Tiles run down a group of GROUP_M block rows, then to the next
-// column.
+// A CTA's first tile goes with its number; the others come from a counter in the workspace, set to zero before the
+// launch: their lengths vary by chance, and a fixed share would leave the unlucky CTA a fifth behind. Tiles run down
+// a group of GROUP_M block rows, then to the next pair of columns. The last tiles, one a CTA, are taken column by
+// column, so that CTAs end closer together.
 //
 // Requires: m, n % 128 == 0, k % BLOCK_K == 0, 16-byte aligned pointers, a workspace of 4 bytes, sm_90a, and
 // patterns whose tables fit (Config::kTableBytes): 64 x 64 x 64 blocks do, 128 x 128 x 128 do not.
@@ -40,6 +42,7 @@
 #include "common/launch.cuh"
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
+#include "sm90_bsr_tiles.cuh"
 
 #if !defined(STAGES)
 #error "define STAGES (kernel.yaml lists the variants)"
@@ -48,7 +51,7 @@
 #define BLOCK_K 128
 #endif
 #ifndef GROUP_M
-#define GROUP_M 16
+#define GROUP_M 32
 #endif
 #ifndef DTYPE  // 0 fp16, 1 bf16
 #define DTYPE 0
@@ -63,7 +66,7 @@ struct Config {
   using Element = mma::Bfloat16;
 #endif
   static constexpr int kTileM = 128;  // rows of a block of A
-  static constexpr int kTileN = 128;  // columns of a block of B
+  static constexpr int kTileN = 128;  // columns of a block of B: a consumer's
   static constexpr int kTileK = 64;
   static constexpr int kBlockK = BLOCK_K;
   static constexpr int kStepsPerBlock = kBlockK / kTileK;
@@ -80,17 +83,18 @@ struct Config {
   static constexpr int kHalfAccum = 64;  // a thread: 64 x 128 over 128 threads
   static constexpr int kBytesA = kTileM * 128;
   static constexpr int kPanelBytes = kTileK * 128;
-  static constexpr int kStageBytes = kBytesA + kPanels * kPanelBytes;
+  static constexpr int kBytesB = kPanels * kPanelBytes;
+  static constexpr int kStageBytes = kBytesA + kConsumers * kBytesB;
   static constexpr int kOutPanelBytes = 64 * 128;
-  static constexpr int kOutBytes = kHalves * kPanels * kOutPanelBytes;
-  static constexpr int kQueue = 4;  // tiles published and not yet taken
+  static constexpr int kOutPanels = 2;  // a consumer
+  static constexpr int kQueue = 4;      // messages published and not yet taken
 
-  static constexpr int kTableBytes = 2816;
+  static constexpr int kTableBytes = 2880;
   static constexpr int kOffsetOut = kStages * kStageBytes;
-  static constexpr int kOffsetTables = kOffsetOut + kConsumers * kOutBytes;
+  static constexpr int kOffsetTables = kOffsetOut + kConsumers * kOutPanels * kOutPanelBytes;
   static constexpr int kOffsetQueue = kOffsetTables + kTableBytes;
   static constexpr int kOffsetBarriers = kOffsetQueue + kQueue * 16;
-  static constexpr int kSharedBytes = kOffsetBarriers + 8 * ((kConsumers + 1) * kStages + 2 * kQueue);
+  static constexpr int kSharedBytes = kOffsetBarriers + 8 * 2 * (kStages + kQueue);
 
   static_assert(kOffsetQueue % 16 == 0, "a place of the queue is one 16-byte word");
   static_assert(kBlockK % kTileK == 0, "a block of A must be whole steps of 64 columns");
@@ -111,15 +115,20 @@ struct Problem {
   int inner;  // block columns of A, block rows of B
   int cols;   // block columns of B and C
   int words;  // of 64 columns
+  int pairs;  // of block columns; the last may lack its second
+  int whole;  // tiles of two columns; those behind them are of one
   int tiles;
 };
 
-// What the producer tells a consumer: where the tile lies and which steps of the ring are its own. One 16-byte word.
-struct __align__(16) Published {
-  int row;
-  int col;
-  int first_step;
-  int steps;  // below 0: no more tiles
+// What the producer tells the consumers of up to 32 blocks of A's row. One 16-byte word.
+struct __align__(16) Message {
+  static constexpr int kNone = 0xffff;  // no column; as a row: no more tiles
+  static constexpr int kFirst = 1;      // the tile's first message
+  static constexpr int kLast = 2;
+
+  int row_and_flags;  // flags above bit 16
+  int columns;        // of consumer 0, and above bit 16 of consumer 1
+  uint32_t hits[2];   // a bit a block of A: it meets a stored block in the consumer's column
 };
 
 // ---- shared memory -----------------------------------------------------------------------------------
@@ -129,18 +138,18 @@ struct Shared {
   uint32_t base;
 
   __device__ __forceinline__ uint32_t a(int stage) const { return base + stage * Config::kStageBytes; }
-  __device__ __forceinline__ uint32_t b(int stage) const { return a(stage) + Config::kBytesA; }
-  __device__ __forceinline__ uint32_t out(int consumer) const {
-    return base + Config::kOffsetOut + consumer * Config::kOutBytes;
+  __device__ __forceinline__ uint32_t b(int consumer, int stage) const {
+    return a(stage) + Config::kBytesA + consumer * Config::kBytesB;
   }
-  __device__ __forceinline__ uint32_t full(int consumer, int stage) const {
-    return base + Config::kOffsetBarriers + (consumer * Config::kStages + stage) * 8;
+  __device__ __forceinline__ uint32_t out(int consumer, int panel) const {
+    return base + Config::kOffsetOut + (consumer * Config::kOutPanels + panel) * Config::kOutPanelBytes;
   }
-  __device__ __forceinline__ uint32_t empty(int stage) const { return full(Config::kConsumers, stage); }
+  __device__ __forceinline__ uint32_t full(int stage) const { return base + Config::kOffsetBarriers + stage * 8; }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return full(Config::kStages + stage); }
   __device__ __forceinline__ uint32_t queue_full(int place) const { return empty(Config::kStages + place); }
   __device__ __forceinline__ uint32_t queue_empty(int place) const { return queue_full(Config::kQueue + place); }
-  __device__ __forceinline__ Published* queue() const {
-    return reinterpret_cast<Published*>(memory + Config::kOffsetQueue);
+  __device__ __forceinline__ int4* queue(int place) const {
+    return reinterpret_cast<int4*>(memory + Config::kOffsetQueue) + place;
   }
   __device__ __forceinline__ unsigned long long* masks() const {
     return reinterpret_cast<unsigned long long*>(memory + Config::kOffsetTables);
@@ -232,7 +241,7 @@ __device__ __forceinline__ int find_b(const Problem& p, const Shared& shared, in
 
 struct Tile {
   int row = 0;
-  int col = 0;
+  int cols[Config::kConsumers] = {0, Message::kNone};
   int begin = 0;  // stored blocks of A's row
   int end = 0;
 };
@@ -240,28 +249,37 @@ struct Tile {
 __device__ __forceinline__ Tile tile_at(const Problem& p, const Shared& shared, int index) {
   Tile tile;
   if (index < p.tiles) {
-    const int group_tiles = Config::kGroupM * p.cols;
-    const int group = index / group_tiles;
-    const int within = index - group * group_tiles;
-    const int height = min(Config::kGroupM, p.rows - group * Config::kGroupM);  // the last may be lower
-    tile.row = group * Config::kGroupM + within % height;
-    tile.col = within / height;
-    tile.begin = shared.a_row_ptr(p)[tile.row];
-    tile.end = shared.a_row_ptr(p)[tile.row + 1];
+    const int beyond = index - p.whole;  // of the tiles of one column
+    const int pair_tile = beyond < 0 ? index : p.whole + beyond / 2;
+    const bsr::Tile at = bsr::tile_at(pair_tile, Config::kGroupM, p.rows, p.pairs);
+    const auto column = [&](int which) {
+      const int col = 2 * at.col + which;
+      return col < p.cols ? col : Message::kNone;
+    };
+    tile.row = at.row;
+    tile.cols[0] = column(beyond < 0 ? 0 : beyond % 2);
+    tile.cols[1] = beyond < 0 ? column(1) : Message::kNone;
+    if (tile.cols[0] != Message::kNone) {
+      tile.begin = shared.a_row_ptr(p)[tile.row];
+      tile.end = shared.a_row_ptr(p)[tile.row + 1];
+    }
   }
   return tile;
 }
 
-// One thread.
-__device__ __forceinline__ void copy_step(const Shared& shared, int consumer, int stage, const CUtensorMap* map_a,
-                                          const CUtensorMap* map_b, int block_a, int block_b, int step) {
-  const uint32_t full = shared.full(consumer, stage);
-  ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytes);
+// One thread: a step's tile of A, and those of B that are stored.
+__device__ __forceinline__ void copy_step(const Shared& shared, int stage, const CUtensorMap* map_a,
+                                          const CUtensorMap* map_b, int block_a, const int (&blocks_b)[2], int step) {
+  const uint32_t full = shared.full(stage);
+  const int found = (blocks_b[0] >= 0 ? 1 : 0) + (blocks_b[1] >= 0 ? 1 : 0);
+  ptx::mbarrier_arrive_expect_tx(full, Config::kBytesA + found * Config::kBytesB);
   ptx::tma_load_2d(shared.a(stage), map_a, step * Config::kTileK, block_a * Config::kTileM, full, ptx::kEvictNormal);
 #pragma unroll
-  for (int panel = 0; panel < Config::kPanels; ++panel) {
-    ptx::tma_load_2d(shared.b(stage) + panel * Config::kPanelBytes, map_b, panel * 64,
-                     block_b * Config::kBlockK + step * Config::kTileK, full, ptx::kEvictNormal);
+  for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+    if (blocks_b[consumer] >= 0) {
+      ptx::tma_load_3d(shared.b(consumer, stage), map_b, 0,
+                       blocks_b[consumer] * Config::kBlockK + step * Config::kTileK, 0, full, ptx::kEvictNormal);
+    }
   }
 }
 
@@ -274,64 +292,60 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   pipe.parity = 1;  // the first visit to each stage need not wait
   ptx::PipelineState<Config::kQueue> place;
   place.parity = 1;
-  const auto ticket = [&] { return lane == 0 ? atomicAdd(p.counter, 1) : 0; };
+  const auto ticket = [&] { return lane == 0 ? static_cast<int>(gridDim.x) + atomicAdd(p.counter, 1) : 0; };
   const auto inner_of = [&](const Tile& tile, int base) {
     return tile.begin + base + lane < tile.end ? p.a_col_idx[tile.begin + base + lane] : -1;
   };
-  const auto publish = [&](const Tile& tile, int first_step, int steps) {
+  const auto publish = [&](int row_and_flags, int columns, unsigned hits_0, unsigned hits_1) {
     ptx::mbarrier_wait(shared.queue_empty(place.stage), place.parity);
     if (lane == 0) {
-      const int4 entry = make_int4(tile.row, tile.col, first_step, steps);
-      *reinterpret_cast<int4*>(&shared.queue()[place.stage]) = entry;
+      *shared.queue(place.stage) =
+          make_int4(row_and_flags, columns, static_cast<int>(hits_0), static_cast<int>(hits_1));
       ptx::mbarrier_arrive(shared.queue_full(place.stage));
     }
     place.advance();
   };
 
-  int index = __shfl_sync(kAll, ticket(), 0);
+  int index = static_cast<int>(blockIdx.x);
   int pending = ticket();
   Tile tile = tile_at(p, shared, index);
   int inner = inner_of(tile, 0);
-  int first_step = 0;
-  int consumer = 0;  // whose tile this is: they take turns
   while (index < p.tiles) {
     const int next_index = __shfl_sync(kAll, pending, 0);
     pending = ticket();
     const Tile next = tile_at(p, shared, next_index);
     const int next_inner = inner_of(next, 0);
-
-    int matches = 0;
-    for (int base = 0; base < tile.end - tile.begin; base += 32) {
+    const int blocks = tile.end - tile.begin;
+    for (int base = 0; base == 0 || base < blocks; base += 32) {
       const int here = base == 0 ? inner : inner_of(tile, base);
-      matches += __popc(__ballot_sync(kAll, here >= 0 && find_b(p, shared, here, tile.col) >= 0));
-    }
-    publish(tile, first_step, matches * Config::kStepsPerBlock);
-    first_step += matches * Config::kStepsPerBlock;
-    for (int base = 0; base < tile.end - tile.begin; base += 32) {
-      const int here = base == 0 ? inner : inner_of(tile, base);
-      const int block_b = here >= 0 ? find_b(p, shared, here, tile.col) : -1;
-      for (unsigned left = __ballot_sync(kAll, block_b >= 0); left != 0; left &= left - 1) {
+      int found[Config::kConsumers];
+      unsigned hits[Config::kConsumers];
+#pragma unroll
+      for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+        const bool look = here >= 0 && tile.cols[consumer] != Message::kNone;
+        found[consumer] = look ? find_b(p, shared, here, tile.cols[consumer]) : -1;
+        hits[consumer] = __ballot_sync(kAll, found[consumer] >= 0);
+      }
+      const int flags = (base == 0 ? Message::kFirst : 0) | (base + 32 >= blocks ? Message::kLast : 0);
+      publish(tile.row | flags << 16, tile.cols[0] | tile.cols[1] << 16, hits[0], hits[1]);
+      for (unsigned left = hits[0] | hits[1]; left != 0; left &= left - 1) {
         const int from = __ffs(left) - 1;
-        const int block_b_here = __shfl_sync(kAll, block_b, from);
-        const int block_a_here = tile.begin + base + from;
+        const int blocks_b[] = {__shfl_sync(kAll, found[0], from), __shfl_sync(kAll, found[1], from)};
 #pragma unroll
         for (int step = 0; step < Config::kStepsPerBlock; ++step) {
           ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
           if (lane == 0) {
-            copy_step(shared, consumer, pipe.stage, map_a, map_b, block_a_here, block_b_here, step);
+            copy_step(shared, pipe.stage, map_a, map_b, tile.begin + base + from, blocks_b, step);
           }
           pipe.advance();
         }
       }
     }
-    consumer = (consumer + 1) % Config::kConsumers;
     index = next_index;
     tile = next;
     inner = next_inner;
   }
-  for (int i = 0; i < Config::kConsumers; ++i) {
-    publish(tile, first_step, -1);
-  }
+  publish(Message::kNone, 0, 0, 0);
 }
 
 // ---- consumers -----------------------------------------------------------------------------------------
@@ -350,39 +364,20 @@ __device__ __forceinline__ void multiply_step(Accumulators& accum, uint32_t a, u
   }
 }
 
-// Each warp its own 16 rows of each half, with its own stores.
-__device__ __forceinline__ void store_accum(const Accumulators& accum, uint32_t out, const CUtensorMap* map_c, int row,
-                                            int column) {
-  const int lane = threadIdx.x % 32;
-  const int warp_row = threadIdx.x / 32 % 4 * 16;
-  const int out_row = lane % 16;
-  const int out_chunk = lane / 16;
-  ptx::tma_store_wait_read<0>();  // the last tile has left; lane 0 issued its stores
-  __syncwarp();
+// Each warp its own 16 rows of each half, with its own stores, through two panels in turn.
+__device__ __forceinline__ void store_accum(const Accumulators& accum, const Shared& shared, int consumer,
+                                            const CUtensorMap* map_c, int row, int column) {
 #pragma unroll
-  for (int half = 0; half < Config::kHalves; ++half) {
-#pragma unroll
-    for (int panel = 0; panel < Config::kPanels; ++panel) {
-      const uint32_t to = out + (half * Config::kPanels + panel) * Config::kOutPanelBytes + warp_row * 128;
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        const float* s = accum[half] + panel * 32 + pair * 8;
-        const uint32_t chunk = (pair * 2 + out_chunk) ^ (out_row & 7);
-        mma::stmatrix_x4(to + out_row * 128 + chunk * 16, mma::pack_pair(Element{}, s[0], s[1]),
-                         mma::pack_pair(Element{}, s[2], s[3]), mma::pack_pair(Element{}, s[4], s[5]),
-                         mma::pack_pair(Element{}, s[6], s[7]));
-      }
-    }
-  }
-  ptx::fence_proxy_async();
-  __syncwarp();
-  if (lane == 0) {
-#pragma unroll
-    for (int i = 0; i < Config::kHalves * Config::kPanels; ++i) {
-      ptx::tma_store_2d(map_c, out + i * Config::kOutPanelBytes + warp_row * 128, column + i % Config::kPanels * 64,
-                        row + i / Config::kPanels * 64 + warp_row, ptx::kEvictFirst);
-    }
-    ptx::tma_store_commit();
+  for (int i = 0; i < Config::kHalves * Config::kPanels; ++i) {
+    const int half = i / Config::kPanels;
+    const int panel = i % Config::kPanels;
+    ptx::tma_store_wait_read<Config::kOutPanels - 1>();  // the store that read this panel last has read it
+    __syncwarp();
+    bsr::store_panels<1>(shared.out(consumer, i % Config::kOutPanels), map_c, row + half * 64, column + panel * 64,
+                         [&](int pair) {
+                           const float* s = accum[half] + panel * 32 + 2 * pair;
+                           return mma::pack_pair(Element{}, s[0], s[1]);
+                         });
   }
 }
 
@@ -395,59 +390,82 @@ __device__ __forceinline__ void release(uint32_t barrier) {
 }
 
 // One warp: takes what lies at a place of the queue and gives the place back. Lane 0 reads, and lane 0 tells.
-__device__ __forceinline__ Published take(const Shared& shared, int place, uint32_t parity) {
+__device__ __forceinline__ Message take(const Shared& shared, int place, uint32_t parity) {
   constexpr unsigned kAll = 0xffffffffu;
-  int4 entry = make_int4(0, 0, 0, 0);
+  int4 word = make_int4(0, 0, 0, 0);
   ptx::mbarrier_wait(shared.queue_full(place), parity);
   if (threadIdx.x % 32 == 0) {
-    entry = *reinterpret_cast<const int4*>(&shared.queue()[place]);
+    word = *shared.queue(place);
     ptx::mbarrier_arrive(shared.queue_empty(place));
   }
-  return {__shfl_sync(kAll, entry.x, 0), __shfl_sync(kAll, entry.y, 0), __shfl_sync(kAll, entry.z, 0),
-          __shfl_sync(kAll, entry.w, 0)};
+  return {__shfl_sync(kAll, word.x, 0),
+          __shfl_sync(kAll, word.y, 0),
+          {static_cast<uint32_t>(__shfl_sync(kAll, word.z, 0)), static_cast<uint32_t>(__shfl_sync(kAll, word.w, 0))}};
 }
 
-// One warpgroup: every other tile of the queue.
+// One warpgroup: one block column of every tile.
 __device__ __forceinline__ void consume(const Shared& shared, int consumer, const CUtensorMap* map_c) {
-  uint32_t parities = 0;  // a bit a stage: of the next phase of this consumer's barrier there
-  for (int number = consumer;; number += Config::kConsumers) {
-    const Published tile = take(shared, number % Config::kQueue, number / Config::kQueue & 1);
-    if (tile.steps < 0) {
+  constexpr unsigned kAll = 0xffffffffu;
+  PipelineState pipe;
+  ptx::PipelineState<Config::kQueue> place;
+  Accumulators accum;
+  for (;;) {
+    const Message message = take(shared, place.stage, place.parity);
+    place.advance();
+    const int row = message.row_and_flags & 0xffff;
+    const int flags = message.row_and_flags >> 16;
+    if (row == Message::kNone) {
       break;
     }
-    int stage = tile.first_step % Config::kStages;
-    Accumulators accum;
+    if ((flags & Message::kFirst) != 0) {
 #pragma unroll
-    for (int half = 0; half < Config::kHalves; ++half) {
+      for (int half = 0; half < Config::kHalves; ++half) {
 #pragma unroll
-      for (int i = 0; i < Config::kHalfAccum; ++i) {
-        accum[half][i] = 0.0f;
+        for (int i = 0; i < Config::kHalfAccum; ++i) {
+          accum[half][i] = 0.0f;
+        }
       }
     }
-    int last_stage = 0;
+    const uint32_t mine = consumer == 0 ? message.hits[0] : message.hits[1];
+    int held = -1;  // the stage that products may still read
     mma::fence_operands(accum[0]);
     mma::fence_operands(accum[1]);
 #pragma unroll 1
-    for (int step = 0; step < tile.steps; ++step) {
-      ptx::mbarrier_wait(shared.full(consumer, stage), parities >> stage & 1);
-      parities ^= 1u << stage;
-      mma::warpgroup_fence();
-      multiply_step(accum, shared.a(stage), shared.b(stage));
-      mma::warpgroup_commit();
-      if (step > 0) {
-        mma::warpgroup_wait<1>();  // the step before: its stage is free
-        release(shared.empty(last_stage));
+    for (uint32_t left = message.hits[0] | message.hits[1]; left != 0; left &= left - 1) {
+      const bool meets = __any_sync(kAll, (mine & left & -left) != 0);
+#pragma unroll 1
+      for (int step = 0; step < Config::kStepsPerBlock; ++step) {
+        ptx::mbarrier_wait(shared.full(pipe.stage), pipe.parity);
+        if (meets) {
+          mma::warpgroup_fence();
+          multiply_step(accum, shared.a(pipe.stage), shared.b(consumer, pipe.stage));
+          mma::warpgroup_commit();
+          if (held >= 0) {
+            mma::warpgroup_wait<1>();  // the step before: its stage is free
+            release(shared.empty(held));
+          }
+          held = pipe.stage;
+        } else {
+          if (held >= 0) {
+            mma::warpgroup_wait<0>();  // nothing is held while waiting for steps of the other consumer
+            release(shared.empty(held));
+            held = -1;
+          }
+          release(shared.empty(pipe.stage));
+        }
+        pipe.advance();
       }
-      last_stage = stage;
-      stage = stage + 1 == Config::kStages ? 0 : stage + 1;
     }
     mma::warpgroup_wait<0>();
     mma::fence_operands(accum[0]);
     mma::fence_operands(accum[1]);
-    if (tile.steps > 0) {
-      release(shared.empty(last_stage));
+    if (held >= 0) {
+      release(shared.empty(held));
     }
-    store_accum(accum, shared.out(consumer), map_c, tile.row * Config::kTileM, tile.col * Config::kTileN);
+    const int column = consumer == 0 ? message.columns & 0xffff : message.columns >> 16 & 0xffff;
+    if ((flags & Message::kLast) != 0 && column != Message::kNone) {
+      store_accum(accum, shared, consumer, map_c, row * Config::kTileM, column * Config::kTileN);
+    }
   }
   ptx::tma_store_wait();  // shared memory must outlive the stores that read it
 }
@@ -463,14 +481,12 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_b);
     ptx::prefetch_tensormap(&map_c);
     for (int stage = 0; stage < Config::kStages; ++stage) {
-      for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-        ptx::mbarrier_init(shared.full(consumer, stage), 1);
-      }
-      ptx::mbarrier_init(shared.empty(stage), 4);  // the warps of the one consumer that reads it
+      ptx::mbarrier_init(shared.full(stage), 1);
+      ptx::mbarrier_init(shared.empty(stage), 4 * Config::kConsumers);
     }
     for (int place = 0; place < Config::kQueue; ++place) {
       ptx::mbarrier_init(shared.queue_full(place), 1);
-      ptx::mbarrier_init(shared.queue_empty(place), 4);
+      ptx::mbarrier_init(shared.queue_empty(place), 4 * Config::kConsumers);
     }
     ptx::fence_mbarrier_init();
   }
@@ -518,7 +534,7 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   cudaError_t error =
       launch::make_tensor_map_2d(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
   if (error == cudaSuccess) {
-    error = launch::make_tensor_map_2d(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, 64);
+    error = launch::make_tensor_map_panels(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, Config::kPanels);
   }
   if (error == cudaSuccess) {
     error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, 64);
@@ -533,9 +549,14 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   if (error != cudaSuccess) {
     return error;
   }
-  const Problem problem{a_row_ptr, a_col_idx, b_row_ptr, b_col_idx, static_cast<int*>(workspace),
-                        rows,      inner,     cols,      (cols + 63) / 64, rows * cols};
-  const int grid = problem.tiles < limits.sms ? problem.tiles : limits.sms;
+  const int pairs = (cols + 1) / 2;
+  const int split = rows * pairs < limits.sms ? rows * pairs : limits.sms;  // pairs taken column by column
+  const int whole = rows * pairs - split;
+  const int tiles = whole + 2 * split;
+  const Problem problem{a_row_ptr, a_col_idx, b_row_ptr, b_col_idx,        static_cast<int*>(workspace),
+                        rows,      inner,     cols,      (cols + 63) / 64, pairs,
+                        whole,     tiles};
+  const int grid = tiles < limits.sms ? tiles : limits.sms;
   sm90_bsr_bsr_gemm_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
       problem, map_a, map_b, map_c);
   return cudaGetLastError();

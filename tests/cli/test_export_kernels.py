@@ -123,14 +123,14 @@ class TestOffer:
         self, catalog: Catalog
     ) -> None:
         begun = {each.id: each for each in choices_to_hold(catalog, "h200")}
-        arm = SweepArm(comparison="bsr_bsr_tuning", arm="g8")
+        arm = SweepArm(comparison="bsr_bsr_tuning", arm="g16")
         chosen = begun["h200_bsr_bsr_gemm_fp16_128x128"].model_copy(
-            update={"variant": "bsr_bsr_wgmma_g8", "evidence": arm}
+            update={"variant": "bsr_bsr_wgmma_g16", "evidence": arm}
         )
         tuning = catalog.tuning.model_copy(update={"choices": (chosen,)})
         added = offered(replace(catalog, tuning=tuning), "h200")[-1]
         assert (added.variant, added.block, added.block_b) == (
-            "bsr_bsr_wgmma_g8", (128, 128), (128, 128),
+            "bsr_bsr_wgmma_g16", (128, 128), (128, 128),
         )  # fmt: skip
 
     def test_an_operator_of_a_library_is_bad_input(self, tmp_path: Path) -> None:
