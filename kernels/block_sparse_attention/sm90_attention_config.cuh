@@ -42,13 +42,8 @@
 namespace attention {
 
 struct Config {
-#if DTYPE == 0
-  using Element = mma::Half;
-#elif DTYPE == 1
-  using Element = mma::Bfloat16;
-#else
-#error "DTYPE is 0 or 1"
-#endif
+  static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
+  using Element = mma::ElementOf<DTYPE>;
   static constexpr int kHeadDim = HEAD_DIM;
   static constexpr int kBlock = BLOCK;  // queries and keys of a stored block
   static constexpr int kSlots = SLOTS;  // of each stream

@@ -12,30 +12,19 @@
 namespace mma {
 
 // clang-format off
-#define MMA_ACCUM_4(i) "+f"(accum[i]), "+f"(accum[(i) + 1]), "+f"(accum[(i) + 2]), "+f"(accum[(i) + 3])
-#define MMA_ACCUM_16(i) MMA_ACCUM_4(i), MMA_ACCUM_4((i) + 4), MMA_ACCUM_4((i) + 8), MMA_ACCUM_4((i) + 12)
-#define MMA_ACCUM_32(i) MMA_ACCUM_16(i), MMA_ACCUM_16((i) + 16)
-#define MMA_ACCUM_64(i) MMA_ACCUM_32(i), MMA_ACCUM_32((i) + 32)
-#define MMA_NAMES_32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define MMA_NAMES_64 \
-  MMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-
 #define MMA_BOTH_SHARED(shape, add)                                                                                \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n"                                                \
                "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;\n}\n"        \
-               : MMA_ACCUM_64(0) : "l"(a), "l"(b))
+               : MMA_ACCUM_64(accum, 0) : "l"(a), "l"(b))
 #define MMA_B_SHARED(shape, add)                                                                                   \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n"                                                \
                "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_64                                             \
                "}, {%64, %65, %66, %67}, %68, add, 1, 1, 0;\n}\n"                                                  \
-               : MMA_ACCUM_64(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+               : MMA_ACCUM_64(accum, 0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 #define MMA_A_REGISTERS(shape, count, operands)                                                                    \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                                      \
                "wgmma.mma_async.sync.aligned." shape " {" MMA_NAMES_##count "}, " operands ", add, 1, 1, 1;\n}\n"  \
-               : MMA_ACCUM_##count(0) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b))
+               : MMA_ACCUM_##count(accum, 0) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b))
 // clang-format on
 
 // accum (64 x 128) = A (64 x 16) * B (128 x 16)^T, added to what is there where kAdd; both K-major in shared memory.
@@ -93,28 +82,6 @@ __device__ __forceinline__ void wgmma_values(Bfloat16, float (&accum)[32], uint3
   MMA_A_REGISTERS("m64n64k16.f32.bf16.bf16", 32, "{%32, %33, %34, %35}, %36");
 }
 
-// accum (16 x 8, fp32) += A (16 x 16, row-major) * B (16 x 8, column-major), by one warp.
-__device__ __forceinline__ void mma_sync(Half, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};\n"
-      : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_sync(Bfloat16, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};\n"
-      : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-#undef MMA_ACCUM_4
-#undef MMA_ACCUM_16
-#undef MMA_ACCUM_32
-#undef MMA_ACCUM_64
-#undef MMA_NAMES_32
-#undef MMA_NAMES_64
 #undef MMA_BOTH_SHARED
 #undef MMA_A_REGISTERS
 #undef MMA_B_SHARED

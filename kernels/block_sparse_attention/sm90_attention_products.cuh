@@ -114,7 +114,7 @@ __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::
     for (int step = 0; step < Config::kHeadDim / 16; ++step) {
       uint32_t a[4];
       q.operand(a, step);
-      mma::mma_sync(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
+      mma::mma_m16n8k16(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
     }
   }
 }
@@ -134,8 +134,8 @@ __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::
       uint32_t b[4];
       mma::ldmatrix_x4(b, k + step / 4 * Config::kSlotPanelBytes +
                               mma::swizzle_128b(key + 8 * j, step % 4 * 2 + lane / 8 % 2));
-      mma::mma_sync(Element{}, scores + 4 * j, a, b[0], b[1]);
-      mma::mma_sync(Element{}, scores + 4 * j + 4, a, b[2], b[3]);
+      mma::mma_m16n8k16(Element{}, scores + 4 * j, a, b[0], b[1]);
+      mma::mma_m16n8k16(Element{}, scores + 4 * j + 4, a, b[2], b[3]);
     }
   };
   if constexpr (Config::kQRegisters) {

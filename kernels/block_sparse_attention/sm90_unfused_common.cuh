@@ -38,13 +38,8 @@
 
 namespace unfused {
 
-#if DTYPE == 0
-using Element = mma::Half;
-#elif DTYPE == 1
-using Element = mma::Bfloat16;
-#else
-#error "DTYPE is 0 or 1"
-#endif
+static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
+using Element = mma::ElementOf<DTYPE>;
 #if SCORES == 32
 using Score = float;
 #elif SCORES == 16

@@ -299,7 +299,7 @@ __device__ __forceinline__ void multiply(Accumulators& accum, const Fragments& f
 #pragma unroll
     for (int jj = 0; jj < Config::kMmasN; ++jj) {
       const int j = i % 2 == 0 ? jj : Config::kMmasN - 1 - jj;  // there and back: neighbours share B
-      mma::mma_m16n8k16(accum[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
+      mma::mma_m16n8k16(mma::Half{}, accum[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
     }
     between(i);
   }

@@ -60,11 +60,8 @@
 namespace {
 
 struct Config {
-#if DTYPE == 0
-  using Element = mma::Half;
-#elif DTYPE == 1
-  using Element = mma::Bfloat16;
-#endif
+  static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
+  using Element = mma::ElementOf<DTYPE>;
   static constexpr int kTileM = 128;  // rows of a block of A
   static constexpr int kTileN = 128;  // columns of a block of B: a consumer's
   static constexpr int kTileK = 64;

@@ -62,19 +62,9 @@
 namespace {
 
 struct Config {
-#if DTYPE == 0
-  using Element = mma::Half;
-  using Result = mma::Half;
-#elif DTYPE == 1
-  using Element = mma::Bfloat16;
-  using Result = mma::Bfloat16;
-#elif DTYPE == 2
-  using Element = mma::Float8E4M3;
-  using Result = mma::Bfloat16;
-#else
-#error "DTYPE is 0, 1 or 2"
-#endif
+  using Element = mma::ElementOf<DTYPE>;
   static constexpr bool kFp8 = DTYPE == 2;
+  using Result = mma::ElementOf<kFp8 ? 1 : DTYPE>;  // FP8's products leave in bf16
   static constexpr int kElementBytes = kFp8 ? 1 : 2;
   static constexpr int kTileM = 128;  // rows of a stored block
   static constexpr int kTileN = TILE_N;

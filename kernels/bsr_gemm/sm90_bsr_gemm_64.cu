@@ -63,13 +63,8 @@
 namespace {
 
 struct Config {
-#if DTYPE == 0
-  using Element = mma::Half;
-#elif DTYPE == 1
-  using Element = mma::Bfloat16;
-#else
-#error "DTYPE is 0 or 1: 8-bit blocks of 64 columns do not fill a row of the swizzle"
-#endif
+  static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1: 8-bit blocks of 64 columns do not fill a row of the swizzle");
+  using Element = mma::ElementOf<DTYPE>;
   static constexpr int kBlock = 64;  // rows and columns of a stored block
   static constexpr int kTileN = TILE_N;
   static constexpr int kRowBytes = bsr::kRowBytes;

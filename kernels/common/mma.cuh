@@ -17,6 +17,24 @@ struct Half {};
 struct Bfloat16 {};
 struct Float8E4M3 {};
 
+// The type that a variant's DTYPE names: 0 fp16, 1 bf16, 2 FP8 (E4M3).
+template <int kDtype>
+struct NumberedType;
+template <>
+struct NumberedType<0> {
+  using Type = Half;
+};
+template <>
+struct NumberedType<1> {
+  using Type = Bfloat16;
+};
+template <>
+struct NumberedType<2> {
+  using Type = Float8E4M3;
+};
+template <int kDtype>
+using ElementOf = typename NumberedType<kDtype>::Type;
+
 // ---- layout in shared memory -----------------------------------------------------------------------------
 
 // Byte offset of 16-byte chunk `chunk` of row `row`, in rows of 128 bytes with the 128-byte swizzle that TMA writes.
@@ -74,14 +92,19 @@ __device__ __forceinline__ void transpose_quad(uint32_t (&w)[4]) {
 
 // ---- products of a warp ------------------------------------------------------------------------------------
 
-// accum (16 x 8, fp32) += A (16 x 16, row-major, fp16) * B (16 x 8, column-major, fp16).
-__device__ __forceinline__ void mma_m16n8k16(float (&accum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};\n"
-      : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+// accum (16 x 8, four fp32 a thread) += A (16 x 16, row-major) * B (16 x 8, column-major).
+#define MMA_M16N8K16(types)                                                                                \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." types                                              \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"                    \
+               : "+f"(accum[0]), "+f"(accum[1]), "+f"(accum[2]), "+f"(accum[3])                            \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+__device__ __forceinline__ void mma_m16n8k16(Half, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  MMA_M16N8K16("f16.f16");
 }
+__device__ __forceinline__ void mma_m16n8k16(Bfloat16, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  MMA_M16N8K16("bf16.bf16");
+}
+#undef MMA_M16N8K16
 
 // ---- products of a warpgroup (sm_90a) ----------------------------------------------------------------------
 
@@ -105,6 +128,8 @@ __device__ __forceinline__ void fence_operands(float (&accum)[kCount]) {
   }
 }
 
+// Operands of a wgmma: accumulators of array `d` from `i` on, and the numbers under which they stand in the text.
+// Headers with further products (attention's) use them too.
 // clang-format off
 #define MMA_ACCUM_4(d, i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define MMA_ACCUM_16(d, i) MMA_ACCUM_4(d, i), MMA_ACCUM_4(d, (i) + 4), MMA_ACCUM_4(d, (i) + 8), MMA_ACCUM_4(d, (i) + 12)
@@ -161,16 +186,6 @@ __device__ __forceinline__ void wgmma(Float8E4M3, float (&accum)[64], uint64_t a
   MMA_WGMMA("m64n128k32.f32.e4m3.e4m3", 64, "%64, %65", "1, 1");
 }
 
-#undef MMA_ACCUM_4
-#undef MMA_ACCUM_16
-#undef MMA_ACCUM_32
-#undef MMA_ACCUM_64
-#undef MMA_ACCUM_96
-#undef MMA_ACCUM_128
-#undef MMA_NAMES_32
-#undef MMA_NAMES_64
-#undef MMA_NAMES_96
-#undef MMA_NAMES_128
 #undef MMA_WGMMA
 
 // ---- rounding --------------------------------------------------------------------------------------------
