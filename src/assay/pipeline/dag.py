@@ -24,6 +24,9 @@ from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
 
+UNASKED = {"mem_mb": 0, "runtime": 0, "gpu": 0}
+"""Of resources that Snakemake wants as a number, the one for which Slurm is asked nothing."""
+
 NO_REQUEST = Request(
     schema="assay/request/1", run="none", sources=(), targets=(), runtime="host",
     executor="local", device_python="python3", prebuilt=None, signing_key="", commit=None,
@@ -240,7 +243,7 @@ class Dag:
         """Return the function by which Snakemake asks what a job wants of a resource."""
 
         def of_job(wildcards: Any, rulename: str) -> int | str | None:
-            return self.resources(wildcards.target, rulename).get(name)
+            return self.resources(wildcards.target, rulename).get(name) or UNASKED.get(name)
 
         return of_job
 
