@@ -43,7 +43,7 @@ namespace attention {
 
 struct Config {
   static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
-  using Element = mma::ElementOf<DTYPE>;
+  using Element = mma::ElementOf<DTYPE>::Type;
   static constexpr int kHeadDim = HEAD_DIM;
   static constexpr int kBlock = BLOCK;  // queries and keys of a stored block
   static constexpr int kSlots = SLOTS;  // of each stream

@@ -39,7 +39,7 @@
 namespace unfused {
 
 static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
-using Element = mma::ElementOf<DTYPE>;
+using Element = mma::ElementOf<DTYPE>::Type;
 #if SCORES == 32
 using Score = float;
 #elif SCORES == 16

@@ -61,7 +61,7 @@ namespace {
 
 struct Config {
   static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
-  using Element = mma::ElementOf<DTYPE>;
+  using Element = mma::ElementOf<DTYPE>::Type;
   static constexpr int kTileM = 128;  // rows of a block of A
   static constexpr int kTileN = 128;  // columns of a block of B: a consumer's
   static constexpr int kTileK = 64;

@@ -32,6 +32,8 @@
 //
 // Requires: m % 128 == 0, k % BLOCK_K == 0, n % 8 == 0, 16-byte aligned pointers, sm_90a.
 
+#include <type_traits>
+
 #include "common/launch.cuh"
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
@@ -62,9 +64,9 @@
 namespace {
 
 struct Config {
-  using Element = mma::ElementOf<DTYPE>;
-  static constexpr bool kFp8 = DTYPE == 2;
-  using Result = mma::ElementOf<kFp8 ? 1 : DTYPE>;  // FP8's products leave in bf16
+  using Element = mma::ElementOf<DTYPE>::Type;
+  static constexpr bool kFp8 = std::is_same_v<Element, mma::Float8E4M3>;
+  using Result = mma::ElementOf<kFp8 ? 1 : DTYPE>::Type;  // FP8's products leave in bf16
   static constexpr int kElementBytes = kFp8 ? 1 : 2;
   static constexpr int kTileM = 128;  // rows of a stored block
   static constexpr int kTileN = TILE_N;

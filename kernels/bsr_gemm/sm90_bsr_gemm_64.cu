@@ -64,7 +64,7 @@ namespace {
 
 struct Config {
   static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1: 8-bit blocks of 64 columns do not fill a row of the swizzle");
-  using Element = mma::ElementOf<DTYPE>;
+  using Element = mma::ElementOf<DTYPE>::Type;
   static constexpr int kBlock = 64;  // rows and columns of a stored block
   static constexpr int kTileN = TILE_N;
   static constexpr int kRowBytes = bsr::kRowBytes;

@@ -19,21 +19,19 @@ struct Float8E4M3 {};
 
 // The type that a variant's DTYPE names: 0 fp16, 1 bf16, 2 FP8 (E4M3).
 template <int kDtype>
-struct NumberedType;
+struct ElementOf;
 template <>
-struct NumberedType<0> {
+struct ElementOf<0> {
   using Type = Half;
 };
 template <>
-struct NumberedType<1> {
+struct ElementOf<1> {
   using Type = Bfloat16;
 };
 template <>
-struct NumberedType<2> {
+struct ElementOf<2> {
   using Type = Float8E4M3;
 };
-template <int kDtype>
-using ElementOf = typename NumberedType<kDtype>::Type;
 
 // ---- layout in shared memory -----------------------------------------------------------------------------
 
