@@ -99,6 +99,18 @@ def test_changed_figures_come_first():
     assert [row.claim for row in rows] == ["b", "a"]
 
 
+def test_of_shifted_figures_the_furthest_apart_comes_first_whatever_its_direction():
+    def run(number, **measured):
+        figures = (figure(value, claim=claim) for claim, value in measured.items())
+        return report(f"run_{number}", ONE, *figures)
+
+    rows = compare_figures(
+        [run(1, a=100.0, b=100.0, c=100.0, d=100.0), run(2, a=102.0, b=80.0, c=110.0, d=100.1)]
+    )
+    assert [row.claim for row in rows] == ["b", "c", "a", "d"]
+    assert [row.standing for row in rows] == [Standing.SHIFTED] * 3 + [Standing.REST]
+
+
 def test_card_driver_commit_and_protocol_are_warned_of():
     other = machine("card_b", "t2", driver="590", commit="c2")
     reports = [

@@ -1,11 +1,17 @@
 """What a cell says of one report's figure, and what is said of them all."""
 
-import pytest
+import io
+import json
+from pathlib import Path
 
+import pytest
+from rich.console import Console
+
+from assay.cli import comparison_output, console
 from assay.findings.given_report import GivenReport
-from assay.records.report_figures import ReportFigures
+from assay.records.report_figures import ClaimInShort, ReportFigures
 from assay.records.verdicts import Status, Why
-from assay.report.comparison_page import cell, comparison_view, difference
+from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
 from tests.findings.test_card_spread import figure, machine, report
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -70,3 +76,47 @@ def test_reports_of_the_same_products_need_no_such_word(run: str):
     one = report("run_1", machine("card_a", "t1"), figure(100.0))
     two = report(run, machine("card_b", "t2"), figure(100.0))
     assert view(one, two).products is None
+
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
+LONG = "A claim of a title that is longer than any terminal of eighty columns has room for"
+
+
+def shifted():
+    """Return a view of two reports with three shifted figures, of which ``far`` moved most."""
+    runs = [
+        report(f"run_{number}", machine("card_a", f"t{number}"),
+               figure(near, claim="near"), figure(far, claim="far_" + "x" * 20),
+               figure(100.0, 30.0, claim="same"))
+        for number, near, far in ((1, 100.0, 100.0), (2, 103.0, 60.0))
+    ]  # fmt: skip
+    said = {"near": ClaimInShort(title=LONG, claimed="100 TFLOP/s")}
+    return view(*(run.model_copy(update={"claims": said}) for run in runs))
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_terminal_shows_two_lines_a_figure_and_no_id_is_cut(
+    width: int, monkeypatch: pytest.MonkeyPatch
+):
+    stream = io.StringIO()
+    monkeypatch.setattr(console, "out", Console(file=stream, width=width))
+    monkeypatch.setattr(comparison_output, "is_terminal", lambda _: True)
+    comparison_output.show_comparison(shifted(), ())
+    head, *lines = stream.getvalue().split("\n\n")[1].splitlines()
+    assert head == "Shifted beyond both intervals, largest first (claimed: run_1 -> run_2)"
+    far, figures, near = [line.replace(SPACE, " ") for line in lines][:3]
+    assert far.startswith("   -40 %  far_x") and far.endswith("  far_xxxxxxxxxxxxxxxxxxxx on h100")
+    assert figures == "  100 TFLOP/s reproduced: 100 [99.50, 100.5] -> 60 [59.50, 60.50]"
+    assert near.startswith("    +3 %  A claim of") and near.endswith("...  near on h100")
+    assert all(len(line) <= width for line in lines)
+    assert len(lines) == 4
+
+
+def test_json_and_the_page_have_the_same_order():
+    seen = shifted()
+    order = [row.claim for row in seen.figures]
+    document = json.loads(json.dumps(comparison_output.comparison_document(seen)))
+    assert [row["claim"] for row in document["figures"]] == order
+    page = comparison_page(TEMPLATES, seen)
+    places = [page.index(f"<small>{claim}</small>") for claim in order]
+    assert places == sorted(places)

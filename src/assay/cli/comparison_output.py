@@ -1,15 +1,26 @@
-"""The output of ``compare``: one table, warnings before it, and the same as JSON."""
+"""The output of ``compare``: warnings, two lines a figure or a table for programs, and JSON."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.cells import cell_len
+
+from assay.base.printable import shown_line
 from assay.cli import console
 from assay.cli.tables import TableColumn, is_terminal, show_table
-from assay.findings.report_comparison import Standing
-from assay.report.comparison_page import ComparisonView, cell, difference, pair_cells
+from assay.findings.report_comparison import ComparedFigure, Standing, has_interval
+from assay.report import formatting as fmt
+from assay.report.comparison_page import TITLES, ComparisonView, cell, difference, pair_cells
 from assay.shared.counting import counted
 
 GPUS = "gpus"
+ARROW = " -> "
+INDENT = "  "
+MOVED = 8
+"""Characters of how far a figure moved."""
+LEAST_TITLE = 16
+"""Characters of a title that are shown at any width."""
 
 
 def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
@@ -28,17 +39,12 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
 
 
 def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
-    # Columns of prose: a title, a status, a figure and an interval may be broken between words.
-    columns = (
-        TableColumn("figure", prose=True),
-        TableColumn("how"),
-        TableColumn("claim", 2),
-        TableColumn("target", 1),
-        TableColumn("claimed", prose=True),
-        TableColumn("difference", 3),
-        *(TableColumn(name, prose=True) for name in view.names),
-    )
-    marks = ["" if report.verified else "unverified, " for report in view.reports]
+    rows = [row for row in view.figures if row.standing.value in shown]
+    if is_terminal(console.out):
+        for line in (_title(view, shown), *_lines(view, rows, console.out.width)):
+            console.out.print(line, markup=False, soft_wrap=True)
+        return
+    heads = ("figure", "how", "claim", "target", "claimed", "difference", *view.names)
     table = [
         (
             row.title,
@@ -47,15 +53,67 @@ def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
             row.target or "",
             row.claimed,
             difference(row),
-            *(mark + cell(each) for mark, each in zip(marks, row.figures, strict=True)),
+            *_cells(view, row),
         )
-        for row in view.figures
-        if row.standing.value in shown
+        for row in rows
     ]
-    if table or not is_terminal(console.out):
-        show_table(console.out, console.err, _title(view, shown), columns, table)
-    else:
-        console.say(_title(view, shown))
+    columns = [TableColumn(head) for head in heads]
+    show_table(console.out, console.err, _title(view, shown), columns, table)
+
+
+def _cells(view: ComparisonView, row: ComparedFigure) -> Iterator[str]:
+    for report, each in zip(view.reports, row.figures, strict=True):
+        yield f"{'' if report.verified else 'unverified, '}{cell(each)}"
+
+
+def _lines(view: ComparisonView, rows: Sequence[ComparedFigure], width: int) -> Iterator[str]:
+    """Yield what a terminal shows: a heading a part, and two lines a figure where they fit."""
+    for standing in Standing:
+        part = [row for row in rows if row.standing is standing]
+        if part:
+            yield ""
+            yield shown_line(
+                f"{TITLES[standing]}, largest first (claimed: {ARROW.join(view.names)})"
+            )
+        for row in part:
+            yield from _two_lines(row, [*_cells(view, row)], width)
+
+
+def _two_lines(row: ComparedFigure, cells: Sequence[str], width: int) -> Iterator[str]:
+    """Yield how far a figure moved, what it is and its id, which is never cut; then its figures."""
+    held = difference(row) if row.difference is not None else ""
+    moved = f"{held:>{MOVED}}  "
+    of = f"  {row.claim}{f' on {row.target}' if row.target else ''}"
+    room = max(width - cell_len(moved) - cell_len(of), LEAST_TITLE)
+    title = row.title if cell_len(row.title) <= room else f"{row.title[: room - 3].rstrip()}..."
+    yield shown_line(f"{moved}{title}{of}")
+    yield from textwrap.wrap(
+        shown_line(_told(row, cells)),
+        width,
+        initial_indent=INDENT,
+        subsequent_indent=INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
+    """Return what is claimed and what each report has; the unit once where all measured in it, and
+    the verdict once where all came out alike.
+    """
+    figures = [each for each in row.figures if each is not None and has_interval(each)]
+    plain = all(isinstance(each.claimed, float) for each in figures) and not row.asked_otherwise
+    if not plain or len(figures) < len(cells) or any("unverified" in text for text in cells):
+        otherwise = "measured otherwise: " if row.asked_otherwise else ""
+        return f"claimed {row.claimed or 'nothing'}; {otherwise}{ARROW.join(cells)}"
+    said = [each.said for each in figures]
+    numbers = [
+        f"{fmt.number(float(each.measured or 0.0))} {fmt.interval(each.ci90)}" for each in figures
+    ]
+    if len(set(said)) == 1:
+        return f"{row.claimed} {said[0]}: {ARROW.join(map(fmt.unbroken, numbers))}"
+    pairs = zip(said, numbers, strict=True)
+    return f"{row.claimed}: {ARROW.join(fmt.unbroken(f'{one} {two}') for one, two in pairs)}"
 
 
 def _title(view: ComparisonView, shown: Sequence[str]) -> str:

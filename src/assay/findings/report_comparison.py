@@ -47,6 +47,20 @@ class ComparedFigure:
     is how it was judged."""
 
     @property
+    def shift(self) -> float:
+        """Return how far the figures of one question lie apart: the logarithm of the largest over
+        the smallest; 0 where there are no two.
+        """
+        if self.difference is None:
+            return 0.0
+        values = [
+            linear(float(figure.measured or 0.0), figure.unit)
+            for figure in self.figures
+            if figure is not None and has_interval(figure)
+        ]
+        return math.log(max(values) / min(values)) if min(values) > 0 else 0.0
+
+    @property
     def held_together(self) -> bool:
         """Return whether two reports have a measured figure of it."""
         return sum(has_interval(figure) for figure in self.figures) > 1
@@ -76,12 +90,17 @@ def has_interval(figure: ReportFigure | None) -> bool:
 
 
 def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
-    """Return every figure of the reports: changed ones first, then shifted ones, then the rest."""
+    """Return every figure of the reports: changed ones first, then shifted ones, then the rest; of
+    each the one that lies furthest apart first.
+    """
     by_key = [{(f.claim, f.target): f for f in report.figures} for report in reports]
     keys = dict.fromkeys(key for figures in by_key for key in figures)
     rows = [_compared(reports, tuple(figures.get(key) for figures in by_key)) for key in keys]
     order = list(Standing)
-    return sorted(rows, key=lambda row: (order.index(row.standing), row.claim, row.target or ""))
+    return sorted(
+        rows,
+        key=lambda row: (order.index(row.standing), -row.shift, row.claim, row.target or ""),
+    )
 
 
 def _compared(

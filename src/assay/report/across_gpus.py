@@ -65,6 +65,6 @@ def _cell(verdict: Verdict | None) -> tuple[str, str | None]:
     if verdict is None:
         return fmt.NOTHING, None
     return (
-        fmt.figure(verdict.measured, verdict.unit),
-        fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90),
+        fmt.figure(verdict.measured, verdict.unit, verdict.claimed),
+        fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
     )

@@ -10,6 +10,7 @@ from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spre
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
+from assay.report.claim_details import VerdictDetail
 from assay.report.claims import ClaimLine
 from assay.report.facts import Fact
 from assay.shared.counting import agreeing, counted
@@ -42,7 +43,11 @@ def spread_section(
     told = {key: spread for key, spread in sorted(found.items()) if key[0] in lines}
     rows = tuple(
         SpreadRow(
-            claim, lines[claim].title, target, spread_line(spread), tuple(observation_lines(spread))
+            claim,
+            lines[claim].title,
+            target,
+            spread_line(spread, lines[claim].claimed_value),
+            tuple(observation_lines(spread, lines[claim].claimed_value)),
         )
         for (claim, target), spread in told.items()
     )
@@ -53,16 +58,19 @@ def with_spreads(
     lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
 ) -> dict[str, ClaimLine]:
     """Return lines whose figures tell how far other cards and runs lie from them."""
+
+    def told(line: ClaimLine, detail: VerdictDetail) -> VerdictDetail:
+        spread = found.get((line.id, detail.text.target))
+        if spread is None or not detail.text.gpu:
+            return detail
+        fact = Fact("cards and runs", spread_line(spread, line.claimed_value))
+        return replace(detail, facts=(*detail.facts, fact))
+
     return {
         claim: replace(
             line,
             spread=spread_short(found.get((claim, line.lead.target))) if line.lead.gpu else None,
-            details=tuple(
-                replace(detail, facts=(*detail.facts, Fact("cards and runs", spread_line(spread))))
-                if detail.text.gpu and (spread := found.get((claim, detail.text.target)))
-                else detail
-                for detail in line.details
-            ),
+            details=tuple(told(line, detail) for detail in line.details),
         )
         for claim, line in lines.items()
     }
@@ -96,12 +104,15 @@ def spread_short(spread: FigureSpread | None) -> str | None:
     return fmt.tenths(spread.extent)
 
 
-def spread_line(spread: FigureSpread) -> str:
-    """Return how far a figure's runs lie apart, in a sentence without its figure's name."""
+def spread_line(spread: FigureSpread, claimed: float | str | None = None) -> str:
+    """Return how far a figure's runs lie apart, in a sentence without its figure's name.
+
+    ``claimed``: the figure that it stands beside, as for ``formatting.figure``.
+    """
     values = [each.measured for each in spread.observations]
     low, high = min(values), max(values)
     runs, cards = counted(len(values), "run"), counted(spread.cards, "card")
-    text = f"{runs} on {cards}: {fmt.span(low, high, spread.unit)}"
+    text = f"{runs} on {cards}: {fmt.span(low, high, spread.unit, claimed)}"
     if spread.extent is not None:
         text += f", {fmt.percent(spread.extent)} apart"
     text += (
@@ -114,14 +125,14 @@ def spread_line(spread: FigureSpread) -> str:
     return f"{text}."
 
 
-def observation_lines(spread: FigureSpread) -> Iterator[str]:
+def observation_lines(spread: FigureSpread, claimed: float | str | None = None) -> Iterator[str]:
     """Yield a line for each run of a figure: figure, interval, card, driver, commit, report."""
     for each in spread.observations:
         on = each.machine
         commit = f", commit {on.commit[:12]}" if on.commit else ""
         yield (
-            f"{fmt.figure(each.measured, spread.unit)} "
-            f"{fmt.interval_of(each.measured, spread.unit, each.ci90)}: "
+            f"{fmt.figure(each.measured, spread.unit, claimed)} "
+            f"{fmt.interval_of(each.measured, spread.unit, each.ci90, claimed)}: "
             f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {fmt.moment(on.recorded_at)} "
             f"({each.report})"
         )

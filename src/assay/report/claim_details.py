@@ -10,7 +10,7 @@ from assay.findings.work_done import work_by_reading
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun
-from assay.records.verdicts import Verdict, Why
+from assay.records.verdicts import Nearest, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.counts import capital
 from assay.report.facts import Fact
@@ -68,12 +68,7 @@ def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDe
         told=_explanation(verdict),
         readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict)),
         facts=tuple(_facts(verdict, claim)),
-        nearest=tuple(
-            f"{near.what}{' on ' + near.target if near.target else ''}: "
-            f"{fmt.figure(near.measured, near.unit)}"
-            f"{_behind(fmt.interval_of(near.measured, near.unit, near.ci90))}"
-            for near in verdict.nearest
-        ),
+        nearest=tuple(_near(near, verdict) for near in verdict.nearest),
         links=tuple(
             record_link(path, verdict.target) for path in verdict.evidence if path not in machines
         ),
@@ -126,8 +121,13 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
         yield Fact("binary", fmt.short_hash(verdict.binary_sha256))
 
 
-def _behind(interval: str | None) -> str:
-    return "" if interval is None else f" {interval}"
+def _near(near: Nearest, verdict: Verdict) -> str:
+    beside = verdict.claimed if near.unit == verdict.unit else None
+    interval = fmt.interval_of(near.measured, near.unit, near.ci90, beside)
+    return (
+        f"{near.what}{' on ' + near.target if near.target else ''}: "
+        f"{fmt.figure(near.measured, near.unit, beside)}{f' {interval}' if interval else ''}"
+    )
 
 
 def referring(detail: VerdictDetail, before: VerdictDetail | None, claim: str) -> VerdictDetail:

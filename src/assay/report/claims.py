@@ -35,6 +35,8 @@ class ClaimLine:
     """``line 12``, ``page 9, line 3``."""
     section: str
     claimed: str
+    claimed_value: float | str | None
+    """What ``formatting.figure`` takes for the figure beside which others stand."""
     lead: VerdictText
     bar: tuple[str, str] | None
     """Where the bar begins and how long it is, in per cent of its room."""
@@ -171,6 +173,7 @@ def _line(
         spot=entry.place.spot,
         section=entry.place.section,
         claimed=claimed,
+        claimed_value=lead.claimed,
         lead=text,
         bar=None if ratio is None else _bar(ratio.value),
         why=why.short if why else "",

@@ -54,28 +54,28 @@ def _with_earlier(
         earlier = found.get(detail.text.target)
         if earlier is None:
             return detail
-        said = _earlier_sentences(catalog, evidence, line.id, earlier)
+        said = _earlier_sentences(catalog, evidence, line, earlier)
         return replace(detail, told=f"{said} {detail.told}".rstrip())
 
     return replace(line, earlier=tuple(found), details=tuple(map(told, line.details)))
 
 
 def _earlier_sentences(
-    catalog: Catalog, evidence: Evidence, claim: str, earlier: Sequence[Earlier]
+    catalog: Catalog, evidence: Evidence, line: ClaimLine, earlier: Sequence[Earlier]
 ) -> str:
     """Return what the newest of the earlier runs measured by what, and how many more there are."""
     (run, figure), *more = earlier
-    now = answered_by(catalog, claim)
+    now = answered_by(catalog, line.id)
     by, then = _told_by(catalog, evidence, figure, now)
-    measured = f"{fmt.figure(figure.measured, figure.unit)}"
-    interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90)
+    measured = fmt.figure(figure.measured, figure.unit, line.claimed_value)
+    interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90, line.claimed_value)
     said = (
         f"An earlier run on this GPU measured {measured}{f' {interval}' if interval else ''} "
         f"({run.report}, {run.machine.recorded_at[:10]}), {by}.{then}"
     )
     if more:
         number = counted(len(more), "more earlier run")
-        said += f" {number} {agreeing(len(more), 'is', 'are')} listed by ./assay history {claim}."
+        said += f" {number} {agreeing(len(more), 'is', 'are')} listed by ./assay history {line.id}."
     return said
 
 
@@ -100,7 +100,8 @@ def earlier_words(line: HistoryLine, report: str) -> str:
     if line.earlier is None:
         return ""
     before, now = line.earlier.asked, line.last.asked
-    figure = fmt.figure(line.earlier.figure.measured, line.earlier.figure.unit)
+    had = line.earlier.figure
+    figure = fmt.figure(had.measured, had.unit, had.claimed)
     if not before or not now or before == now:
         return f"{report} has {figure}, which was not taken over"
     return f"{report} has {figure} {OTHERWISE}: {before}; by now {now} answers the claim"

@@ -32,7 +32,7 @@ def figure_strip(
         if ratio is None:
             continue
         drawn.append(each)
-        figure = f"{fmt.figure(verdict.measured, verdict.unit)} for {line.claimed}"
+        figure = f"{fmt.figure(verdict.measured, verdict.unit, verdict.claimed)} for {line.claimed}"
         small = each.kind == "ratios"
         href = f"#{verdict.claim}"
         dots[verdict.source].append(

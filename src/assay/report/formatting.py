@@ -60,27 +60,40 @@ def quantity(value: float | str | None, unit: str | None) -> str:
     return value if isinstance(value, str) else with_unit(number(value), unit)
 
 
-def figure(value: float | str | None, unit: str | None) -> str:
-    """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s."""
+def figure(value: float | str | None, unit: str | None, beside: float | str | None = None) -> str:
+    """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s.
+
+    ``beside``: the claimed figure that it stands beside. Where that is a number, which is told as
+    its source prints it, both have the source's unit.
+    """
     if value is None or isinstance(value, str):
         return quantity(value, unit)
-    factor, better = figure_words.readable(value, unit)
+    factor, better = _read_in(value, unit, beside)
     return quantity(value * factor, better)
 
 
-def span(low: float, high: float, unit: str | None) -> str:
+def _read_in(
+    value: float, unit: str | None, beside: float | str | None
+) -> tuple[float, str | None]:
+    return (1.0, unit) if isinstance(beside, float) else figure_words.readable(value, unit)
+
+
+def span(low: float, high: float, unit: str | None, beside: float | str | None = None) -> str:
     """Return ``9.1 to 9.4 TFLOP/s``, in the unit that ``figure`` writes the higher in."""
-    factor, better = figure_words.readable(high, unit)
+    factor, better = _read_in(high, unit, beside)
     return f"{number(low * factor)} to {quantity(high * factor, better)}"
 
 
 def interval_of(
-    value: float | str | None, unit: str | None, ci: tuple[float, float] | None
+    value: float | str | None,
+    unit: str | None,
+    ci: tuple[float, float] | None,
+    beside: float | str | None = None,
 ) -> str | None:
     """Return the interval of a value that ``figure`` writes, in the same unit."""
     if ci is None or value is None or isinstance(value, str):
         return interval(ci)
-    factor, _ = figure_words.readable(value, unit)
+    factor, _ = _read_in(value, unit, beside)
     return interval((ci[0] * factor, ci[1] * factor))
 
 

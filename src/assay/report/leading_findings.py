@@ -166,7 +166,8 @@ def _figures(catalog: Catalog, verdict: Verdict) -> str:
         return told_claim
     product = catalog.targets[verdict.target].product if verdict.target else ""
     on = f" on {product}" if product else ""
-    return f"{told_claim} and was measured at {fmt.figure(verdict.measured, verdict.unit)}{on}"
+    measured = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
+    return f"{told_claim} and was measured at {measured}{on}"
 
 
 def _other_reading(verdict: Verdict) -> str:
@@ -174,14 +175,16 @@ def _other_reading(verdict: Verdict) -> str:
     first = next(held, None)
     if first is None or Status.MISSTATED not in (verdict.status, verdict.as_if):
         return ""
-    return f", or at {fmt.figure(first.measured, verdict.unit)} by another reading of its words"
+    measured = fmt.figure(first.measured, verdict.unit, verdict.claimed)
+    return f", or at {measured} by another reading of its words"
 
 
 def _by_program(catalog: Catalog, row: Verdict | None) -> str:
     if row is None:
         return ""
     product = f" on {catalog.targets[row.target].product}" if row.target else ""
-    return f", while the author's own program prints {fmt.figure(_printed(row), row.unit)}{product}"
+    printed = fmt.figure(_printed(row), row.unit, row.claimed)
+    return f", while the author's own program prints {printed}{product}"
 
 
 def _printed(verdict: Verdict) -> float | None:

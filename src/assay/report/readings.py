@@ -74,8 +74,8 @@ def _row(verdict: Verdict, reading: VerdictReading, work: WorkDone | None) -> Re
     return ReadingRow(
         says=reading.says,
         primary=reading.primary,
-        measured=fmt.figure(reading.measured, verdict.unit),
-        interval=fmt.interval_of(reading.measured, verdict.unit, reading.ci90),
+        measured=fmt.figure(reading.measured, verdict.unit, verdict.claimed),
+        interval=fmt.interval_of(reading.measured, verdict.unit, reading.ci90, verdict.claimed),
         products=_products(work),
         done=fmt.operations(work.flop) if work else fmt.NOTHING,
         counted=fmt.operations(work.counted_flop if work else None),

@@ -69,8 +69,8 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
-        measured=fmt.figure(verdict.measured, verdict.unit),
-        interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90),
+        measured=fmt.figure(verdict.measured, verdict.unit, verdict.claimed),
+        interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
         factor=None if ratio is None else fmt.factor(ratio.value),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
