@@ -68,6 +68,8 @@ from assay.shared.schedule import plan_blocks
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign
 
+SEEDS = {"h100": 0, "h200": 2000}
+"""No two targets have the same samples."""
 REPOSITORY = Path(__file__).parent.parent
 UUID = "GPU-00000000-1111-2222-3333-444444444444"
 RAW_PAGE = (
@@ -397,7 +399,7 @@ def _write_target(catalog: Catalog, plan: TargetPlan, run_dir: Path) -> None:
             run_dir / correctness_path(target, name),
         )
         write_record(
-            _benchmark(catalog, comparison, target, facts, seed=number + 1000 * (target != "h100")),
+            _benchmark(catalog, comparison, target, facts, seed=number + SEEDS.get(target, 1000)),
             run_dir / benchmark_path(target, name),
         )
     for name in plan.stopwatches:

@@ -30,6 +30,7 @@ from assay.records.projects import ProjectDocument
 from assay.records.provenance import ProvenanceStatement
 from assay.records.report_figures import OtherRunsRecord, ReportFigures
 from assay.records.rivals import RivalsFile
+from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.targets import Target
 from assay.records.timings import TimingsRecord
 from assay.records.tuning import TuningFile
@@ -60,6 +61,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "request": Request,
     "rivals": RivalsFile,
     "run": RunConfig,
+    "slurm_jobs": SlurmJobsRecord,
     "statement": Statement,
     "target": Target,
     "timings": TimingsRecord,

@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
+from assay.evidence.stages import slurm_jobs_path
 from assay.judging.judge import judge
+from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
+from assay.pipeline.slurm_journal import JobJournal, write_slurm_jobs
+from assay.records.manifest import APPENDIX
+from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
 from assay.records.workloads import Judging
 from assay.report import formatting as fmt
 from assay.report import render as report_module
@@ -78,14 +84,39 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-def test_what_a_scheduler_granted_goes_with_the_evidence(tmp_path: Path) -> None:
-    root = write_repository(tmp_path / "repo")
-    run_dir = write_run(root)
-    granted = Path("allocations", "h100", "platform.json")
-    (run_dir / granted).parent.mkdir(parents=True)
-    (run_dir / granted).write_text("{}")
-    render(root, run_dir, root / "reports" / "demo_run")
-    assert (root / "reports" / "demo_run" / "evidence" / granted).read_text() == "{}"
+class TestSlurmJobs:
+    """What a cluster granted goes with the evidence, and stands in the appendix."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        root = write_repository(tmp_path_factory.mktemp("slurm") / "repo")
+        run_dir = write_run(root)
+        limits = CgroupLimits(cpus=(0, 1), memory_bytes=8 * 2**30, gpu_devices=("/dev/nvidia3",))
+        for number, error in (("17", GpuRefused("it is shared")), ("18", None)):
+            grant = SlurmGrant(number, 0, "gpu07", "hopper", "secret", "h100", 1, 3, None)
+            journal = JobJournal(run_dir, "h100", "benchmark", grant, limits)
+            if error is None:
+                journal.held(HeldGpu(index=3, product="NVIDIA H100", uuid=UUID, driver="580.1"))
+            journal.end(error)
+        write_slurm_jobs(run_dir, names=False)
+        render(root, run_dir, root / "reports" / "demo_run")
+        return root / "reports" / "demo_run"
+
+    def test_the_record_is_evidence_and_the_journal_is_not(self, report: Path) -> None:
+        record = read_record(SlurmJobsRecord, report / "evidence" / slurm_jobs_path())
+        assert [job.outcome for job in record.jobs] == ["failed", "done"]
+        assert not (report / "evidence" / "allocations").exists()
+
+    def test_the_appendix_tells_each_start_without_names(self, report: Path) -> None:
+        text = Page((report / APPENDIX).read_text()).text
+        record = read_record(SlurmJobsRecord, report / "evidence" / slurm_jobs_path())
+        assert "Of 2 starts, 1 was lost or failed and made again" in text
+        assert "failed: it is shared" in text
+        assert f"3: NVIDIA H100, {UUID}, driver 580.1" in text
+        assert "2 CPUs, 8.0 GiB, /dev/nvidia3" in text
+        assert record.jobs[0].node[:12] in text
+        assert not any("gpu07" in path.read_text() for path in report.glob("*.html"))
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,9 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.measuring.host_platform import assert_allocation, parse_allocation
-from assay.records.platform import Allocation
+from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, assert_grant, parse_grant
+from assay.pipeline.slurm_journal import journal_of, salted
+from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verification.verify import verify
 from tests.hostile import Hostile, make_hostile
@@ -109,17 +110,25 @@ def test_no_job_imports_what_lies_where_it_was_started(reproduced: Reproduced) -
 def test_every_gpu_job_ran_on_the_node_of_its_target(
     reproduced: Reproduced, target: str, job: str
 ) -> None:
-    path = reproduced.root / "results" / RUN / "allocations" / target / f"{job}.json"
-    found = read_record(Allocation, path)
+    jobs = journal_of(reproduced.root / "results" / RUN)
+    (found,) = (each for each in jobs if (each.target, each.stage) == (target, job))
     described = load_catalog(reproduced.root).targets[target]
     assert (found.node, found.gpu_model, found.gpu_count) == (target, described.gpu_model, 1)
-    assert (found.scheduler, found.partition) == ("slurm", described.slurm_partition)
+    assert (found.outcome, found.partition) == ("done", described.slurm_partition)
 
 
 def test_no_two_jobs_shared_an_allocation(reproduced: Reproduced) -> None:
-    paths = sorted((reproduced.root / "results" / RUN / "allocations").glob("*/*.json"))
-    assert len(paths) == len(GPU_STEPS) * len(NODES)
-    assert len({read_record(Allocation, path).job_id for path in paths}) == len(paths)
+    jobs = journal_of(reproduced.root / "results" / RUN)
+    assert len(jobs) == len(GPU_STEPS) * len(NODES)
+    assert len({job.job_id for job in jobs}) == len(jobs)
+
+
+def test_the_report_tells_the_jobs_and_no_node(reproduced: Reproduced) -> None:
+    folder = reproduced.root / "reports" / RUN / "evidence"
+    record = read_record(SlurmJobsRecord, folder / "slurm_jobs.json")
+    assert record.salt is not None
+    found = {job.target: job.node for job in record.jobs}
+    assert found == {target: salted(record.salt, target) for target in NODES}
 
 
 def test_the_report_verifies(reproduced: Reproduced) -> None:
@@ -142,11 +151,11 @@ def test_verdicts_are_those_of_the_recorded_evidence(reproduced: Reproduced) -> 
     direct = judge(load_catalog(recorded), load_evidence(recorded)).verdicts
     told = read_record(VerdictsFile, reproduced.root / "reports" / RUN / "verdicts.json").verdicts
     assert [_elsewhere(verdict) for verdict in direct] == list(told)
-    # Each answers its own claim, and the other one's as elsewhere.
+    # Each answers its own claim, and the others' as elsewhere.
     own = [verdict for verdict in told if verdict.as_if is None]
     elsewhere = [verdict for verdict in told if verdict.as_if is not None]
     assert {verdict.claim for verdict in own} == {verdict.claim for verdict in elsewhere}
-    wanted = {("h100", "reproduced", None), ("l4", "reproduced", None)}
+    wanted = {(target, "reproduced", None) for target in NODES}
     assert {(v.target, v.status.value, v.reason) for v in own} == wanted
     assert {(v.target, v.as_if and v.as_if.value, v.reason) for v in elsewhere} == wanted
 
@@ -159,29 +168,26 @@ def _elsewhere(verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"measured_on": taken})
 
 
-@pytest.mark.parametrize(("node", "other"), [("l4", "h100"), ("h100", "l4")])
+@pytest.mark.parametrize(("node", "other"), [("l4", "h100"), ("h200", "l4")])
 def test_a_job_on_the_wrong_node_is_refused_by_name(
     cluster: Cluster, tmp_path: Path, node: str, other: str
 ) -> None:
-    allocation = _allocation_of_a_job_on(node, tmp_path)
-    assert allocation.node == node
+    grant = _grant_of_a_job_on(node, tmp_path)
+    assert (grant.node, grant.gpu_index) == (node, 0)
     targets = load_catalog(_write_config(tmp_path / "repository")).targets
-    assert_allocation(targets[node], allocation)
-    wanted = (
-        f"job {allocation.job_id} on node {node} was given GPU type '{node}', "
-        f"but target {other} needs '{other}'"
-    )
-    with pytest.raises(CheckFailed) as caught:
-        assert_allocation(targets[other], allocation)
+    assert_grant(targets[node], node, grant)
+    wanted = f"job {grant.job_id} was given GPU type '{node}', but target {other} needs '{other}'"
+    with pytest.raises(GpuRefused) as caught:
+        assert_grant(targets[other], other, grant)
     assert str(caught.value) == wanted
 
 
-def _allocation_of_a_job_on(node: str, folder: Path) -> Allocation:
+def _grant_of_a_job_on(node: str, folder: Path) -> SlurmGrant:
     """What Slurm really says, inside the job, of a job that asked for this node's GPU."""
     shown = folder / "shown"
     job = _job(node, "scontrol show job --details $SLURM_JOB_ID", shown)
     assert job.returncode == 0, job.stderr
-    return parse_allocation(shown.read_text(), {"SLURM_JOB_ID": job.stdout.strip()})
+    return parse_grant(shown.read_text(), {"SLURM_JOB_ID": job.stdout.strip()})
 
 
 def _job(
@@ -201,7 +207,7 @@ def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
     reproduced: Reproduced, tmp_path: Path
 ) -> None:
     root, output = reproduced.root, tmp_path / "output"
-    path = root / "results" / RUN / "allocations" / "h100" / "platform.json"
+    path = root / "results" / RUN / "h100" / "platform.json"
     before = path.read_bytes()
     call = (
         "import sys; sys.path.insert(0, 'src'); from assay.pipeline.steps import run_step; "
@@ -213,5 +219,9 @@ def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
     assert job.returncode == 1, job.stderr + output.read_text()
     failure = json.loads((root / "results" / RUN / "failures" / "platform.h100.json").read_text())
     assert failure["exit_code"] == 1
-    assert "on node l4 was given GPU type 'l4', but target h100 needs 'h100'" in failure["message"]
+    number = job.stdout.strip()
+    refused = f"job {number} was given GPU type 'l4', but target h100 needs 'h100'"
+    assert failure["message"] == f"{refused} (Slurm job {number} on node l4)"
+    (entry,) = (each for each in journal_of(root / "results" / RUN) if each.job_id == number)
+    assert (entry.outcome, entry.reason, entry.gpu) == ("failed", refused, None)
     assert path.read_bytes() == before

@@ -20,6 +20,7 @@ from assay.evidence.stages import (
     recorded_compilations,
     recorded_inspections,
     recorded_timings,
+    slurm_jobs_path,
     timings_path,
 )
 from assay.records.base import Record
@@ -27,6 +28,7 @@ from assay.records.builds import BuildRecord
 from assay.records.inspections import DeviceCodeResult, InspectionsRecord
 from assay.records.plan import Plan
 from assay.records.report_figures import OtherRunsRecord
+from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.timings import TimingsRecord
 from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
 
@@ -75,6 +77,7 @@ def load_evidence(directory: Path) -> Evidence:
         ),
         file_compiles=records.load(FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
+        slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
         other_runs=records.read(OtherRunsRecord, other_runs_path()),
         **of_targets,
     )

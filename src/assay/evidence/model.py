@@ -16,6 +16,7 @@ from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
 from assay.records.report_figures import OtherRunsRecord
 from assay.records.sanitizer import SanitizerRecord
+from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import TimingsRecord
 
@@ -79,6 +80,8 @@ class Evidence:
     """By file and architecture: sources' files, compiled as published."""
     file_compile_paths: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where they lie: this run's own, else those that came along with recorded figures."""
+    slurm_jobs: SlurmJobsRecord | None = None
+    """What a cluster granted each job of the run; None where no scheduler placed any."""
     other_runs: OtherRunsRecord | None = None
     """What other signed reports measured of the same figures; None where nobody looked. Told, never
     judged."""

@@ -57,6 +57,11 @@ def timings_path() -> str:
     return "timings.json"
 
 
+def slurm_jobs_path() -> str:
+    """slurm_jobs.json: the jobs of a cluster that the run consisted of."""
+    return "slurm_jobs.json"
+
+
 def other_runs_path() -> str:
     """other_runs.json: what other signed reports measured, of which no verdict knows."""
     return "other_runs.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.building.recipe import Kind, file_command
-from assay.catalog.cluster import gpu_type_of, wishes_of
+from assay.catalog.cluster import USUAL, gpu_type_of, wishes_of
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
@@ -19,6 +19,7 @@ from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.places import report_path, run_path
 from assay.pipeline.run_files import read_bound, same
+from assay.pipeline.slurm_journal import node_of
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
@@ -250,16 +251,19 @@ class Dag:
     def resources(self, target: str, stage: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
 
-        None is not asked for at all.
+        None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
+        where nothing holds jobs to them.
         """
-        if not self.needs_gpu(target):
-            return {"gpu": 0}
         cluster = self.request.cluster
-        if cluster is None:
-            return {"gpu": 1}
+        if cluster is None or not self.needs_gpu(target):
+            gpu = 1 if self.needs_gpu(target) else 0
+            return {"gpu": gpu, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
         described, wishes = self.target(target), wishes_of(cluster, target, stage)
         gpu_type = gpu_type_of(cluster, described)
         by_gres = cluster.gpu_option == "gres"
+        # All stages of a target measure on one card, so the node whose GPU has its platform.
+        node = node_of(self.root / self.run_dir, target)
+        nodes = wishes.nodes if node is None or stage == Stage.PLATFORM else (node,)
         return {
             "gpu": 0 if by_gres else 1,
             "gpu_model": None if by_gres else gpu_type,
@@ -268,7 +272,7 @@ class Dag:
             "slurm_account": wishes.account,
             "qos": wishes.qos,
             "constraint": wishes.constraint,
-            "slurm_extra": f"--nodelist={','.join(wishes.nodes)}" if wishes.nodes else None,
+            "slurm_extra": f"--nodelist={','.join(nodes)}" if nodes else None,
             "runtime": wishes.minutes,
             "mem_mb": wishes.memory_mb,
             "cpus_per_task": wishes.cores if self.is_measured_here(target) else 1,

@@ -37,6 +37,19 @@ def write_failure(run_dir: Path, failure: StepFailure) -> None:
     write_bytes(run_dir / "failures" / f"{failure.step}.json", json.dumps(document).encode())
 
 
+def earlier_word(run_dir: Path, step: str) -> StepFailure | None:
+    """Return the word by which an earlier try of a step failed in this start, where it is final.
+
+    A cluster's job is submitted again whatever ended it. What a step itself found wrong it would
+    find again; what a node lacked, the next may have, and that word is taken back.
+    """
+    found = next((each for each in read_failures(run_dir) if each.step == step), None)
+    if found is not None and found.lacks_something:
+        (run_dir / "failures" / f"{step}.json").unlink(missing_ok=True)
+        return None
+    return found
+
+
 def read_failures(run_dir: Path) -> list[StepFailure]:
     """Return the failures of a run's last start, the first one first."""
     found = []

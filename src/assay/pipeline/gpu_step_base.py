@@ -14,6 +14,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.isolation import DEVICE_PATH
 from assay.building.artifacts import Builds
+from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import (
@@ -26,14 +27,19 @@ from assay.evidence.stages import (
 )
 from assay.images.stage import sif_path
 from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
+from assay.measuring.cgroup_limits import cgroup_limits
 from assay.measuring.command_runs import Runner
 from assay.measuring.device_process import run_device_job
-from assay.measuring.host_platform import assert_allocation, slurm_allocation
+from assay.measuring.held_gpu import held_gpu
+from assay.measuring.node_environment import prepare_node
 from assay.measuring.resume import Item, Measure, batch_at, measure_batch
+from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
+from assay.pipeline.slurm_journal import JobJournal
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
+from assay.records.cluster import NO_CLUSTER
 from assay.records.images import is_engine
 from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
@@ -60,6 +66,8 @@ class MeasuringParts:
         self.dag: Dag = load_dag(root, run_dir)
         self.run_dir = root / self.dag.run_dir
         self.report_dir = root / self.dag.report_dir
+        self.job: JobJournal | None = None
+        """That of the cluster which this process is part of."""
 
     def _runner(self, target: str) -> Place:
         """Return where GPU jobs run."""
@@ -109,23 +117,48 @@ class MeasuringParts:
     def _took_over(self, stage: TargetStage[Any, Any], target: str) -> bool:
         """Copy a stage's recorded files where the plan says so, and say that this is done.
 
-        A job of a GPU node first asserts its allocation. Raises CheckFailed for a wrong one.
+        A job of a GPU node first proves what it was granted. Raises CheckFailed where that is
+        anything else than one whole GPU of the target with nobody else on it.
         """
-        allocation = slurm_allocation(os.environ) if self.dag.needs_gpu(target) else None
-        if allocation is None and self.dag.request.executor == "slurm":
-            raise CheckFailed(
-                f"{target}, {stage.stage}: a job of the cluster runs outside any Slurm job"
-            )
-        assert_allocation(self.dag.target(target), allocation)
-        if allocation is not None:
-            name = f"{stage.stage}.json"
-            write_record(allocation, self.run_dir / "allocations" / target / name)
+        if self.dag.needs_gpu(target):
+            self._enter_job(stage.stage, target)
         if self.dag.is_measured_here(target):
             return False
         with self._report_of(target) as report:
             for path in stage.files(self.dag.target_plan(target)):
                 recorded.take(report, path, self.run_dir)
         return True
+
+    def _enter_job(self, stage: str, target: str) -> None:
+        """Take down the job of a cluster that this is, and prove the GPU that it was granted."""
+        request, described = self.dag.request, self.dag.target(target)
+        grant = slurm_grant(os.environ)
+        if grant is None:
+            if request.cluster is not None:
+                raise CheckFailed(f"{target}, {stage}: a job of the cluster runs outside any")
+            return
+        cluster = request.cluster or NO_CLUSTER
+        self.job = JobJournal(self.run_dir, target, stage, grant, cgroup_limits())
+        assert_grant(described, gpu_type_of(cluster, described), grant)
+        if self.dag.is_measured_here(target):
+            prepare_node(cluster)
+            gpu = held_gpu(described, os.environ, grant.gpu_index)
+            self._same_card(target, gpu.uuid)
+            self.job.held(gpu)
+
+    def _same_card(self, target: str, uuid: str) -> None:
+        """Require the GPU whose platform this run has; another card may be free later."""
+        if (self.run_dir / PLATFORMS.path(target)).is_file():
+            expected = self._platform(target).device.gpu.uuid
+            if uuid != expected:
+                raise MissingEnvironment(
+                    f"target {target} is measured on GPU {expected}, and this job was given {uuid}"
+                )
+
+    def end_job(self, error: Exception | None) -> None:
+        """Take down how the job of a cluster ended that this is, if it is one."""
+        if self.job is not None:
+            self.job.end(error)
 
     def _comparisons(self, target: str) -> tuple[str, ...]:
         return self.dag.target_plan(target).comparisons

@@ -31,6 +31,7 @@ from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Results
 from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
+from assay.pipeline.slurm_journal import salt_of
 from assay.records.profile import ProfileRecord
 from assay.shared.job import DeviceJob, ProfileJob
 
@@ -48,10 +49,10 @@ class MeasuringSteps(MeasuringParts):
         device = measure.probe_device(place, self.dag.target(target))
         # A runtime refuses to run any other image than the one with this id.
         image_id = place.image.image_id if place.image else None
-        write_record(
-            record_platform(self.dag.request, self.dag.target(target), device, image_id),
-            self.run_dir / PLATFORMS.path(target),
-        )
+        salt = "" if self.job is None else salt_of(self.run_dir)
+        described = self.dag.target(target)
+        found = record_platform(self.dag.request, described, device, image_id, salt)
+        write_record(found, self.run_dir / PLATFORMS.path(target))
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""

@@ -28,6 +28,7 @@ from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_owner import lock_path
 from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
+from assay.pipeline.slurm_journal import journal_of, told_retried
 from assay.pipeline.workflow_process import Audience, log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
@@ -75,6 +76,7 @@ def run_workflow(
         say(f"failed before and tried again: {', '.join(again)}")
     command += forced(root, request, again)
     clock, preempted = StepsBack(), Preempted(run_dir)
+    told_before = told_retried(journal_of(run_dir))
     on_cluster = request.cluster is not None
 
     def tick() -> None:
@@ -101,6 +103,9 @@ def run_workflow(
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         raise Interrupted(f"interrupted: {_kept(root, run_dir)}", code) from stop
+    for line in told_retried(journal_of(run_dir)):
+        if line not in told_before:
+            say(line)
     if code == 0:
         return
     if failures := read_failures(run_dir):

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,11 +34,12 @@ from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
 from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
-from assay.pipeline.failures import StepFailure, write_failure
+from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.other_runs import write_other_runs
 from assay.pipeline.places import home_of_run
 from assay.pipeline.run_owner import leave_with_owner, lock_path
+from assay.pipeline.slurm_journal import write_slurm_jobs
 from assay.records.images import Role
 from assay.records.manifest import VERDICTS
 from assay.report.render import render, render_contents
@@ -131,6 +133,7 @@ class Steps(MeasuringSteps):
         measured; unsigned until ``sign``.
         """
         write_other_runs(self.root, self.run_dir)
+        write_slurm_jobs(self.run_dir, names=self.dag.request.names)
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:
@@ -212,8 +215,10 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
+    if (before := earlier_word(folder, name)) is not None:
+        _fail(folder, before, before.message, Path(log))
     try:
-        getattr(Steps(root, run_dir), rule)(**arguments)
+        _perform(Steps(root, run_dir), rule, arguments)
     except KeyboardInterrupt:
         sys.exit(
             ExitCode.INTERRUPTED
@@ -227,14 +232,31 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         say(f"{name}: {seconds:.1f} s")
 
 
+def _perform(steps: Steps, rule: str, arguments: dict[str, str]) -> None:
+    """Run one step, and see that the job of a cluster which it is takes down how it ended."""
+    try:
+        getattr(steps, rule)(**arguments)
+    except Exception as error:
+        if steps.job is not None:
+            error.add_note(steps.job.place)
+        with suppress(OSError):  # of a full disk the error itself tells
+            steps.end_job(error)
+        raise
+    steps.end_job(None)
+
+
 def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
-    """Return an error as the failure of a step, and what its log is to hold of it."""
+    """Return an error as the failure of a step, and what its log is to hold of it.
+
+    The notes of an error say where it was met.
+    """
+    met = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if isinstance(error, AssayError):
-        return StepFailure(step, error.exit_code, str(error)), str(error)
+        return StepFailure(step, error.exit_code, f"{error}{met}"), f"{error}{met}"
     if isinstance(error, OSError) and is_about_writing(error):
-        words = unwritable_sentence(error, root)
+        words = f"{unwritable_sentence(error, root)}{met}"
         return StepFailure(step, ExitCode.MACHINE_LACKS, words), words
-    words = f"{type(error).__name__}: {error} (the traceback is in {log})"
+    words = f"{type(error).__name__}: {error}{met} (the traceback is in {log})"
     return StepFailure(step, ExitCode.CHECK_FAILED, words), traceback.format_exc()
 
 

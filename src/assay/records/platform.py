@@ -78,7 +78,8 @@ class PlatformRecord(Record):
     recorded_at: Moment
     """UTC, ISO 8601."""
     hostname_sha256: str
-    """Digest of the host name: tells machines apart without publishing their names."""
+    """Digest of the host name: tells machines apart without publishing their names. Of a cluster's
+    node the run's salt stands before it, as in slurm_jobs.json."""
     cpu: str
     cores: int
     memory_bytes: int
@@ -89,6 +90,7 @@ class PlatformRecord(Record):
     image_digest: str | None
     device: Device
     allocation: Allocation | None
+    """Of runs whose jobs have no slurm_jobs.json; it named the node."""
     commit: str | None
     """Commit of this repository, from git or from the caller (ASSAY_COMMIT)."""
     clean_tree: bool | None

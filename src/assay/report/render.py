@@ -26,6 +26,7 @@ from assay.evidence.stages import (
     pipeline_path,
     plan_path,
     run_files,
+    slurm_jobs_path,
     target_paths,
     timings_path,
 )
@@ -146,7 +147,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     """Yield every record of the plan that exists, and what vouches for records taken over."""
     yield plan_path()
     yield pipeline_path()
-    paths = [other_runs_path(), *run_files(plan)]
+    paths = [other_runs_path(), slurm_jobs_path(), *run_files(plan)]
     for target_plan in plan.targets:
         target = target_plan.target
         if target_plan.provision.kind == "none":
@@ -159,9 +160,6 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
                     raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
                 yield path
             paths += came_along(target_plan)
-        else:
-            jobs = sorted((run_dir / "allocations" / target).glob("*.json"))
-            paths += [path.relative_to(run_dir).as_posix() for path in jobs]
     yield from (path for path in paths if (run_dir / path).is_file())
 
 

@@ -47,6 +47,7 @@ from assay.report.rate_pictures import Picture, bk_sweeps, rooflines
 from assay.report.remarks import remarks
 from assay.report.rules import protocols, rules
 from assay.report.sanitizer import SanitizerSection, sanitizer_sections
+from assay.report.slurm_jobs import SlurmJobsSection, slurm_jobs_section
 from assay.report.stopwatches import AgreementSection, agreement_section
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
@@ -90,6 +91,7 @@ class ReportView:
     operators: tuple[OperatorsSection, ...]
     images: tuple[ImageRow, ...]
     platforms: tuple[PlatformSection, ...]
+    slurm_jobs: SlurmJobsSection | None
     timings: TimingsSection | None
     rules: tuple[str, ...]
     protocols: tuple[Fact, ...]
@@ -149,6 +151,7 @@ def build_view(
         operators=operator_sections(catalog, evidence),
         images=image_rows(evidence),
         platforms=platform_sections(evidence),
+        slurm_jobs=slurm_jobs_section(evidence),
         timings=timings_section(evidence),
         rules=tuple(rules(catalog)),
         protocols=tuple(protocols(catalog, evidence)),

@@ -5,7 +5,7 @@ import re
 from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.model import Evidence
-from assay.evidence.stages import BUILDS, PLATFORMS, TARGET_STAGES
+from assay.evidence.stages import BUILDS, PLATFORMS, TARGET_STAGES, slurm_jobs_path
 from assay.judging.cutlass_output import job_id
 from assay.records.base import GpuRecord, Record
 from assay.records.measurements import ProgramRecord
@@ -29,7 +29,22 @@ def check_machines(catalog: Catalog, evidence: Evidence) -> Findings:
         _check_platform(catalog.targets[plan.target], platform, findings)
         for stage in TARGET_STAGES:
             _check_records(evidence, plan, stage, platform.device.gpu.uuid, findings)
+    _check_jobs(evidence, findings)
     return findings
+
+
+def _check_jobs(evidence: Evidence, findings: Findings) -> None:
+    """Each job of a cluster that ended well held the GPU whose figures the report has."""
+    for job in evidence.slurm_jobs.jobs if evidence.slurm_jobs else ():
+        platform = evidence.platforms.get(job.target)
+        if job.outcome != "done" or job.gpu is None or platform is None:
+            continue
+        if job.gpu.uuid != platform.device.gpu.uuid:
+            says = (
+                f"{slurm_jobs_path()}: {job.stage} of {job.target} held GPU {job.gpu.uuid}, and "
+                f"the platform record is of {platform.device.gpu.uuid}"
+            )
+            findings.refuse("gpu-uuid", says)
 
 
 def _check_platform(target: Target, platform: PlatformRecord, findings: Findings) -> None:

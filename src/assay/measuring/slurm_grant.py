@@ -1,0 +1,126 @@
+"""Slurm's word on the job that this process is part of, and on jobs that have ended."""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.records.targets import Target
+
+TYPED_GPU = (
+    r"^\s*JOB_GRES=(?:\S*,)?gpu:([\w.-]+):(\d+)",
+    r"^\s*(?:Alloc)?TRES=\S*\bgres/gpu:([\w.-]+)=(\d+)",
+    r"^\s*TresPer(?:Job|Node)=\S*\bgres[/:]gpu:([\w.-]+)[:=](\d+)",
+)
+"""Where Slurm names a job's GPUs: what it granted, then what it accounts for (typed only where the
+site tracks types), then what was asked for."""
+PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
+ASK_S = 60
+ENDED = {
+    "TIMEOUT": "it reached its time limit",
+    "NODE_FAIL": "its node failed",
+    "PREEMPTED": "it was preempted",
+    "CANCELLED": "it was cancelled",
+    "OUT_OF_MEMORY": "it needed more memory than it was granted",
+    "FAILED": "it was killed",
+    "COMPLETED": "it was killed",
+    "PENDING": "Slurm put it back into the queue",
+    "RUNNING": "Slurm put it back into the queue",
+}
+"""Slurm's state of a job that left no word, in words."""
+
+
+class GpuRefused(CheckFailed):
+    """A job's GPU is not the target's, not whole, or not its own; the text names no node."""
+
+
+@dataclass(frozen=True)
+class SlurmGrant:
+    """What Slurm granted a job."""
+
+    job_id: str
+    restart: int
+    """How often it put the job back into the queue."""
+    node: str
+    partition: str
+    account: str | None
+    gpu_model: str
+    """Empty where Slurm names no type."""
+    gpu_count: int
+    gpu_index: int | None
+    """On the node, of the first; None where Slurm does not say."""
+    part_of_gpu: str | None
+    """``shard`` or ``mps``, where a part of a GPU was granted."""
+
+
+def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
+    """Return what Slurm granted the job we run in; None outside one.
+
+    Raises MissingEnvironment when Slurm does not answer.
+    """
+    job_id = environment.get("SLURM_JOB_ID")
+    if job_id is None:
+        return None
+    try:
+        return parse_grant(_shown(job_id), environment)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MissingEnvironment(f"Slurm does not describe job {job_id}: {error}") from error
+
+
+def parse_grant(shown: str, environment: Mapping[str, str]) -> SlurmGrant:
+    """Read ``scontrol show job --details``; no GPU type where Slurm names none."""
+    matches = (re.search(pattern, shown, re.MULTILINE) for pattern in TYPED_GPU)
+    typed = next((match for match in matches if match), None)
+    part = re.search(PART_OF_GPU, shown, re.MULTILINE)
+    index = _word(r"\bGRES=\S*gpu:[\w.-]+:\d+\(IDX:(\d+)", shown)
+    account = _word(r"\bAccount=(\S+)", shown)
+    return SlurmGrant(
+        job_id=environment["SLURM_JOB_ID"],
+        restart=int(_word(r"\bRestarts=(\d+)", shown) or 0),
+        node=environment.get("SLURMD_NODENAME") or _word(r"\bBatchHost=(\S+)", shown),
+        partition=_word(r"\bPartition=(\S+)", shown),
+        account=None if account in ("", "(null)") else account,
+        gpu_model=typed.group(1) if typed else "",
+        gpu_count=int(typed.group(2)) if typed else 0,
+        gpu_index=int(index) if index else None,
+        part_of_gpu=part.group(1) if part else None,
+    )
+
+
+def assert_grant(target: Target, gpu_type: str, grant: SlurmGrant) -> None:
+    """A GPU job must have one whole GPU of the target's type. Raises GpuRefused."""
+    if grant.part_of_gpu is not None:
+        raise GpuRefused(
+            f"job {grant.job_id} was given a part of a GPU (gres/{grant.part_of_gpu}), "
+            "and figures are of whole ones"
+        )
+    if grant.gpu_model != gpu_type:
+        raise GpuRefused(
+            f"job {grant.job_id} was given GPU type '{grant.gpu_model or 'none'}', "
+            f"but target {target.id} needs '{gpu_type}'"
+        )
+    if grant.gpu_count != 1:
+        raise GpuRefused(f"job {grant.job_id} was given {grant.gpu_count} GPUs, not one")
+
+
+def why_ended(job_id: str) -> str:
+    """Return why a job ended that left no word, as far as Slurm still knows."""
+    try:
+        shown = _shown(job_id)
+    except (OSError, subprocess.SubprocessError):
+        return "Slurm no longer knows why"
+    state = _word(r"\bJobState=([A-Z_]+)", shown)
+    return ENDED.get(state, f"Slurm's state of it is {state.lower() or 'unknown'}")
+
+
+def _shown(job_id: str) -> str:
+    return subprocess.run(
+        ["scontrol", "show", "job", "--details", job_id],
+        capture_output=True, text=True, check=True, timeout=ASK_S,
+    ).stdout  # fmt: skip
+
+
+def _word(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return found.group(1) if found else ""

@@ -1,0 +1,56 @@
+"""What a site wants of its nodes."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.measuring.node_environment import make_scratch, prepare_node, with_modules
+from assay.records.cluster import ClusterFile
+
+MODULE = "() { [ $2 != absent/1 ] && export LOADED=$2:$3 || { echo no module $2 >&2; return 1; }; }"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ``module`` function, as a login shell has it."""
+    monkeypatch.setenv("BASH_FUNC_module%%", MODULE)
+
+
+def test_modules_are_loaded_in_their_order(modules: None) -> None:
+    loaded = with_modules(["cuda/13.0", "gcc/12"])
+    assert loaded["LOADED"] == "cuda/13.0:gcc/12"
+    assert loaded["PATH"]
+
+
+def test_a_module_that_is_not_there_is_told(modules: None) -> None:
+    with pytest.raises(MissingEnvironment, match=r"module load absent/1 fails .* no module absent"):
+        with_modules(["absent/1"])
+
+
+def test_scratch_is_made_for_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    assert make_scratch(f"{tmp_path}/x/$SLURM_JOB_ID") == tmp_path / "x" / "17"
+    assert (tmp_path / "x" / "17").is_dir()
+
+
+def test_a_variable_that_the_job_lacks_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MissingEnvironment, match="no such variable"):
+        make_scratch(f"{tmp_path}/$NOBODY_SET_THIS")
+
+
+def test_a_place_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MissingEnvironment, match="cannot be made on this node"):
+        make_scratch(f"{tmp_path}/file/below")
+
+
+def test_a_job_gets_both(modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", "before")
+    monkeypatch.setenv("LOADED", "before")
+    site = ClusterFile(schema="assay/cluster/1", modules=("a/1",), scratch=str(tmp_path / "s"))
+    prepare_node(site)
+    assert (os.environ["LOADED"], tempfile.gettempdir()) == ("a/1:", str(tmp_path / "s"))

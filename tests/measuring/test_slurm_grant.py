@@ -1,0 +1,168 @@
+"""Slurm's word on a job, read and held against the target."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.catalog.load import load_catalog
+from assay.measuring.slurm_grant import (
+    GpuRefused,
+    assert_grant,
+    parse_grant,
+    slurm_grant,
+    why_ended,
+)
+from assay.records.targets import Target
+from tests.report_fixtures import write_repository
+
+# Slurm 22.05's answer to `scontrol show job --details`, less the lines without a bearing.
+SHOWN = """JobId=1 JobName=wrap
+   UserId=root(0) GroupId=root(0) MCS_label=N/A
+   JobState=RUNNING Reason=None Dependency=(null)
+   Partition=gpu AllocNode:Sid=localhost:15053
+   ReqNodeList=(null) ExcNodeList=(null)
+   NodeList=h100
+   BatchHost=h100
+   NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 ReqB:S:C:T=0:0:*:*
+   TRES=cpu=1,node=1,billing=1
+   JOB_GRES=gpu:h100:1
+     Nodes=h100 CPU_IDs=0 Mem=0 GRES=gpu:h100:1(IDX:0)
+   TresPerJob=gres:gpu:h100:1
+"""
+GRANT = """   JOB_GRES=gpu:h100:1
+     Nodes=h100 CPU_IDs=0 Mem=0 GRES=gpu:h100:1(IDX:0)
+"""
+REQUEST = "   TresPerJob=gres:gpu:h100:1\n"
+ENVIRONMENT = {"SLURM_JOB_ID": "1", "SLURMD_NODENAME": "h100"}
+
+
+@pytest.fixture
+def h100(tmp_path: Path) -> Target:
+    return load_catalog(write_repository(tmp_path)).targets["h100"]
+
+
+def test_node_partition_and_gpu_are_those_granted() -> None:
+    found = parse_grant(SHOWN, ENVIRONMENT)
+    assert (found.job_id, found.node, found.restart) == ("1", "h100", 0)
+    assert (found.partition, found.gpu_model, found.gpu_count) == ("gpu", "h100", 1)
+    assert (found.gpu_index, found.account, found.part_of_gpu) == (0, None, None)
+
+
+def test_outside_a_step_the_batch_host_is_the_node() -> None:
+    assert parse_grant(SHOWN, {"SLURM_JOB_ID": "1"}).node == "h100"
+
+
+def test_what_was_granted_counts_more_than_what_was_asked_for() -> None:
+    shown = SHOWN.replace("JOB_GRES=gpu:h100:1", "JOB_GRES=nvme:2,gpu:l4:2")
+    found = parse_grant(shown, ENVIRONMENT)
+    assert (found.gpu_model, found.gpu_count) == ("l4", 2)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "   TRES=cpu=1,mem=8G,node=1,billing=1,gres/gpu=3,gres/gpu:a100-sxm4=3\n",
+        "   ReqTRES=cpu=1,gres/gpu=1\n   AllocTRES=cpu=1,gres/gpu=3,gres/gpu:a100-sxm4=3\n",
+        "   TresPerNode=gres:gpu:a100-sxm4:3\n",
+        "   TresPerNode=gres/gpu:a100-sxm4:3\n",
+    ],
+    ids=["old accounting", "new accounting", "old request", "new request"],
+)
+def test_other_spellings_of_a_typed_gpu(line: str) -> None:
+    shown = SHOWN.replace(GRANT, "").replace(REQUEST, line)
+    found = parse_grant(shown, ENVIRONMENT)
+    assert (found.gpu_model, found.gpu_count) == ("a100-sxm4", 3)
+
+
+def test_an_untyped_gpu_has_no_model_and_is_refused(h100: Target) -> None:
+    shown = SHOWN.replace("gpu:h100:1", "gpu:1").replace("billing=1", "billing=1,gres/gpu=1")
+    found = parse_grant(shown, ENVIRONMENT)
+    assert (found.gpu_model, found.gpu_count) == ("", 0)
+    with pytest.raises(GpuRefused, match="was given GPU type 'none'"):
+        assert_grant(h100, "h100", found)
+
+
+def test_the_right_gpu_is_accepted_by_the_name_that_the_site_gives_it(h100: Target) -> None:
+    assert_grant(h100, "h100", parse_grant(SHOWN, ENVIRONMENT))
+    renamed = parse_grant(SHOWN.replace("gpu:h100:1", "gpu:nvidia_h100:1"), ENVIRONMENT)
+    assert_grant(h100, "nvidia_h100", renamed)
+    with pytest.raises(GpuRefused, match=r"given GPU type 'nvidia_h100', but .* needs 'h100'"):
+        assert_grant(h100, "h100", renamed)
+
+
+@pytest.mark.parametrize(
+    ("grant", "says"),
+    [
+        ("JOB_GRES=shard:4", "a part of a GPU (gres/shard)"),
+        ("JOB_GRES=mps:50", "a part of a GPU (gres/mps)"),
+        ("JOB_GRES=gpu:h100:2", "was given 2 GPUs, not one"),
+    ],
+)
+def test_a_part_of_a_gpu_and_several_are_refused(h100: Target, grant: str, says: str) -> None:
+    found = parse_grant(SHOWN.replace("JOB_GRES=gpu:h100:1", grant), ENVIRONMENT)
+    with pytest.raises(GpuRefused) as caught:
+        assert_grant(h100, "h100", found)
+    assert says in str(caught.value)
+
+
+def test_account_index_and_restarts_are_read() -> None:
+    shown = SHOWN.replace("JobState=RUNNING", "Account=ours QOS=normal Restarts=2").replace(
+        "IDX:0", "IDX:5"
+    )
+    found = parse_grant(shown, ENVIRONMENT)
+    assert (found.account, found.gpu_index, found.restart) == ("ours", 5, 2)
+
+
+def test_outside_slurm_there_is_no_allocation() -> None:
+    assert slurm_grant({"SLURMD_NODENAME": "h100"}) is None
+
+
+class TestAskingSlurm:
+    """The job is asked for with its details, where the grant stands."""
+
+    @pytest.fixture
+    def scontrol(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A ``scontrol`` that notes its arguments and gives the recorded answer."""
+        program = tmp_path / "bin" / "scontrol"
+        program.parent.mkdir()
+        (tmp_path / "answer").write_text(SHOWN)
+        program.write_text(
+            "#!/bin/sh\n"
+            f"printf '%s\\n' \"$*\" > {json.dumps(str(tmp_path / 'asked'))}\n"
+            f"exec /bin/cat {json.dumps(str(tmp_path / 'answer'))}\n"
+        )
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", str(program.parent))
+        return program
+
+    def test_its_answer_is_read(self, scontrol: Path, tmp_path: Path) -> None:
+        found = slurm_grant(ENVIRONMENT)
+        assert found == parse_grant(SHOWN, ENVIRONMENT)
+        assert (tmp_path / "asked").read_text() == "show job --details 1\n"
+
+    def test_silence_is_an_error_by_name(self, scontrol: Path) -> None:
+        scontrol.write_text("#!/bin/sh\nexit 1\n")
+        with pytest.raises(MissingEnvironment, match="does not describe job 1"):
+            slurm_grant(ENVIRONMENT)
+
+    @pytest.mark.parametrize(
+        ("state", "says"),
+        [
+            ("TIMEOUT", "it reached its time limit"),
+            ("NODE_FAIL", "its node failed"),
+            ("RUNNING", "Slurm put it back into the queue"),
+            ("REVOKED", "Slurm's state of it is revoked"),
+        ],
+    )
+    def test_a_lost_job_is_explained(
+        self, scontrol: Path, tmp_path: Path, state: str, says: str
+    ) -> None:
+        (tmp_path / "answer").write_text(SHOWN.replace("RUNNING", state))
+        assert why_ended("1") == says
+
+    def test_one_that_is_forgotten_is_said_to_be(self, scontrol: Path) -> None:
+        scontrol.write_text("#!/bin/sh\nexit 1\n")
+        assert why_ended("1") == "Slurm no longer knows why"

@@ -1,0 +1,150 @@
+"""The journal of a run's jobs: true whatever ends a job, and told without the site's names."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import CheckFailed
+from assay.base.io import read_record
+from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
+from assay.pipeline import slurm_journal
+from assay.pipeline.slurm_journal import (
+    JobJournal,
+    journal_of,
+    node_of,
+    salt_of,
+    salted,
+    told_retried,
+    write_slurm_jobs,
+)
+from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
+
+GRANT = SlurmGrant("17", 0, "gpu07", "gpu", "secret", "h100", 1, 3, None)
+LIMITS = CgroupLimits(cpus=(0, 1), memory_bytes=8_000_000_000, gpu_devices=("/dev/nvidia3",))
+HELD = HeldGpu(index=3, product="NVIDIA H100 80GB HBM3", uuid="GPU-aa", driver="580.65.06")
+
+
+@pytest.fixture(autouse=True)
+def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_journal, "why_ended", lambda job: f"asked of {job}")
+
+
+def begin(run: Path, job: str = "17", restart: int = 0, stage: str = "benchmark") -> JobJournal:
+    grant = SlurmGrant(job, restart, "gpu07", "gpu", "secret", "h100", 1, 3, None)
+    return JobJournal(run, "h100", stage, grant, LIMITS)
+
+
+class TestAnEntry:
+    """Of one start of one job."""
+
+    def test_it_is_lost_until_it_says_otherwise(self, tmp_path: Path) -> None:
+        begin(tmp_path)
+        (job,) = journal_of(tmp_path)
+        assert (job.outcome, job.ended_at, job.gpu) == ("lost", None, None)
+        assert (job.node, job.account, job.limits) == ("gpu07", "secret", LIMITS)
+
+    def test_it_ends_with_the_gpu_that_it_held(self, tmp_path: Path) -> None:
+        journal = begin(tmp_path)
+        journal.held(HELD)
+        journal.end(None)
+        (job,) = journal_of(tmp_path)
+        assert (job.outcome, job.gpu, job.reason) == ("done", HELD, None)
+        assert job.ended_at is not None
+
+    @pytest.mark.parametrize(
+        ("error", "reason"),
+        [
+            (GpuRefused("it is shared"), "it is shared"),
+            (CheckFailed("wrong on gpu07"), "the step failed (check-failed)"),
+            (RuntimeError("gpu07"), "the step failed (RuntimeError)"),
+        ],
+    )
+    def test_of_a_failure_only_our_own_proof_is_quoted(
+        self, tmp_path: Path, error: Exception, reason: str
+    ) -> None:
+        begin(tmp_path).end(error)
+        (job,) = journal_of(tmp_path)
+        assert (job.outcome, job.reason) == ("failed", reason)
+
+    def test_a_later_start_has_slurm_explain_the_lost_one(self, tmp_path: Path) -> None:
+        begin(tmp_path, "17")
+        begin(tmp_path, "18", stage="program")
+        begin(tmp_path, "19").end(None)
+        found = {job.job_id: job.reason for job in journal_of(tmp_path)}
+        assert found == {"17": "asked of 17", "18": None, "19": None}
+
+    def test_a_job_that_slurm_put_back_has_an_entry_for_each_start(self, tmp_path: Path) -> None:
+        begin(tmp_path, restart=0)
+        begin(tmp_path, restart=1).end(None)
+        assert [(j.restart, j.outcome) for j in journal_of(tmp_path)] == [(0, "lost"), (1, "done")]
+
+    def test_a_half_written_one_is_none(self, tmp_path: Path) -> None:
+        begin(tmp_path).end(None)
+        path = next((tmp_path / "allocations" / "h100").glob("*.json"))
+        path.with_name("program.20.0.json").write_bytes(path.read_bytes()[:200])
+        assert len(journal_of(tmp_path)) == 1
+
+
+def test_what_was_made_again_is_told(tmp_path: Path) -> None:
+    begin(tmp_path, "17")
+    assert told_retried(journal_of(tmp_path)) == [], "nothing has finished that step yet"
+    begin(tmp_path, "19").end(None)
+    assert told_retried(journal_of(tmp_path)) == [
+        "benchmark.h100: Slurm job 17 was lost, asked of 17; a later one finished the step"
+    ]
+
+
+def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
+    journal = begin(tmp_path, stage="platform")
+    assert node_of(tmp_path, "h100") is None
+    journal.held(HELD)
+    journal.end(None)
+    assert node_of(tmp_path, "h100") == "gpu07"
+    assert node_of(tmp_path, "l4") is None
+
+
+class TestTheReportsRecord:
+    """Salted unless names may be told."""
+
+    def record(self, run: Path, *, names: bool) -> SlurmJobsRecord:
+        write_slurm_jobs(run, names=names)
+        return read_record(SlurmJobsRecord, run / "slurm_jobs.json")
+
+    def test_no_name_of_the_site_is_in_it(self, tmp_path: Path) -> None:
+        begin(tmp_path).end(GpuRefused("it is shared"))
+        record = self.record(tmp_path, names=False)
+        text = (tmp_path / "slurm_jobs.json").read_text()
+        assert "gpu07" not in text
+        assert "secret" not in text
+        assert record.salt == salt_of(tmp_path)
+        assert record.jobs[0].node == salted(record.salt, "gpu07")
+        assert record.jobs[0].account == salted(record.salt, "secret")
+
+    def test_with_names_it_has_them(self, tmp_path: Path) -> None:
+        begin(tmp_path).end(None)
+        record = self.record(tmp_path, names=True)
+        assert (record.salt, record.jobs[0].node) == (None, "gpu07")
+
+    def test_two_runs_have_two_salts(self, tmp_path: Path) -> None:
+        digests = set()
+        for name in ("a", "b"):
+            begin(tmp_path / name).end(None)
+            digests.add(self.record(tmp_path / name, names=False).jobs[0].node)
+        assert len(digests) == 2
+
+    def test_a_run_without_jobs_has_none(self, tmp_path: Path) -> None:
+        (tmp_path / "slurm_jobs.json").write_text("{}")
+        write_slurm_jobs(tmp_path, names=False)
+        assert not (tmp_path / "slurm_jobs.json").exists()
+
+
+def test_processes_that_ask_at_once_find_one_salt(tmp_path: Path) -> None:
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(salt_of(tmp_path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert [path.name for path in (tmp_path / "allocations").iterdir()] == ["salt"]
