@@ -225,7 +225,7 @@ class TestWriting:
     def test_new_choices_come_behind_all_others(self, tree: Path, shapes: dict[str, Any]) -> None:
         before = load_yaml(TuningFile, tree / FILE)
         why = "Nobody's: 'it' was # the fastest"
-        new = choice(id="h200_demo", target="h200", shapes=shapes, why=why)
+        new = choice(id="l4_demo", target="l4", dtype="bfloat16", shapes=shapes, why=why)
         write_choices(tree, [new])
         after = load_yaml(TuningFile, tree / FILE)
         assert after.choices == (*before.choices, new)
