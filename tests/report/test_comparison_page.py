@@ -94,7 +94,7 @@ def shifted():
     return view(*(run.model_copy(update={"claims": said}) for run in runs))
 
 
-@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_shows_two_lines_a_figure_and_no_id_is_cut(
     width: int, monkeypatch: pytest.MonkeyPatch
 ):
