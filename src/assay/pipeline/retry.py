@@ -20,7 +20,7 @@ from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.attestation import parse_statement
 from assay.verification.envelope import parse_envelope
-from assay.verification.manifest import content_problems, plain_bytes
+from assay.verification.manifest import changed_files, plain_bytes
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
@@ -65,7 +65,7 @@ def is_damaged(report_dir: Path) -> bool:
         return False
     try:
         manifest = read_record(Manifest, report_dir / MANIFEST)
-        return content_problems(report_dir, manifest) != [] or _lacks_provenance(report_dir)
+        return changed_files(report_dir, manifest) != [] or _lacks_provenance(report_dir)
     except (BadInput, CheckFailed):
         return True
 

@@ -96,17 +96,22 @@ def _require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:
 
 def _difference(given: VerdictsFile, again: VerdictsFile) -> str:
     """One sentence on how recomputed verdicts differ from the given ones."""
+    names = changed_verdicts(given, again)
+    if not names:
+        return "verdicts.json holds other bytes than the judge writes"
+    return "the judge finds other verdicts in the raw samples: " + listed(names)
+
+
+def changed_verdicts(given: VerdictsFile, again: VerdictsFile) -> list[str]:
+    """Return the verdicts that differ, by claim and target, each with what differs."""
     old = {(v.claim, v.target): v for v in given.verdicts}
     new = {(v.claim, v.target): v for v in again.verdicts}
-    names = [
+    return [
         f"{claim}{' on ' + target if target else ''} "
         f"({_changed(old.get((claim, target)), new.get((claim, target)))})"
         for claim, target in sorted(old.keys() | new.keys(), key=str)
         if old.get((claim, target)) != new.get((claim, target))
     ]
-    if not names:
-        return "verdicts.json holds other bytes than the judge writes"
-    return "the judge finds other verdicts in the raw samples: " + listed(names)
 
 
 def _changed(given: Verdict | None, again: Verdict | None) -> str:

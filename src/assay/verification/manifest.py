@@ -8,6 +8,7 @@ import hashlib
 import os
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
@@ -208,7 +209,16 @@ def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = Fal
     return findings
 
 
-def content_problems(directory: Path, manifest: Manifest) -> list[str]:
+@dataclass(frozen=True)
+class ChangedFile:
+    """A file that is not the one that was listed."""
+
+    path: str
+    says: str
+    """In what it differs, in a sentence without its end."""
+
+
+def changed_files(directory: Path, manifest: Manifest) -> list[ChangedFile]:
     """Return every listed file whose size or digest is not the listed one.
 
     No file is read that is longer than listed.
@@ -218,10 +228,12 @@ def content_problems(directory: Path, manifest: Manifest) -> list[str]:
         try:
             found = digest_of(directory, entry.path, entry.bytes)
         except CheckFailed as error:
-            problems.append(str(error))
+            problems.append(ChangedFile(entry.path, str(error)))
             continue
         if found.bytes != entry.bytes:
-            problems.append(f"{entry.path} has {counted(found.bytes, 'byte')}, not {entry.bytes}")
+            says = f"{entry.path} has {counted(found.bytes, 'byte')}, not {entry.bytes}"
+            problems.append(ChangedFile(entry.path, says))
         elif found.sha256 != entry.sha256:
-            problems.append(f"{entry.path} has another SHA-256 than the manifest says")
+            says = f"{entry.path} has another SHA-256 than the manifest says"
+            problems.append(ChangedFile(entry.path, says))
     return problems

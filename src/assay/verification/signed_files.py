@@ -4,11 +4,11 @@ From the key outwards: the envelope's signature, the statement in it, the manife
 by its digest, the files that the manifest names by theirs. The first that fails ends it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, none
+from assay.base.check_log import CheckLog, listed
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import parse_record
 from assay.records.attestation import SigningKey, Statement
@@ -23,10 +23,12 @@ from assay.verification.attestation import (
     public_pem,
 )
 from assay.verification.envelope import Envelope, parse_envelope
-from assay.verification.manifest import check_shape, content_problems, plain_bytes, walk
+from assay.verification.manifest import changed_files, check_shape, plain_bytes, walk
 from assay.verification.signatures import check_signatures, made_by
 from assay.verification.trusted_keys import TrustedKey
 
+Affected = Callable[[Sequence[str]], str]
+"""Says which claims rest on the files at these paths; empty where it cannot tell."""
 CHECKS = ("signature", "statement", "shape", "contents")
 
 
@@ -52,13 +54,15 @@ def check_signed_files(
     keys: Sequence[TrustedKey],
     further: Sequence[str] = (),
     threshold: int = 1,
+    affected: Affected | None = None,
 ) -> SignedFiles | None:
     """Return what ``threshold`` keys signed; None where a check failed, as ``log`` then says.
 
     Only the envelope, the public key beside it and, once a trusted key vouches for it, the manifest
-    are parsed. ``further`` checks are named as not done where one of these fails.
+    are parsed. ``further`` checks are named as not done where one of these fails. ``affected`` says
+    of files that are others than were signed which claims rest on them.
     """
-    found = _signed(log, report_dir, keys, threshold)
+    found = _signed(log, report_dir, keys, threshold, affected)
     if found is None:
         done = {check.name for check in log.checks}
         names = [name for name in (*CHECKS, *further) if name not in done]
@@ -67,7 +71,11 @@ def check_signed_files(
 
 
 def _signed(
-    log: CheckLog, report_dir: Path, keys: Sequence[TrustedKey], threshold: int
+    log: CheckLog,
+    report_dir: Path,
+    keys: Sequence[TrustedKey],
+    threshold: int,
+    affected: Affected | None,
 ) -> SignedFiles | None:
     envelope: Envelope | None = None
     signers: tuple[TrustedKey, ...] = ()
@@ -96,7 +104,10 @@ def _signed(
     if not log.holds:
         return None
     with log.check("contents") as says:
-        none(content_problems(report_dir, found.manifest), "contents")
+        if changed := changed_files(report_dir, found.manifest):
+            names = affected([each.path for each in changed]) if affected else ""
+            said = listed([each.says for each in changed])
+            raise CheckFailed(f"{names}: {said}" if names else said, code="contents")
         says(
             f"{counted(len(files), 'file')} {agreeing(len(files), 'has', 'have')} the size and "
             "SHA-256 that the manifest lists"
