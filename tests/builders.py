@@ -395,6 +395,7 @@ def correctness(
     gpu: str = GPU,
     statuses: Mapping[str, str] | None = None,
     binaries: Mapping[str, str] | None = None,
+    detail: str = "as told",
 ) -> CorrectnessRecord:
     """All arms correct, unless ``statuses`` says otherwise."""
     entries = []
@@ -416,7 +417,7 @@ def correctness(
                 workload=known.workload,
                 status=status,  # type: ignore[arg-type]
                 checks=(check,) if status in ("correct", "incorrect") else (),
-                detail="as told",
+                detail=detail,
                 binary_sha256=(binaries or {}).get(arm, known.binary_sha256),
             )
         )

@@ -13,6 +13,7 @@ from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import Outcome, headed, headline_of, outcomes
+from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -52,7 +53,8 @@ def project_tables(root: Path) -> dict[Path, str]:
         folder = path.parents[2]
         with opened_report(path) as report:
             catalog = load_catalog(report / "evidence")
-            verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
+            given = read_record(VerdictsFile, report / VERDICTS).verdicts
+        verdicts = with_known_causes(given)
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
         once = outcomes(catalog, verdicts)
@@ -91,10 +93,9 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
 
 def _counts(catalog: Catalog, once: Sequence[Outcome]) -> str:
     figures = headline_of(once)
-    away = f"; {figures.elsewhere} as they would be on the GPU that is named"
-    relations = told(figures.apart["relations"])
+    found, relations = headed(catalog, figures), told(figures.apart["relations"].statuses)
     return (
-        f"{told(headed(catalog, figures))}{away if figures.elsewhere else ''}"
+        f"{told(found.statuses, found.away)}"
         f"{f'; relations between its own figures: {relations}' if relations else ''}"
     )
 

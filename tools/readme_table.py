@@ -12,10 +12,11 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, Outcome, headline_of, outcomes, tally
+from assay.findings.headline import KINDS, Outcome, headline_of, outcomes
+from assay.judging.causes import with_known_causes
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.counts import capital, told
+from assay.report.counts import came_out, capital
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
 from assay.shared.counting import agreeing, counted
@@ -48,7 +49,7 @@ def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: st
     told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
     name = report.rsplit("/", 1)[-1]
     lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
-    if number := headline_of(once).elsewhere:
+    if number := headline_of(once).split.elsewhere:
         lines.append(
             f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
             f"another GPU than {agreeing(number, 'its', 'their')} source names, and "
@@ -71,7 +72,7 @@ def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
     if rest := [each for name in shown if name not in names for each in shown[name]]:
         lines.append((f"{len(shown) - len(names)} more", rest))
     columns = {
-        capital(many): [told(tally(e for e in of if e.kind == kind)) for _, of in lines]
+        capital(many): [came_out(e for e in of if e.kind == kind) for _, of in lines]
         for kind, (_, many) in KINDS.items()
     }
     kept = {heading: cells for heading, cells in columns.items() if any(cells)}
@@ -89,7 +90,8 @@ def newest_tables(root: Path) -> str:
     report = reports[0]
     if is_archive(report):
         raise BadInput(f"{report}: the newest report, which README.md links into, is an archive")
-    verdicts = read_record(VerdictsFile, report / VERDICTS)
+    given = read_record(VerdictsFile, report / VERDICTS)
+    verdicts = given.model_copy(update={"verdicts": with_known_causes(given.verdicts)})
     name = report.relative_to(root).as_posix()
     return result_tables(load_catalog(report / "evidence"), verdicts, name)
 

@@ -425,6 +425,21 @@ class TestCommands:
         (told,) = refused(tmp_path / "p", content)
         assert "over: 'ours' is held against itself" in told
 
+    def test_an_arm_of_a_package_is_the_librarys_own(self, tmp_path: Path) -> None:
+        content = document()
+        content["measurements"][0]["packages"] = {"ours": "their-kernels"}
+        catalog = load(tmp_path / "p", content)
+        ours = catalog.variants["rows_ours"]
+        assert (ours.artifact, ours.package) == ("original", "their-kernels")
+        others = [v for name, v in catalog.variants.items() if name.startswith("rows_")]
+        assert [v.id for v in others if v.package] == ["rows_ours"]
+
+    def test_a_package_is_of_an_arm_that_is_there(self, tmp_path: Path) -> None:
+        content = document()
+        content["measurements"][0]["packages"] = {"our": "their-kernels"}
+        told = refused(tmp_path / "p", content)
+        assert any("packages: no arm 'our': did you mean 'ours'?" in each for each in told)
+
     def test_one_that_nobody_asks_is_said(self, tmp_path: Path) -> None:
         content = {**document(), "commands": commanded()["commands"]}
         assert any(

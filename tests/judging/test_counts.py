@@ -106,6 +106,26 @@ def test_a_ratio_of_two_figures_is_no_third_measurement() -> None:
     assert (counts.published, counts.ratios) == ({Status.MISSTATED: 2}, {Status.MISSTATED: 1})
 
 
+def relation_of(over: str) -> Benchmark:
+    term = Term(comparison="duel", arm="ours", over=over)
+    return Benchmark(kind="benchmark", metric=Metric.TIME_RATIO, terms=(term,))
+
+
+def test_however_a_ratio_of_two_stated_figures_is_answered_it_is_no_third() -> None:
+    """Both arms answer figures of the same source: the ratio's samples are counted with these."""
+    rival = Benchmark(
+        kind="benchmark", metric=Metric.TIME, terms=(Term(comparison="duel", arm="rival"),)
+    )
+    faster = b.claim("faster", relation_of("rival"), value=2.0, unit=Unit.RATIO,
+                     kind=ClaimKind.RATIO, flop_formula=None)  # fmt: skip
+    other = b.claim("time", rival, value=2.0, unit=Unit.MS, flop_formula=None)
+    rows = [row(name, Status.REPRODUCED) for name in ("a", "time", "faster")]
+    both = count_verdicts(catalog("a", time=other, faster=faster), rows)
+    assert (both.published, both.ratios) == ({Status.REPRODUCED: 2}, {Status.REPRODUCED: 1})
+    alone = count_verdicts(catalog("a", faster=faster), [rows[0], rows[2]])
+    assert (alone.published, alone.ratios) == ({Status.REPRODUCED: 2}, {})
+
+
 def test_what_is_elsewhere_is_never_counted_as_what_was_judged() -> None:
     """Only speed figures have a line of their own for what they would be there."""
     runs = Support(kind="support", probe="p", arch="sm_90a", expect="builds")

@@ -316,7 +316,7 @@ class TestCorrectnessGate:
         assert "timed_shape" in verdict.explanation
 
     @pytest.mark.parametrize(
-        ("status", "reason"), [("unsupported", "unsupported_arch"), ("failed", "run_failed")]
+        ("status", "reason"), [("unsupported", "not_in_build"), ("failed", "run_failed")]
     )
     def test_what_could_not_run_is_not_run(self, status: str, reason: str) -> None:
         checks = [b.correctness(statuses={"ours": status})]

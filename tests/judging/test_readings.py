@@ -255,8 +255,21 @@ class TestRatiosOfClaims:
             read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
         ]
         gap = judged(quotient(GAP * DENSITY), *parts)[0]
-        assert (gap.status, gap.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
+        assert (gap.status, gap.why) == (Status.NOT_REPRODUCED, Why.LIBRARY_SLOWER)
         assert "By itself the ratio would be exceeded" in gap.explanation
+
+    def test_it_is_misstated_only_where_a_reading_of_it_holds(self) -> None:
+        """A ratio that fits neither by the plain words nor by its part's other reading is missed as
+        the part is by the plain words."""
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE),
+            read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
+        ]
+        gap = judged(quotient(GAP), *parts)[0]
+        assert not any(entry.holds for entry in gap.readings)
+        assert (gap.status, gap.reason) == (Status.NOT_REPRODUCED, "part_not_reproduced")
+        assert gap.why is Why.REBUILT
+        assert "bottom is not reproduced as its words plainly stand" in gap.explanation
 
     def test_it_holds_under_a_reading_only_where_its_parts_do(self) -> None:
         """Two rates counted four times too high keep their ratio, and are not had by that."""
@@ -346,6 +359,15 @@ class TestElsewhere:
         (verdict,) = judged(b.claim("rate", rate("ours"), value=9000.0, hardware=self.L4))
         assert (verdict.as_if, verdict.why) == (Status.NOT_REPRODUCED, Why.REBUILT)
 
+    def test_so_is_one_of_a_gpu_that_stands_in_for_the_one_named(self) -> None:
+        h800 = Hardware(target="h100", as_stated="H800", stand_in=True)
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, hardware=h800))
+        assert (verdict.status, verdict.as_if) == (Status.ELSEWHERE, Status.REPRODUCED)
+
+    def test_a_stand_in_stands_for_something(self) -> None:
+        with pytest.raises(ValueError, match="stands for what as_stated names"):
+            Hardware(target="h100", as_stated=None, stand_in=True)
+
     def test_a_claim_for_several_targets_is_judged_on_each(self) -> None:
         both = Hardware(target="l4", as_stated=None, also=("h100",))
         (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, hardware=both))
@@ -383,9 +405,50 @@ class TestCauses:
             reason in (NotRun.RUN_FAILED, NotRun.NOT_RECORDED)
         )
 
-    def test_a_library_that_gives_less_is_the_original_itself(self) -> None:
+    def test_a_library_that_gives_less_is_no_rebuild(self) -> None:
         (verdict,) = judged(b.claim("rate", rate("rival"), value=RIVAL_RATE * 2))
-        assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
+        assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.LIBRARY_SLOWER)
+        assert verdict.artifact == "library"
+
+    def test_which_version_of_a_library_ran_is_said(self) -> None:
+        (verdict,) = judged(b.claim("rate", rate("rival"), value=RIVAL_RATE))
+        told = "the library's own kernel, of its package torch 2.11.0 with CUDA 13.0: torch.matmul."
+        assert f"What ran is {told}" in verdict.explanation
+        assert "rebuilt" not in verdict.explanation
+
+    def test_a_figure_printed_in_a_unit_that_nobody_reads_is_quoted(self) -> None:
+        claim = b.claim("rate", rate("ours"), value=OURS_RATE * 1000, resolution=0.1,
+                        unit=Unit.GFLOP_PER_S)  # fmt: skip
+        (verdict,) = judged(claim)
+        assert f'TFLOP/s ("{OURS_RATE * 1000:.1f} GFLOP/s"): ' in verdict.explanation
+        assert verdict.explanation.count("GFLOP/s") == 1
+
+    def test_a_ratio_over_a_library_is_of_what_was_rebuilt(self) -> None:
+        over = Term(comparison="duel", arm="ours", over="rival")
+        ratio = Benchmark(kind="benchmark", metric=Metric.TIME_RATIO, terms=(over,))
+        (verdict,) = judged(b.claim("rate", ratio, value=9.0, unit=Unit.RATIO, flop_formula=None))
+        assert verdict.artifact == "reimplemented"
+        assert "What ran was rebuilt here" in verdict.explanation
+
+    def test_what_the_build_at_hand_does_not_take_is_said_as_the_arm_says_it(self) -> None:
+        says = "arm 'ours': it was built without fp16 kernels"
+        lacking = b.correctness(statuses={"ours": "unsupported"}, detail=says)
+        (verdict,) = judged(b.claim("rate", rate("ours")), checks=[lacking])
+        assert (verdict.reason, verdict.why) == ("not_in_build", Why.NOT_IN_BUILD)
+        assert verdict.explanation == (
+            "our_kernel (arm ours) does not take this problem here: it was built without fp16 "
+            "kernels."
+        )
+
+    def test_a_cause_that_another_gpu_showed_is_the_figures_and_says_where(self) -> None:
+        absent = Answer(
+            claim="rate", target="h100", way="not_run", reason=NotRun.NO_DEVICE, detail="No GPU."
+        )
+        lacking = b.correctness(statuses={"ours": "unsupported"}, on="l4")
+        evidence = b.evidence([absent, b.measure("rate", "l4")], checks=[lacking])
+        there, here = judge(b.catalog([b.claim("rate", rate("ours"))]), evidence).verdicts
+        assert (there.reason, there.why, there.why_on) == ("no_device", Why.NOT_IN_BUILD, "l4")
+        assert (here.why, here.why_on) == (Why.NOT_IN_BUILD, None)
 
     def test_an_open_verdict_is_too_uncertain(self) -> None:
         (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE * 1.08))

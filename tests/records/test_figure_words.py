@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.records.figure_words import number, percent, printed, short
+from assay.records.figure_words import number, percent, printed, quantity, short
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,15 @@ def test_what_is_declared_has_no_zeros_at_its_end() -> None:
 )  # fmt: skip
 def test_fractions_are_per_cent_to_three_digits(fraction: float, text: str) -> None:
     assert percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(0.01968, "ms", "19.68 µs"), (0.114, "ms", "0.1140 ms"), (1342.0, "us", "1.342 ms"),
+     (17248.0, "gflop_per_s", "17.25 TFLOP/s"), (645.0, "tflop_per_s", "645 TFLOP/s"),
+     (1.22, "ratio", "1.220\N{MULTIPLICATION SIGN}")],
+)  # fmt: skip
+def test_a_measured_figure_stands_in_the_unit_that_people_read(
+    value: float, unit: str, text: str
+) -> None:
+    assert quantity(value, unit) == text

@@ -9,11 +9,13 @@ from assay.records.verdicts import Status
 from assay.report.badge import badge, badge_words
 
 
-def of(elsewhere: int = 0, *, own: bool = False, **statuses: int) -> HeadlineCounts:
+def of(
+    away: dict[Status, int] | None = None, *, own: bool = False, **statuses: int
+) -> HeadlineCounts:
     return HeadlineCounts(
         own=own,
         statuses={Status(name): count for name, count in statuses.items()},
-        elsewhere=elsewhere,
+        away=away or {},
     )
 
 
@@ -31,11 +33,12 @@ def test_every_figure_is_counted_and_what_exceeds_is_no_reproduction():
 
 
 def test_what_was_measured_on_another_gpu_is_said():
-    counts = of(3, reproduced=5, misstated=1)
-    assert words(badge(counts)) == ["assay", "5 of 6 figures reproduced, 3 on another GPU"]
-    assert badge_words(counts).endswith(
-        "; 3 of them were measured on another GPU than the source names, and count by what it "
-        "would be there"
+    away = {Status.REPRODUCED: 3, Status.EXCEEDED: 1}
+    counts = of(away, reproduced=5, exceeded=1, misstated=1)
+    there = "reproduced (2 on the GPU the source names)"
+    assert words(badge(counts)) == ["assay", f"5 of 7 figures {there}, 1 exceeded (none)"]
+    assert badge_words(counts) == (
+        f"7 published speed figures: 5 {there}, 1 exceeded (none), 1 misstated"
     )
 
 
@@ -52,7 +55,7 @@ def test_nothing_measured_is_said():
     ("counts", "state"),
     [
         (of(reproduced=1, exceeded=1), Status.REPRODUCED),
-        (of(1, reproduced=2), Status.INCONCLUSIVE),
+        (of({Status.REPRODUCED: 1}, reproduced=2), Status.INCONCLUSIVE),
         (of(reproduced=2, not_run=1), Status.INCONCLUSIVE),
         (of(not_reproduced=1, not_run=1), Status.NOT_REPRODUCED),
         (of(not_run=1), Status.NOT_RUN),

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.evidence.report_contents import read_contents
+from assay.evidence.report_contents import ReportContents, read_contents
 from assay.findings.headline import KINDS, outcomes
 from assay.judging.counts import count_verdicts, outcome
 from assay.report.leading_findings import leading_findings
-from assay.report.render import texts_of
+from assay.report.render import render_contents
 from assay.report.verdict_text import lead_of
-from assay.verification.report_archive import is_archive
-from assay.verification.trust import published_reports
+from assay.statistics.shared_summaries import SharedSummaries
+from tests.report.newest import judged_anew, newest_report
 from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class Made:
     """A report and its texts."""
 
-    path: Path
+    contents: ReportContents
     texts: dict[str, str]
 
     @property
@@ -57,10 +57,10 @@ class Made:
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A small report that has it all, and the newest published one as this version renders it."""
     if request.param == "small":
-        path = told_report(tmp_path_factory.mktemp("counting") / "repo")
+        contents = read_contents(told_report(tmp_path_factory.mktemp("counting") / "repo"))
     else:
-        path = next(report for report in published_reports(ROOT) if not is_archive(report))
-    return Made(path, texts_of(ROOT, path))
+        contents = judged_anew(newest_report())
+    return Made(contents, render_contents(ROOT, contents, SharedSummaries()))
 
 
 def test_a_number_is_that_of_what_its_choice_shows(made: Made) -> None:
@@ -72,7 +72,7 @@ def test_a_number_is_that_of_what_its_choice_shows(made: Made) -> None:
 
 
 def test_no_figure_is_part_of_two_findings(made: Made) -> None:
-    contents = read_contents(made.path)
+    contents = made.contents
     verdicts = contents.verdicts.verdicts
     found = leading_findings(contents.catalog, verdicts, outcomes(contents.catalog, verdicts))
     seen = Counter(claim for each in found for claim in made.fitting(each.show))
@@ -81,7 +81,7 @@ def test_no_figure_is_part_of_two_findings(made: Made) -> None:
 
 
 def test_the_line_of_a_claim_shows_the_verdict_that_counts(made: Made) -> None:
-    contents = read_contents(made.path)
+    contents = made.contents
     verdicts = contents.verdicts.verdicts
     rows: dict[str, list] = {}  # type: ignore[type-arg]
     for verdict in verdicts:
@@ -96,7 +96,7 @@ def test_the_line_of_a_claim_shows_the_verdict_that_counts(made: Made) -> None:
 
 def test_all_that_counts_is_counted_in_the_attestation_too(made: Made) -> None:
     """The signed counts are of the same things: only the words for kinds are others."""
-    contents = read_contents(made.path)
+    contents = made.contents
     verdicts = contents.verdicts.verdicts
     signed = count_verdicts(contents.catalog, verdicts).by_kind()
     mine = Counter(each.kind for each in outcomes(contents.catalog, verdicts))

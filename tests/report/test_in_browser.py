@@ -19,10 +19,10 @@ from assay.report.comparison_page import comparison_page, comparison_view
 from assay.report.render import texts_of
 from assay.report.site import Site
 from assay.verification.open_report import open_report
-from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 from tests.browser import chromium
 from tests.fetch_axe import place
+from tests.report.newest import newest_texts
 from tests.report.told import told_report
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The texts of the newest published report, as this version renders them."""
-    newest = next(report for report in published_reports(ROOT) if not is_archive(report))
     folder = tmp_path_factory.mktemp("real")
-    for name, text in texts_of(ROOT, newest).items():
+    for name, text in newest_texts().items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 

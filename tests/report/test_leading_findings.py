@@ -9,6 +9,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
+from assay.judging.causes import with_known_causes
 from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile, Why
 from assay.report.leading_findings import MOST, factor_apart, leading_findings
 from tests.report.told import told_report
@@ -23,6 +24,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, tuple[Verdi
 
 def findings(catalog: Catalog, verdicts: tuple[Verdict, ...]) -> list[str]:
     """Return the sentences, with plain spaces."""
+    verdicts = with_known_causes(verdicts)
     found = leading_findings(catalog, verdicts, outcomes(catalog, verdicts))
     return [each.sentence.replace("\N{NO-BREAK SPACE}", " ") for each in found]
 

@@ -10,10 +10,8 @@ from assay.judging.verdicts import FIGURES
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
 from assay.report.claim_details import NOT_RECORDED
-from assay.report.render import texts_of
 from assay.report.verdict_text import claimed_text
-from assay.verification.report_archive import is_archive
-from assay.verification.trust import published_reports
+from tests.report.newest import newest_texts
 from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,8 +57,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def real() -> dict[str, str]:
     """The newest published report, as this version says it."""
-    newest = next(report for report in published_reports(ROOT) if not is_archive(report))
-    return texts_of(ROOT, newest)
+    return newest_texts()
 
 
 @pytest.mark.parametrize("which", ["small", "real"])

@@ -41,7 +41,8 @@ class TestTable:
         )
         assert table[2:] == [
             "| demo: A demo &lt;source&gt; & more "
-            "| 2 reproduced, 1 not reproduced, 1 misstated, 1 not run "
+            "| 2 reproduced, 1 not reproduced (none on the GPU the source names), 1 misstated, "
+            "1 not run "
             "| 1 reproduced | 1 inconsistent |"
         ]
 

@@ -119,7 +119,9 @@ def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Pat
     figures = published_figures(contents.catalog, contents.verdicts.verdicts)
     drawn = re.findall(r"<!-- (\d+) (\w+) -->", picture)
     assert {(int(number), outcome) for number, outcome in drawn} == {
-        (number, status.value) for status, number in figures.statuses.items()
+        (number, status.value) for status, number in figures.split.statuses.items()
     }
-    assert len(figures.statuses) > 3
-    assert f"{figures.total} published speed figures: " in headline_words(contents.catalog, figures)
+    assert len(figures.split.statuses) > 3
+    assert f"{figures.split.total} published speed figures: " in headline_words(
+        contents.catalog, figures
+    )

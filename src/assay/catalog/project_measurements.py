@@ -33,7 +33,7 @@ def lower_measurements(
             continue
         read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
         code = ProjectCode(file=file, function=function, files=read)
-        if not _cuda_fits(reading, at, entry, files):
+        if not (_packages_fit(reading, at, entry) and _cuda_fits(reading, at, entry, files)):
             continue
         kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
                 "flops", "bytes")  # fmt: skip
@@ -78,7 +78,8 @@ def _variant(entry: Measurement, arm: str) -> Variant:
     common = {
         "id": f"{entry.id}_{arm}",
         "operation": Operation.CALLABLE,
-        "artifact": entry.artifact,
+        "artifact": "original" if arm in entry.packages else entry.artifact,
+        "package": entry.packages.get(arm),
     }
     if isinstance(made, str):
         by = f"arm {arm} of {entry.callable} of the project"
@@ -96,6 +97,20 @@ def _variant(entry: Measurement, arm: str) -> Variant:
             "built_from": entry.built_from or f"{made.source} of the project",
         }
     )
+
+
+def _packages_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
+    """Note packages of arms that are not there, or are compiled here; return whether none is."""
+    before = len(reading.problems)
+    for arm in entry.packages:
+        called = f"measurement '{entry.id}': packages"
+        if arm not in entry.arms:
+            meant = suggest(arm, entry.arms)
+            reading.refuse((*at, "packages"), f"{called}: no arm '{arm}'{meant}")
+        elif not isinstance(entry.arms[arm], str):
+            says = f"{called}: arm '{arm}' is compiled here, and comes from no package"
+            reading.refuse((*at, "packages"), says)
+    return len(reading.problems) == before
 
 
 def _cuda_fits(

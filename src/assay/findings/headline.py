@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.causes import known_cause
-from assay.judging.counts import Tally, counted_once, outcome, rows_by_claim
+from assay.judging.counts import Tally, counted_once, outcome
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
@@ -58,35 +57,49 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Split:
+    """How many came out how, and on which GPU."""
+
+    statuses: Tally
+    """Those measured elsewhere by what they would be on the hardware that their source names."""
+    away: Tally
+    """How many of each were measured on other hardware alone."""
+
+    @property
+    def total(self) -> int:
+        """Return how many there are."""
+        return sum(self.statuses.values())
+
+    @property
+    def elsewhere(self) -> int:
+        """Return how many of them were measured on other hardware alone."""
+        return sum(self.away.values())
+
+
+@dataclass(frozen=True)
 class PublishedFigures:
     """Published speed figures, measurements counted, and what is counted apart from them."""
 
-    total: int
-    statuses: Tally
-    """Those measured elsewhere by what they would be on the hardware that their source names."""
-    elsewhere: int
-    """How many of them were measured on other hardware alone."""
+    split: Split
     causes: dict[Why, int]
     """Why those that were measured and did not plainly hold did not, the most frequent first."""
     not_run: dict[Why, int]
     """Why those that were not measured were not, likewise."""
-    apart: dict[str, Tally]
+    apart: dict[str, Split]
     """Everything else by its kind, one of ``KINDS``."""
 
 
 def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
-    rows = list(verdicts)
-    by_claim = rows_by_claim(rows)
     return tuple(
         Outcome(
             PAGE_KINDS.get(each.kind, each.kind),
             outcome(each.worst),
-            known_cause(each.worst, by_claim[each.worst.claim]),
+            each.worst.why,
             each.worst,
             each.rows,
         )
-        for each in counted_once(catalog, rows)
+        for each in counted_once(catalog, verdicts)
     )
 
 
@@ -98,23 +111,21 @@ def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> Publishe
 def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
     """Return what the headline of a run counts, for whatever shows no more of it than that."""
     figures = published_figures(catalog, verdicts)
-    return HeadlineCounts(
-        own=only_own(catalog, figures),
-        statuses=headed(catalog, figures),
-        elsewhere=figures.elsewhere,
-    )
+    split = headed(catalog, figures)
+    return HeadlineCounts(own=only_own(catalog, figures), statuses=split.statuses, away=split.away)
 
 
 def only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
     """Return whether a project has figures of its own and quotes no document's."""
-    return catalog.project is not None and not figures.total and bool(figures.apart["own"])
+    own = figures.apart["own"].total
+    return catalog.project is not None and not figures.split.total and bool(own)
 
 
-def headed(catalog: Catalog, figures: PublishedFigures) -> Tally:
+def headed(catalog: Catalog, figures: PublishedFigures) -> Split:
     """Return how many of what the headline counts came out how: published speed figures, or those
     that a project states which quotes no document's.
     """
-    return figures.apart["own"] if only_own(catalog, figures) else figures.statuses
+    return figures.apart["own"] if only_own(catalog, figures) else figures.split
 
 
 def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
@@ -124,13 +135,11 @@ def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
     measured = [each for each in figures if each.status is not Status.NOT_RUN]
     idle = [each for each in figures if each.status is Status.NOT_RUN]
     return PublishedFigures(
-        total=len(figures),
-        statuses=tally(figures),
-        elsewhere=sum(each.away for each in figures),
+        split=split(figures),
         causes=causes(measured),
         not_run=causes(idle),
         apart={
-            kind: tally(e for e in every if e.kind == kind) for kind in KINDS if kind != FIGURES
+            kind: split(e for e in every if e.kind == kind) for kind in KINDS if kind != FIGURES
         },
     )
 
@@ -139,6 +148,12 @@ def tally(counted: Iterable[Outcome]) -> Tally:
     """Return how many came out how, in the order of the statuses."""
     statuses = Counter(each.status for each in counted)
     return {status: statuses[status] for status in Status if statuses[status]}
+
+
+def split(counted: Iterable[Outcome]) -> Split:
+    """Return how many came out how, and how many of them on another GPU than was named."""
+    every = list(counted)
+    return Split(tally(every), tally(each for each in every if each.away))
 
 
 def causes(counted: Iterable[Outcome]) -> dict[Why, int]:

@@ -12,6 +12,7 @@ from assay.evidence.model import Evidence
 from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import headline_counts
+from assay.judging.causes import with_known_causes
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
     ArmRate,
@@ -55,7 +56,9 @@ def report_figures(
         created=created,
         manifest_sha256=manifest_sha256,
         machines=tuple(machines(evidence)),
-        figures=tuple(_figure(catalog, verdict) for verdict in verdicts.verdicts),
+        figures=tuple(
+            _figure(catalog, verdict) for verdict in with_known_causes(verdicts.verdicts)
+        ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
         rates=tuple(arm_rates(catalog, evidence)) if rates else (),
         headline=headline_counts(catalog, verdicts.verdicts),
@@ -89,7 +92,9 @@ def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportF
             )
             for target, machine in on.items()
         ),
-        figures=tuple(_short(_figure(None, verdict)) for verdict in verdicts.verdicts),
+        figures=tuple(
+            _short(_figure(None, verdict)) for verdict in with_known_causes(verdicts.verdicts)
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from assay.frames.columns import Column, frame_of_rows
-from assay.records.verdicts import Verdict, Why
+from assay.records.verdicts import Verdict
 
 VERDICTS = (
     Column("claim", "object", "claim or audit id"),
@@ -15,11 +15,11 @@ VERDICTS = (
     Column("counts", "bool", "whether its measurement counts by this row, and by no other"),
     Column("outcome", "category", "what it counts as: as_if where it has one, else status"),
     Column("status", "category", "reproduced, exceeded, not_reproduced, misstated ..."),
-    Column("why", "category", "code of the cause that was found on this row's GPU"),
-    Column("cause", "category", "as the page tells it: found on another GPU, if only there"),
+    Column("why", "category", "code of the cause that is known of the figure"),
+    Column("why_on", "category", "the target that it was found on, where that is another row's"),
     Column("as_if", "category", "of a figure measured elsewhere: what it would be there"),
     Column("reason", "category", "code, of not_run and of failures with a nameable cause"),
-    Column("artifact", "category", "original, reimplemented, arithmetic, inspection"),
+    Column("artifact", "category", "original, library, reimplemented, arithmetic, inspection"),
     Column("relation", "category", "equals, same, at_least, at_most, or the audit's formula"),
     Column("claimed", "float64", "the printed figure, in unit"),
     Column("claimed_text", "object", "the same where it is no number"),
@@ -50,8 +50,8 @@ LESS_IS_BETTER = frozenset({"ms", "us", "max_abs_error"})
 NEITHER = frozenset({"lines", "count"})
 
 
-def verdicts(entries: Iterable[tuple[str, bool, Why | None, Verdict]]) -> pd.DataFrame:
-    """Return (kind, whether it counts, cause, verdict) entries with the columns ``VERDICTS``."""
+def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
+    """Return (kind, whether it counts, verdict) entries with the columns ``VERDICTS``."""
     return frame_of_rows(VERDICTS, [_row(*entry) for entry in entries])
 
 
@@ -62,7 +62,7 @@ def better(verdict: Verdict) -> int:
     return -1 if verdict.unit in LESS_IS_BETTER else 1
 
 
-def _row(kind: str, counts: bool, cause: Why | None, verdict: Verdict) -> tuple[object, ...]:
+def _row(kind: str, counts: bool, verdict: Verdict) -> tuple[object, ...]:
     on, (low, high) = verdict.measured_on, verdict.ci90 or (None, None)
     return (
         verdict.claim,
@@ -73,7 +73,7 @@ def _row(kind: str, counts: bool, cause: Why | None, verdict: Verdict) -> tuple[
         (verdict.as_if or verdict.status).value,
         verdict.status.value,
         verdict.why and verdict.why.value,
-        cause and cause.value,
+        verdict.why_on,
         verdict.as_if and verdict.as_if.value,
         verdict.reason,
         verdict.artifact,

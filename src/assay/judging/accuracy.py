@@ -3,6 +3,7 @@
 from assay.evidence.stages import correctness_path
 from assay.judging.case import Case, Failure, measured_on, verdict
 from assay.judging.gates import absent, gate_correctness
+from assay.judging.what_ran import what_ran
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Accuracy
 from assay.records.figure_words import number, printed
@@ -45,7 +46,7 @@ def judge_accuracy(
         claimed=claim.value,
         measured=worst,
         unit=claim.unit,
-        artifact=case.catalog.variants[arm.variant].artifact,
+        artifact=what_ran(case, target, [arm.variant]).artifact,
         relation=claim.relation,
         gpu_uuid=platform.device.gpu.uuid if platform else None,
         binary_sha256=arm.binary_sha256,

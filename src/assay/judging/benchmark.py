@@ -16,9 +16,10 @@ from assay.judging.formulas import (
     for_traffic,
 )
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
+from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
-from assay.records.figure_words import number, short
+from assay.records.figure_words import quantity, short
 from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
@@ -108,11 +109,11 @@ def _measure(
     conversion = convert(formula, mine, workload)
     summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
     peaks = case.catalog.targets[target].peaks
-    variant = case.catalog.variants[mine.variant]
+    ran = what_ran(case, target, [facts[arm].variant for arm in arms_of(term)])
     return Measured(
         summary=summary,
         unit=METRIC_UNIT[metric],
-        artifact=variant.artifact,
+        artifact=ran.artifact,
         controlled=True,
         control=case.control(target, term.comparison),
         roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
@@ -121,7 +122,8 @@ def _measure(
         binary_sha256=mine.binary_sha256,
         gpu_uuid=record.gpu_uuid,
         ran=_ran(case, record, term, facts),
-        built_from=variant.built_from,
+        built_from=ran.made_from,
+        packages=ran.packages,
         work_ratio=conversion.factor if metric is Metric.RATE else None,
         notes=(
             *((conversion.sentence,) if conversion.sentence and _counts_work(metric) else ()),
@@ -224,8 +226,9 @@ def _broken(
         floor = roofline.floor_ms(facts[arm], dtype, entry, l2)
         if time is not None and time < floor:
             return (
-                f"arm {arm} was timed at {number(time)} ms, below the {number(floor)} ms that "
-                f"the datasheet of {entry.product} allows: a broken measurement, not a record"
+                f"arm {arm} was timed at {quantity(time, Unit.MS)}, below the "
+                f"{quantity(floor, Unit.MS)} that the datasheet of {entry.product} allows: a "
+                "broken measurement, not a record"
             )
     return None
 

@@ -11,12 +11,13 @@ from assay.records.claims import Relation
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
-from assay.records.verdicts import MeasuredOn, Nearest, Status, Verdict
+from assay.records.verdicts import Artifact, MeasuredOn, Nearest, Status, Verdict
 from assay.statistics import summaries as stats
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
 
-Artifact = Literal["original", "reimplemented", "arithmetic", "inspection"]
+Ran = Literal["original", "library", "reimplemented"]
+"""The artifacts of what was run."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Measured:
 
     summary: Summary
     unit: Unit
-    artifact: Literal["original", "reimplemented"]
+    artifact: Ran
     controlled: bool
     """True where an A/A control belongs to this kind of measurement."""
     control: Summary | None
@@ -93,6 +94,8 @@ class Measured:
     evidence: tuple[str, ...]
     work_ratio: float | None = None
     """FLOPs counted for each one that the launch does, of a rate."""
+    packages: tuple[str, ...] = ()
+    """Of libraries that ran: their published packages, each with its version."""
 
     @property
     def noise_floor(self) -> float | None:
@@ -111,7 +114,7 @@ class Failure:
     ran: str | None = None
     binary_sha256: str | None = None
     gpu_uuid: str | None = None
-    artifact: Literal["original", "reimplemented"] | None = None
+    artifact: Ran | None = None
 
 
 def not_run(reason: NotRun, explanation: str, evidence: tuple[str, ...] = ()) -> Failure:

@@ -1,8 +1,9 @@
 """Causes: the code beside a status that says why a claim does not plainly hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from assay.judging.counts import outcome
+from assay.judging.counts import outcome, rows_by_claim
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Compiles, DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
@@ -12,6 +13,7 @@ NOT_RUN_CAUSES: dict[NotRun, Why] = {
     NotRun.DRIVER_TOO_OLD: Why.NO_DEVICE,
     NotRun.NOT_SELECTED: Why.NO_DEVICE,
     NotRun.UNSUPPORTED_ARCH: Why.NOT_BUILT,
+    NotRun.NOT_IN_BUILD: Why.NOT_IN_BUILD,
     NotRun.BUILD_FAILED: Why.NOT_BUILT,
     NotRun.NOT_IMPLEMENTED: Why.NOT_BUILT,
     NotRun.CONFIGURATION_MISSING: Why.UNSTATED,
@@ -44,7 +46,7 @@ HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
 
 
 def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
-    """Return the cause of a verdict; None where the claim holds.
+    """Return the cause of a verdict by what its own GPU showed; None where the claim holds.
 
     ``claim`` is None for an audit; ``own`` tells this project's own statements. A cause that was
     found while judging stands.
@@ -58,29 +60,53 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return Why.OTHER_OUTCOME
     if own:
         return Why.OWN_KERNEL_SLOWER
-    if verdict.relation == Relation.SAME.value and verdict.artifact == "original":
+    if verdict.relation == Relation.SAME.value and verdict.artifact in ("original", "library"):
         return Why.NOT_ALIKE
     return {
         "reimplemented": Why.REBUILT,
         "original": Why.ORIGINAL_SLOWER,
+        "library": Why.LIBRARY_SLOWER,
     }.get(verdict.artifact or "", Why.OTHER_OUTCOME)
 
 
-def known_cause(verdict: Verdict, rows: Iterable[Verdict]) -> Why | None:
-    """Return why a verdict does not plainly hold; None where it does.
+def with_known_causes(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return verdicts with the cause that is known of each figure, wherever it was found, and the
+    target whose verdict found it where that is another one's.
 
-    Of a kernel that was rebuilt nothing more is known than that. Where the same claim, one of
-    ``rows``, was found misstated on another GPU, because the author's program ran there or a
-    declared reading holds, the cause that was found there is the cause. Of a figure without a GPU
-    the cause is what stood in its way on the GPU that there was, where that was tried.
+    Verdicts that have it come back as they are; those of rules before 5 say only what their own GPU
+    showed.
     """
+    every = tuple(verdicts)
+    found = {claim: _Found.among(rows) for claim, rows in rows_by_claim(every).items()}
+    return tuple(_with_known_cause(each, found[each.claim]) for each in every)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The verdicts of one claim whose causes the others take."""
+
+    misstated: Verdict | None
+    """Found misstated on another GPU than its source names, because the author's program ran there
+    or a declared reading holds: it is then the cause of a kernel that was rebuilt, of which nothing
+    more is known than that."""
+    tried: Verdict | None
+    """Not run on a GPU that there was: what stood in its way there is the cause of a figure without
+    a GPU."""
+
+    @classmethod
+    def among(cls, rows: Sequence[Verdict]) -> "_Found":
+        """Return the first of each."""
+        idle = (row for row in rows if row.status is Status.NOT_RUN)
+        return cls(
+            next((row for row in rows if row.as_if is Status.MISSTATED and row.why), None),
+            next((row for row in idle if row.why not in (None, Why.NO_DEVICE)), None),
+        )
+
+
+def _with_known_cause(verdict: Verdict, found: _Found) -> Verdict:
     if outcome(verdict) in HELD:
-        return None
-    if verdict.why is Why.REBUILT:
-        found = (row.why for row in rows if row.as_if is Status.MISSTATED and row.why)
-    elif verdict.why is Why.NO_DEVICE:
-        idle = (row for row in rows if row.status is Status.NOT_RUN and row is not verdict)
-        found = (row.why for row in idle if row.why not in (None, Why.NO_DEVICE))
-    else:
-        return verdict.why
-    return next(found, verdict.why)
+        return verdict.model_copy(update={"why": None, "why_on": None})
+    causes: dict[Why | None, Verdict | None]
+    causes = {Why.REBUILT: found.misstated, Why.NO_DEVICE: found.tried}
+    on = causes.get(verdict.why)
+    return verdict.model_copy(update={"why": on.why, "why_on": on.target}) if on else verdict

@@ -13,14 +13,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
-from assay.records.claims import METRIC_UNITS
-from assay.records.evaluations import Arithmetic, Derived
+from assay.records.claims import METRIC_UNITS, Claim
+from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Term
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
 
 SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
 """Units of rates, times, bandwidths and their ratios."""
+RATIOS = frozenset({Metric.RATE_RATIO, Metric.TIME_RATIO})
 KINDS = {
     "published": "published speed figures",
     "elsewhere": "measured elsewhere only, as they would be there",
@@ -41,7 +42,7 @@ class VerdictCounts:
     elsewhere: Tally = field(default_factory=dict)
     """Those that were measured on other hardware alone, by what they would be there."""
     ratios: Tally = field(default_factory=dict)
-    """Quotients of two claims' figures: their samples are counted with the two."""
+    """Ratios of two figures that the source states too: their samples are counted with the two."""
     own: Tally = field(default_factory=dict)
     """What this project says of its own kernels."""
     probes: Tally = field(default_factory=dict)
@@ -149,9 +150,36 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"
-    if isinstance(claim.evaluation, Derived):
+    if _relates_figures(catalog, claim):
         return "ratios"
     return "elsewhere" if verdict.status is Status.ELSEWHERE else "published"
+
+
+def _relates_figures(catalog: Catalog, claim: Claim) -> bool:
+    """Return whether a claim is a ratio of two figures that its source states, too: then its
+    samples are counted with these. By what is measured, however the ratio is answered: a ratio of
+    anything else is a figure of its own, "500 times faster than" a rival without a figure, say.
+    """
+    evaluation = claim.evaluation
+    if isinstance(evaluation, Derived):
+        return True
+    if not isinstance(evaluation, Benchmark) or evaluation.metric not in RATIOS:
+        return False
+    stated = {
+        side
+        for other in catalog.sources[catalog.source_of[claim.id]].claims
+        if isinstance(other.evaluation, Benchmark) and other.evaluation.metric not in RATIOS
+        for term in other.evaluation.terms
+        for side in _sides(catalog, term)
+    }
+    return all(side in stated for term in evaluation.terms for side in _sides(catalog, term))
+
+
+def _sides(catalog: Catalog, term: Term) -> list[tuple[str, str]]:
+    """Return the kernels of a term, each with its problem."""
+    arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
+    named = (arms[name] for name in (term.arm, term.over) if name is not None)
+    return [(arm.variant, arm.workload) for arm in named]
 
 
 def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:

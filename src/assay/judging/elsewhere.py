@@ -15,7 +15,8 @@ def as_elsewhere(claim: Claim, verdict: Verdict) -> Verdict:
     stays ``not_run``.
     """
     target = verdict.target
-    if target is None or not claim.hardware.targets or target in claim.hardware.targets:
+    named = target in claim.hardware.targets and not claim.hardware.stand_in
+    if target is None or not claim.hardware.targets or named:
         return verdict
     if verdict.status is Status.NOT_RUN:
         return verdict

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from assay.judging.case import Case, Failure, not_run
+from assay.judging.case import Case, Failure, Ran, not_run
+from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import NotRun, Term
 from assay.records.figure_words import number, short
@@ -50,7 +51,7 @@ def last_words(diagnostics: str) -> str:
 
 
 _WITHOUT_OUTPUT = {
-    "unsupported": (NotRun.UNSUPPORTED_ARCH, "does not support this problem here"),
+    "unsupported": (NotRun.NOT_IN_BUILD, "does not take this problem here"),
     "not_installed": (NotRun.NOT_INSTALLED, "was not run, for what it calls is not installed"),
     "failed": (NotRun.RUN_FAILED, "failed to run"),
 }
@@ -76,13 +77,15 @@ def gate_correctness(
         if build is not None and not build.had_compiler:
             return _not_built(build, paths)
         reason, words = _WITHOUT_OUTPUT[entry.status]
-        text = f"{who} {words}: {entry.detail}"
+        detail = entry.detail.removeprefix(f"arm '{arm}': ").rstrip(".")
+        text = f"{who} {words}: {detail}."
         if entry.status == "not_installed":
-            text = f"{text}. {_how_to_get(case, entry.variant)}".rstrip()
+            text = f"{text} {_how_to_get(case, entry.variant)}".rstrip()
             reason = reason if own else NotRun.RIVAL_MISSING
         return not_run(reason, text, paths)
     text = f"The output of {who} is wrong ({_failed_checks(entry)}); no performance is reported."
-    return _wrong(text, own, correctness.gpu_uuid, entry.binary_sha256, paths)
+    ran = what_ran(case, correctness.target, [entry.variant]).artifact
+    return _wrong(text, own, ran, correctness.gpu_uuid, entry.binary_sha256, paths)
 
 
 def _how_to_get(case: Case, variant: str) -> str:
@@ -93,7 +96,7 @@ def _how_to_get(case: Case, variant: str) -> str:
 
 
 def _wrong(
-    text: str, own: bool, gpu_uuid: str, binary: str | None, paths: tuple[str, ...]
+    text: str, own: bool, ran: Ran, gpu_uuid: str, binary: str | None, paths: tuple[str, ...]
 ) -> Failure:
     """A wrong output: the claim's own arm is incorrect; a wrong baseline leaves no ratio."""
     if not own:
@@ -105,7 +108,7 @@ def _wrong(
         paths,
         binary_sha256=binary,
         gpu_uuid=gpu_uuid,
-        artifact="reimplemented",
+        artifact=ran,
     )
 
 
@@ -152,7 +155,8 @@ def gate_record(
     error = _worst_timed_error(record, arm, workload)
     if error is not None:
         text = f"The output of {facts[0].variant} (arm {arm}) was wrong while it was timed: {error}"
-        return _wrong(text, own, record.gpu_uuid, facts[0].binary_sha256, paths)
+        ran = what_ran(case, target, [facts[0].variant]).artifact
+        return _wrong(text, own, ran, record.gpu_uuid, facts[0].binary_sha256, paths)
     return None
 
 

@@ -10,11 +10,11 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
 from assay.judging.accuracy import judge_accuracy
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
-from assay.judging.causes import cause_of
+from assay.judging.causes import cause_of, with_known_causes
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.file_compiles import judge_compiles
-from assay.judging.measured import nearest
+from assay.judging.measured import measure_claim, nearest
 from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.own_program import (
     answers_alone,
@@ -24,11 +24,18 @@ from assay.judging.own_program import (
     with_failure,
     with_reading,
 )
-from assay.judging.parts import no_better_than_parts
+from assay.judging.parts import Part, no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
 from assay.judging.terms import judge_benchmark
-from assay.judging.verdicts import decided, fail, judge_derived, judge_program, stated_value
+from assay.judging.verdicts import (
+    decided,
+    decision_on,
+    fail,
+    judge_derived,
+    judge_program,
+    stated_value,
+)
 from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -63,8 +70,10 @@ def judge(
         schema="assay/verdicts/2",
         run=evidence.plan.run,
         rules=RULES,
-        verdicts=say_what_is_shared(
-            case, tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
+        verdicts=with_known_causes(
+            say_what_is_shared(
+                case, tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
+            )
         ),
     )
 
@@ -153,13 +162,19 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     result = weigh_readings(case, claim, target, result)
     if isinstance(evaluation, Derived):
         names = (evaluation.numerator, evaluation.denominator)
-        return no_better_than_parts(result, {name: _part(case, answer, name) for name in names})
+        parts = {name: _part(case, answer, name, target) for name in names}
+        return no_better_than_parts(result, parts)
     return result
 
 
-def _part(case: Case, answer: Answer, name: str) -> Verdict:
-    """Return the verdict on another claim on the same target, wherever that claim is for."""
-    return _with_cause(case, answer.model_copy(update={"claim": name}), case.catalog.claims[name])
+def _part(case: Case, answer: Answer, name: str, target: str) -> Part:
+    """Return how another claim stands on the same target, wherever that claim is for."""
+    claim = case.catalog.claims[name]
+    result = _with_cause(case, answer.model_copy(update={"claim": name}), claim)
+    measured = measure_claim(case, claim, target)
+    if result.status is not Status.MISSTATED or not isinstance(measured, Measured):
+        return Part(result, result.status)
+    return Part(result, decision_on(case, claim, measured).status)
 
 
 def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswerable) -> Verdict:

@@ -16,6 +16,7 @@ from assay.judging.case import (
 )
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
+from assay.judging.what_ran import together
 from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -128,11 +129,11 @@ def measure_derived(
     known = [control for control in controls if control is not None]
     same_means = all(side.controlled for side in sides)  # no figure that a program printed
     paired = _paired(case, parts, target, top, bottom) if same_means else None
-    rebuilt = [side for side in sides if side.artifact == "reimplemented"]
+    ran = together(sides)
     return Measured(
         summary=paired or top.summary.over(bottom.summary),
         unit=Unit.RATIO,
-        artifact="reimplemented" if rebuilt else "original",
+        artifact=ran.artifact,
         controlled=bool(controls),
         control=max(known, key=_reach) if known and len(known) == len(controls) else None,
         roofline_fraction=top.roofline_fraction,
@@ -141,7 +142,8 @@ def measure_derived(
         binary_sha256=top.binary_sha256,
         gpu_uuid=top.gpu_uuid,
         ran=f"{top.ran}, over {bottom.ran}",
-        built_from=_built_from(rebuilt),
+        built_from=ran.made_from,
+        packages=ran.packages,
         notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
         evidence=(*top.evidence, *bottom.evidence),
     )
@@ -210,11 +212,6 @@ def modes_sentence(summary: Summary, unit: Unit) -> str:
 
 _PAIRED = "Both sides ran in the same blocks, so their ratio is the paired one."
 _UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
-
-
-def _built_from(sides: list[Measured]) -> str | None:
-    texts = dict.fromkeys(side.built_from for side in sides if side.built_from)
-    return "; ".join(texts) or None
 
 
 def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:

@@ -7,12 +7,14 @@ from assay.judging.benchmark import evidence_paths
 from assay.judging.case import Case, Failure, measured_on, not_run, verdict
 from assay.judging.gates import absent, gate_correctness
 from assay.judging.measured import nearest
+from assay.judging.what_ran import what_ran
 from assay.records.claims import Claim
 from assay.records.evaluations import RUNS, DeviceCode, Execution, NotRun, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.plan import Answer
 from assay.records.rivals import Rival
 from assay.records.verdicts import Status, Verdict
+from assay.records.workloads import Arm
 from assay.shared.counting import counted
 
 REFUSES = "refuses"
@@ -37,12 +39,13 @@ def judge_execution(
         if failure is None:
             checks = sum(len(arm.checks) for arm in record.arms if arm.arm == term.arm)
             words.append(f"{_arm(case, term)} passes {counted(checks, 'check')}")
-        elif failure.reason == NotRun.UNSUPPORTED_ARCH.value:
+        elif failure.reason == NotRun.NOT_IN_BUILD.value:
             refused = True
             words.append(failure.explanation.rstrip("."))
         else:
             return failure
     platform = case.evidence.platforms.get(target)
+    variants = [_planned(case, term).variant for term in evaluation.terms]
     return verdict(
         case,
         answer,
@@ -50,7 +53,7 @@ def judge_execution(
         f"On {case.catalog.targets[target].product}: {'; '.join(words)}.",
         claimed=RUNS,
         measured=REFUSES if refused else RUNS,
-        artifact="original",
+        artifact=what_ran(case, target, variants).artifact,
         relation=claim.relation,
         gpu_uuid=platform.device.gpu.uuid if platform else None,
         on=measured_on(case, target),
@@ -61,8 +64,12 @@ def judge_execution(
 
 
 def _arm(case: Case, term: Term) -> str:
-    arms = {arm.id: arm for arm in case.catalog.comparisons[term.comparison].arms}
-    return f"{arms[term.arm].variant} on {arms[term.arm].workload}"
+    arm = _planned(case, term)
+    return f"{arm.variant} on {arm.workload}"
+
+
+def _planned(case: Case, term: Term) -> Arm:
+    return next(a for a in case.catalog.comparisons[term.comparison].arms if a.id == term.arm)
 
 
 def judge_device_code(
@@ -123,7 +130,7 @@ def _device_code(
         f"{text} {claim.note}" if claim.note else text,
         claimed=evaluation.expect,
         measured=outcome,
-        artifact="original",
+        artifact="library",
         relation=claim.relation,
         binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
         ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",

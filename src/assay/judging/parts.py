@@ -5,6 +5,7 @@ their ratio is not, what the one is held against got further than it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from assay.records.claims import METRIC_UNITS, Relation
 from assay.records.evaluations import Metric
@@ -16,35 +17,57 @@ TIMES = frozenset(unit.value for unit in METRIC_UNITS[Metric.TIME])
 """Units of which less is better."""
 
 
-def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Verdict]) -> Verdict:
+@dataclass(frozen=True)
+class Part:
+    """One of the two claims that a ratio is formed from."""
+
+    verdict: Verdict
+    """Of a part that was measured elsewhere, what it would be."""
+    plain: Status
+    """Its status by the plain meaning of its words: another than the verdict's where the figure is
+    misstated."""
+
+    def under(self, *, a_reading_holds: bool) -> Status:
+        """Return what a ratio may take from it: to be misstated only where a reading of the ratio
+        holds."""
+        return self.verdict.status if a_reading_holds else self.plain
+
+
+def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict:
     """Return the verdict on a ratio, with status and cause of the worse part where that is worse.
 
-    ``parts`` are the verdicts on the two claims it is formed from; of one that was measured
-    elsewhere, what it would be. Two figures that are both too low may well have the claimed ratio.
-    An order ("at least as fast as") is a statement of its own, whatever the two figures are.
+    Two figures that are both too low may well have the claimed ratio. An order ("at least as fast
+    as") is a statement of its own, whatever the two figures are.
     """
     if not Relation(verdict.relation).two_sided:
         return verdict
-    lacking = {name: part for name, part in parts.items() if part.status not in GOOD}
     if verdict.ci90 is None:
         return verdict
-    if verdict.status is Status.NOT_REPRODUCED and _outrun(parts):
-        return _comparator_faster(verdict, parts)
+    found = {name: part.verdict for name, part in parts.items()}
+    if verdict.status is Status.NOT_REPRODUCED and _outrun(found):
+        return _comparator_faster(verdict, found)
+    holds = any(reading.holds for reading in verdict.readings if not reading.primary)
+    taken = {name: part.under(a_reading_holds=holds) for name, part in parts.items()}
+    lacking = [name for name, status in taken.items() if status not in GOOD]
     if not lacking:
         return verdict
-    worst = min(lacking.values(), key=lambda part: part.status.facts.severity)
-    if worst.status.facts.severity >= verdict.status.facts.severity:
+    worst = min(lacking, key=lambda name: taken[name].facts.severity)
+    if taken[worst].facts.severity >= verdict.status.facts.severity:
         return verdict
-    named = " and ".join(f"{name} is {part.status.word}" for name, part in lacking.items())
+    named = " and ".join(
+        f"{name} is {taken[name].word}"
+        f"{'' if taken[name] is found[name].status else ' as its words plainly stand'}"
+        for name in lacking
+    )
     text = (
         f"{verdict.explanation} By itself the ratio would be {verdict.status.word}; it stands no "
         f"better than the figures that it is formed from: {named}."
     )
     return verdict.model_copy(
         update={
-            "status": worst.status,
-            "why": worst.why,
-            "reason": f"part_{worst.status.value}",
+            "status": taken[worst],
+            "why": found[worst].why if taken[worst] is found[worst].status else None,
+            "reason": f"part_{taken[worst].value}",
             "explanation": text,
         }
     )

@@ -18,7 +18,7 @@ from assay.judging.worst import (
 )
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark
-from assay.records.figure_words import number, quantity
+from assay.records.figure_words import number, quantity, readable
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -137,6 +137,8 @@ def _term_words(claim: Claim, term: _Decided) -> str:
     if isinstance(term.figure, Failure):
         return f"{term.name} {status}"
     unit = claim.unit or term.figure.unit
-    value = quantity(significant(from_base(term.figure.summary.value(), unit)), unit)
-    low, high = (number(significant(from_base(x, unit))) for x in term.figure.summary.interval())
-    return f"{term.name} {value} [{low}, {high}] {status}"
+    value = significant(from_base(term.figure.summary.value(), unit))
+    factor, _ = readable(value, unit)
+    ends = (significant(from_base(x, unit)) for x in term.figure.summary.interval())
+    interval = ", ".join(number(end * factor) for end in ends)
+    return f"{term.name} {quantity(value, unit)} [{interval}] {status}"

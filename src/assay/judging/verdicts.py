@@ -32,7 +32,15 @@ from assay.records.evaluations import (
     Program,
     Support,
 )
-from assay.records.figure_words import number, percent, printed, quantity, with_unit
+from assay.records.figure_words import (
+    number,
+    percent,
+    printed,
+    quantity,
+    readable,
+    short,
+    with_unit,
+)
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -163,18 +171,21 @@ def decided(
     unit = claim.unit or base
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
     value = significant(from_base(measured.summary.value(), unit))
+    factor, read_in = readable(value, unit)
     target = answer.target or ""
     confidence = percent(case.catalog.judging.confidence)
     stated = with_unit(printed(claim.value or 0.0, claim.resolution), unit)
+    if read_in != unit:
+        stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
     sentences = [
-        f"Measured {quantity(value, unit)} ({confidence} interval {number(low)} to "
-        f"{number(high)}) against the claimed {stated}: {decision.clause}.",
+        f"Measured {quantity(value, unit)} ({confidence} interval {number(low * factor)} to "
+        f"{number(high * factor)}) against the claimed {stated}: {decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
         modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
-        "" if case.own_statement(claim.id) else _rebuilt(case, claim, target, measured),
+        "" if case.own_statement(claim.id) else _what_ran(case, claim, target, measured),
     ]
     two_sided = claim.relation.two_sided
     return verdict(
@@ -214,9 +225,12 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
 
 
-def _rebuilt(case: Case, claim: Claim, target: str, measured: Measured) -> str:
-    """Return what a reimplemented artifact was made from; never that the original is wrong."""
-    if measured.artifact != "reimplemented":
+def _what_ran(case: Case, claim: Claim, target: str, measured: Measured) -> str:
+    """Return which library ran, or what was rebuilt from; never that the original is wrong."""
+    if measured.artifact == "library":
+        packages, called = "; ".join(measured.packages), measured.built_from or "as installed"
+        return f"What ran is the library's own kernel, of its package {packages}: {called}."
+    if measured.artifact == "original":
         return ""
     built_from = (measured.built_from or "the source's statements").rstrip(".")
     printed = counted_otherwise(case, claim, target)

@@ -72,6 +72,15 @@ class Hardware(Record):
     """Further targets that the claim is made for; it is judged on each."""
     only: bool = False
     """Of this product itself, its memory's bandwidth say: of another, a figure tells nothing."""
+    stand_in: bool = False
+    """Whether the target stands for another product, as stated, that no target is of: a figure of
+    it, too, is one of another GPU than the source names."""
+
+    @model_validator(mode="after")
+    def _a_stand_in_is_for_something(self) -> "Hardware":
+        if self.stand_in and (self.target is None or self.as_stated is None):
+            raise ValueError("stand_in says of a target that it stands for what as_stated names")
+        return self
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ class NotRun(StrEnum):
     CONFIGURATION_MISSING = "configuration_missing"
     ORIGINAL_UNAVAILABLE = "original_unavailable"
     NOT_IMPLEMENTED = "not_implemented"
+    NOT_IN_BUILD = "not_in_build"
     BUILD_FAILED = "build_failed"
     RUN_FAILED = "run_failed"
     NOT_INSTALLED = "not_installed"

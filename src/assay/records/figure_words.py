@@ -57,8 +57,9 @@ def with_unit(text: str, unit: Unit | str | None) -> str:
 
 
 def quantity(value: float, unit: Unit | str | None) -> str:
-    """Return a measured value with its unit."""
-    return with_unit(number(value), unit)
+    """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s."""
+    factor, read_in = readable(value, unit)
+    return with_unit(number(value * factor), read_in)
 
 
 def percent(fraction: float) -> str:

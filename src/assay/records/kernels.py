@@ -54,6 +54,8 @@ class Variant(Record):
     rival: Identifier | None = None
     """What has to be installed for it, of config/rivals.yaml; None where PyTorch will do."""
     artifact: Artifact
+    package: PackageName | None = None
+    """The published package whose own kernel a project's arm calls."""
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""
     output_dtype: Literal["float32"] | None = None

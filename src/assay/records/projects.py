@@ -12,6 +12,7 @@ from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import (
     CompilerWord,
     Identifier,
+    PackageName,
     PathBelow,
     Record,
     Scalar,
@@ -153,6 +154,8 @@ class Measurement(Record):
     """Of config/protocols.yaml: projects have none of their own."""
     artifact: Literal["original", "reimplemented"] = "reimplemented"
     """Whether the arms are the source's own code, or were rebuilt from what it says."""
+    packages: dict[Identifier, PackageName] = {}
+    """Arms that call a library's own kernel, and the published package that it comes from."""
     built_from: str | None = None
     """The statements it was rebuilt from, or what it calls."""
 

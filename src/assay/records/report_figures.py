@@ -69,8 +69,13 @@ class HeadlineCounts(Record):
     """True of a project that quotes no document: the figures that it states itself."""
     statuses: dict[Status, int]
     """Those measured on another GPU than their source names by what they would be on that."""
-    elsewhere: int
-    """How many of them those are."""
+    away: dict[Status, int]
+    """How many of each those are."""
+
+    @property
+    def elsewhere(self) -> int:
+        """Return how many were measured on another GPU than their source names."""
+        return sum(self.away.values())
 
 
 class ReportMachine(Record):

@@ -173,6 +173,11 @@ class Why(StrEnum):
         "original not run",
     )
     ORIGINAL_SLOWER = "original_slower", "the original itself gives less here", "original slower"
+    LIBRARY_SLOWER = (
+        "library_slower",
+        "the library's own kernel, of the version that ran, gives less here",
+        "library slower",
+    )
     COMPARATOR_FASTER = (
         "comparator_faster",
         "what it is compared with is faster here than stated",
@@ -198,6 +203,11 @@ class Why(StrEnum):
         "nothing that is built or installed here can run it",
         "nothing here runs it",
     )
+    NOT_IN_BUILD = (
+        "not_in_build",
+        "the build that is at hand here was made without what it needs",
+        "build lacks it",
+    )
     ORIGINAL_ABSENT = (
         "original_absent",
         "the author's program is not at hand here",
@@ -209,6 +219,11 @@ class Why(StrEnum):
         "it could have been measured, and no usable record is there",
         "not measured",
     )
+
+
+Artifact = Literal["original", "library", "reimplemented", "arithmetic", "inspection"]
+"""What a verdict rests on: the author's own program, the named library's own kernel from its
+published package, what was rebuilt from statements, or no run at all."""
 
 
 class VerdictReading(Record):
@@ -265,7 +280,7 @@ class Verdict(Record):
     measured: float | str | None
     unit: str | None
     ci90: tuple[float, float] | None
-    artifact: Literal["original", "reimplemented", "arithmetic", "inspection"] | None
+    artifact: Artifact | None
     reason: str | None
     """Code, for not_run and for reproductions that fail for a nameable cause."""
     explanation: str
@@ -289,7 +304,10 @@ class Verdict(Record):
     evidence: tuple[str, ...]
     """Paths inside the report directory."""
     why: Why | None = None
-    """The cause, where the claim does not plainly hold."""
+    """The cause that is known of the figure, where the claim does not plainly hold. By rules before
+    5 only what was found on this verdict's own GPU."""
+    why_on: Identifier | None = None
+    """The target whose verdict on the same claim found the cause; None where this one did."""
     as_if: Status | None = None
     """Of a figure measured elsewhere: what it would be, were that the claimed hardware."""
     readings: tuple[VerdictReading, ...] = ()

@@ -8,7 +8,8 @@ from html import escape
 from assay.findings.headline import OF_WHAT
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status
-from assay.shared.counting import agreeing, counted
+from assay.report.counts import status_words, told
+from assay.shared.counting import counted
 
 HEIGHT = 20
 PADDING = 6
@@ -50,15 +51,9 @@ def badge_words(headline: HeadlineCounts | None) -> str:
     """Return what a badge says, and of a report that is vouched for everything that is counted."""
     if headline is None:
         return "unverified"
-    statuses = headline.statuses
-    told = ", ".join(f"{statuses[each]} {each.word}" for each in Status if each in statuses)
+    statuses = {each: headline.statuses[each] for each in Status if each in headline.statuses}
     total = counted(sum(statuses.values()), *OF_WHAT[headline.own])
-    away = headline.elsewhere
-    there = (
-        f"; {away} of them {agreeing(away, 'was', 'were')} measured on another GPU than the source "
-        f"names, and {agreeing(away, 'counts', 'count')} by what it would be there"
-    )
-    return f"{total}{f': {told}' if told else ''}{there if away else ''}"
+    return f"{total}: {told(statuses, headline.away)}" if statuses else total
 
 
 def _said(headline: HeadlineCounts) -> tuple[str, str]:
@@ -76,9 +71,10 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
     state = Status.INCONCLUSIVE if held else Status.NOT_REPRODUCED
     if held == total and not headline.elsewhere:
         state = Status.REPRODUCED
-    words = f"{reproduced} of {counted(total, 'figure')} reproduced"
-    words += f", {exceeded} exceeded" if exceeded else ""
-    words += f", {headline.elsewhere} on another GPU" if headline.elsewhere else ""
+    good = {Status.REPRODUCED: reproduced} | ({Status.EXCEEDED: exceeded} if exceeded else {})
+    there = status_words(good, headline.away)
+    words = f"{reproduced} of {counted(total, 'figure')} {there[Status.REPRODUCED]}"
+    words += f", {exceeded} {there[Status.EXCEEDED]}" if exceeded else ""
     return words, state.facts.light
 
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.headline import FIGURES, Outcome, tally
-from assay.judging.counts import Tally
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
-from assay.report.counts import told
+from assay.report.counts import came_out
 from assay.report.facets import WITH, count_words
 from assay.shared.counting import agreeing, counted
 
@@ -76,7 +75,7 @@ def _section(
         title=described.title,
         about=" · ".join(part for part in parts if part),
         counts=count_words(facets),
-        came_out=told(_figures(counted_things)) or fmt.NOTHING,
+        came_out=came_out(_figures(counted_things)) or fmt.NOTHING,
         lines=tuple(sorted(lines, key=lambda line: line.sort_keys[2])),
     )
 
@@ -86,7 +85,7 @@ def source_table(
 ) -> SourceTable:
     """Return the table of sources; statuses that no figure has are left out."""
     of = {s: [each for each in counted_things if each.lead.source == s] for s in sources}
-    figures = {source: _figures(found) for source, found in of.items()}
+    figures = {source: tally(_figures(found)) for source, found in of.items()}
     shown = [status for status in Status if any(status in found for found in figures.values())]
     return SourceTable(
         ("source", "figures", *(SHORT.get(each, each.word) for each in shown), "relations"),
@@ -105,10 +104,10 @@ def source_table(
     )
 
 
-def _figures(counted_things: Sequence[Outcome]) -> Tally:
-    """Return the speed figures of a source, or this project's own claims, by status."""
+def _figures(counted_things: Sequence[Outcome]) -> list[Outcome]:
+    """Return the speed figures of a source, or this project's own claims."""
     figures = [each for each in counted_things if each.kind == FIGURES]
-    return tally(figures or [each for each in counted_things if each.kind == "own"])
+    return figures or [each for each in counted_things if each.kind == "own"]
 
 
 def _relations(counted_things: Sequence[Outcome]) -> str:

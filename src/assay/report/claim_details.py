@@ -10,7 +10,7 @@ from assay.findings.work_done import work_by_reading
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun
-from assay.records.verdicts import Nearest, Verdict, Why
+from assay.records.verdicts import Nearest, Verdict
 from assay.report import formatting as fmt
 from assay.report.counts import capital
 from assay.report.facts import Fact
@@ -40,11 +40,11 @@ class VerdictDetail:
 
 
 def verdict_details(
-    catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict], why: Why | None
+    catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict]
 ) -> Iterator[VerdictDetail]:
     """Yield every verdict in full; those after the first without what it has said."""
     first, *others = (_detail(catalog, evidence, row) for row in rows)
-    yield replace(first, told=_found_elsewhere(catalog, rows, why) + first.told)
+    yield replace(first, told=_found_elsewhere(catalog, rows[0]) + first.told)
     known = sentences(_explanation(rows[0]))
     for row, other in zip(rows[1:], others, strict=True):
         yield replace(
@@ -75,15 +75,12 @@ def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDe
     )
 
 
-def _found_elsewhere(catalog: Catalog, rows: Sequence[Verdict], why: Why | None) -> str:
-    """Return a sentence on which GPU a line's cause was found, where its own verdict has another;
-    empty where it has not.
-    """
-    lead, *others = rows
-    if why is None or why is lead.why:
+def _found_elsewhere(catalog: Catalog, lead: Verdict) -> str:
+    """Return a sentence on which GPU a line's cause was found; empty where that is its own."""
+    if lead.why is None or lead.why_on is None:
         return ""
-    on = next(row.target for row in others if row.why is why and row.target)
-    return f"Its cause, {why.short}, was found on {catalog.targets[on].product} (below). "
+    on = catalog.targets[lead.why_on].product
+    return f"Its cause, {lead.why.short}, was found on {on} (below). "
 
 
 def _explanation(verdict: Verdict) -> str:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.headline import Outcome
-from assay.judging.causes import known_cause
 from assay.judging.counts import kind_of, outcome, rows_by_claim
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, referring, verdict_details
-from assay.report.facets import Facet, count_words, facets, status_words
+from assay.report.facets import Facet, count_words, facets, outcome_words
 from assay.report.project_stamp import project_stamp
 from assay.report.ratios import ratio_of
 from assay.report.readings import in_short
@@ -139,7 +138,7 @@ def claim_groups(
 
 def _group_of(name: str, title: str, lines: Sequence[ClaimLine]) -> ClaimGroup:
     every = [facet for line in lines for facet in line.facets]
-    return ClaimGroup(name, title, tuple(lines), count_words(every), status_words(every))
+    return ClaimGroup(name, title, tuple(lines), count_words(every), outcome_words(every))
 
 
 def _place_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
@@ -164,7 +163,6 @@ def _line(
     claim = entry if isinstance(entry, Claim) else None
     gpus = tuple(dict.fromkeys(row.target for row in rows if row.target and row.measured_on))
     order = [lead, *(row for row in rows if row is not lead)]
-    why = known_cause(lead, rows)
     return ClaimLine(
         id=lead.claim,
         source=lead.source,
@@ -176,7 +174,7 @@ def _line(
         claimed_value=lead.claimed,
         lead=text,
         bar=None if ratio is None else _bar(ratio.value),
-        why=why.short if why else "",
+        why=lead.why.short if lead.why else "",
         sort_keys=(
             "-" if ratio is None else f"{ratio.value:.4g}",
             str(outcome(lead).facts.severity),
@@ -186,7 +184,7 @@ def _line(
         spread=None,
         earlier=(),
         facets=counting,
-        details=tuple(verdict_details(catalog, evidence, order, why)),
+        details=tuple(verdict_details(catalog, evidence, order)),
         note=_entry_note(entry, lead),
         unstated=_unstated(claim),
         cite=_cite(_report_name(catalog, run), lead, entry, claimed, text),
@@ -223,8 +221,8 @@ def _report_name(catalog: Catalog, run: str) -> str:
 def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
     """Return one line to quote a verdict by."""
     stands = text.status.word
-    if text.instead_of:
-        stands += f", were that the {text.instead_of} that the source names"
+    if text.named:
+        stands += f", were that the {text.named} that the source names"
     figures = f"claimed {claimed}"
     if text.gpu:
         figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"

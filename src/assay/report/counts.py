@@ -1,11 +1,11 @@
 """The report's counts: one table by kind and source, and the same in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, Outcome, tally
-from assay.judging.counts import Tally
+from assay.findings.headline import KINDS, Outcome, split, tally
+from assay.records.claims import Hardware
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
@@ -52,9 +52,35 @@ def _cells(counted_things: Sequence[Outcome], seen: Iterable[Status]) -> tuple[s
     return str(len(counted_things)), *cells
 
 
-def told(numbers: Tally) -> str:
-    """Return a tally in words: ``5 reproduced, 2 exceeded``."""
-    return ", ".join(f"{count} {status.word}" for status, count in numbers.items())
+NAMED = "on the GPU the source names"
+
+
+def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None) -> str:
+    """Return a tally in words: ``3 reproduced (1 on the GPU the source names), 2 exceeded``.
+
+    ``away``: how many of each were measured on another GPU alone.
+    """
+    words = status_words(numbers, away or {})
+    return ", ".join(f"{count} {words[status]}" for status, count in numbers.items())
+
+
+def came_out(counted_things: Iterable[Outcome]) -> str:
+    """Return how things that count came out, in words."""
+    found = split(counted_things)
+    return told(found.statuses, found.away)
+
+
+def status_words(numbers: Mapping[Status, int], away: Mapping[Status, int]) -> dict[Status, str]:
+    """Return what stands behind each number of a tally: its status and, where some of it were
+    measured on another GPU alone, in brackets how many were on the one named, the first in full.
+    """
+    found, of = {}, f" {NAMED}"
+    for status, count in numbers.items():
+        there = ""
+        if status in away:
+            there, of = f" ({count - away[status] or 'none'}{of})", ""
+        found[status] = f"{status.word}{there}"
+    return found
 
 
 def capital(text: str) -> str:
@@ -66,19 +92,26 @@ def elsewhere_lines(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[str,
     """Return one line a GPU that stood in for others: what the sources of its figures name.
 
     Said once for the page: no row repeats it. However sources spell a GPU, it is named by its
-    product.
+    product, if it has a target.
     """
     named: dict[str, dict[str, set[str]]] = {}
     there: set[str] = set()
     for verdict in verdicts:
         if verdict.status is Status.ELSEWHERE and verdict.measured_on and verdict.target:
             claim = catalog.claims[verdict.claim]
-            stated = " or ".join(catalog.targets[name].product for name in claim.hardware.targets)
+            stated = _named(catalog, claim.hardware)
             on = named.setdefault(verdict.measured_on.product, {})
             on.setdefault(stated, set()).add(verdict.claim)
         elif verdict.status is not Status.NOT_RUN:
             there.add(verdict.claim)
     return tuple(_elsewhere_line(product, stated, there) for product, stated in named.items())
+
+
+def _named(catalog: Catalog, hardware: Hardware) -> str:
+    """Return the GPU that a source names: by its product, or where none is here by its own word."""
+    if hardware.stand_in and hardware.as_stated:
+        return hardware.as_stated
+    return " or ".join(catalog.targets[name].product for name in hardware.targets)
 
 
 def _elsewhere_line(product: str, stated: dict[str, set[str]], there: set[str]) -> str:

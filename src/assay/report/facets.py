@@ -5,11 +5,11 @@ has one, too, of a kind of its own. A choice of values fits a facet or does not,
 fit as the number says that the same choice is told by.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.findings.headline import KINDS, Outcome
-from assay.judging.causes import known_cause
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.counts import told
@@ -68,7 +68,7 @@ def facets(
     for claim, rows in by_claim.items():
         if claim not in found:
             lead = leads[claim]
-            found[claim] = [_facet(WITH, lead, known_cause(lead, rows), rows, told_with.get(claim))]
+            found[claim] = [_facet(WITH, lead, lead.why, rows, told_with.get(claim))]
     return {claim: tuple(each) for claim, each in found.items()}
 
 
@@ -100,13 +100,15 @@ def count_words(found: Iterable[Facet]) -> str:
     return ", ".join(parts)
 
 
-def status_words(found: Iterable[Facet]) -> str:
+def outcome_words(found: Iterable[Facet]) -> str:
     """Return how what counts among facets came out: ``36 consistent, 50 inconsistent``."""
-    numbers: dict[Status, int] = {}
-    for facet in found:
-        if facet.kind != WITH:
-            numbers[facet.status] = numbers.get(facet.status, 0) + 1
-    return told({status: numbers[status] for status in Status if status in numbers})
+    counting = [facet for facet in found if facet.kind != WITH]
+    return told(_tally(counting), _tally(each for each in counting if each.hardware == OTHER))
+
+
+def _tally(found: Iterable[Facet]) -> dict[Status, int]:
+    numbers = Counter(facet.status for facet in found)
+    return {status: numbers[status] for status in Status if status in numbers}
 
 
 def choice_of(*, kind: str, source: str | None = None, status: Status | None = None,

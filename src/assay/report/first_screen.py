@@ -12,19 +12,19 @@ from assay.findings.headline import (
     OF_WHAT,
     Outcome,
     PublishedFigures,
+    Split,
     causes,
     headed,
     headline_of,
     only_own,
 )
-from assay.judging.counts import Tally
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
 from assay.report.claim_details import NOT_RECORDED
 from assay.report.claims import ClaimLine
-from assay.report.counts import told
+from assay.report.counts import status_words, told
 from assay.report.facets import choice_of
 from assay.report.figure_strip import figure_strip
 from assay.report.marks import Mark, mark_of
@@ -49,7 +49,8 @@ class CountChip:
     """One status of the headline."""
 
     count: int
-    word: str
+    words: str
+    """The status, and how many of several were measured on the GPU named."""
     mark: Mark
     show: str
     """The choice by which the table of claims shows it."""
@@ -115,7 +116,7 @@ def first_screen(
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
     figures = headline_of(counted_things)
-    tally, total = _headed(catalog, figures)
+    split, total = _headed(catalog, figures)
     kind = "own" if only_own(catalog, figures) else FIGURES
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
@@ -135,8 +136,13 @@ def first_screen(
         ),
         total=total,
         chips=tuple(
-            CountChip(count, status.word, mark_of(status), choice_of(kind=kind, status=status))
-            for status, count in tally.items()
+            CountChip(
+                split.statuses[status],
+                words,
+                mark_of(status),
+                choice_of(kind=kind, status=status),
+            )
+            for status, words in status_words(split.statuses, split.away).items()
         ),
         headline=headline_words(catalog, figures),
         elsewhere=_elsewhere(figures),
@@ -168,16 +174,16 @@ def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
     """Return the counts of published speed figures in one sentence; of a project that quotes no
     document those of its own.
     """
-    tally, total = _headed(catalog, figures)
-    if not tally:
+    split, total = _headed(catalog, figures)
+    if not split.total:
         return "No published speed figure is among the claims."
-    return f"{total}: {told(tally)}."
+    return f"{total}: {told(split.statuses, split.away)}."
 
 
-def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Tally, str]:
+def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Split, str]:
     """Return what the headline counts by status, and how many of what they are."""
-    tally = headed(catalog, figures)
-    return tally, counted(sum(tally.values()), *OF_WHAT[only_own(catalog, figures)])
+    split = headed(catalog, figures)
+    return split, counted(split.total, *OF_WHAT[only_own(catalog, figures)])
 
 
 def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
@@ -210,7 +216,7 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineL
 
 
 def _elsewhere(figures: PublishedFigures) -> str | None:
-    number = figures.elsewhere
+    number = figures.split.elsewhere
     if not number:
         return None
     return (
@@ -229,9 +235,10 @@ def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
     """Yield what the headline leaves out, a line a kind."""
     first = {"own"} if only_own(catalog, figures) else set[str]()
-    for kind, tally in figures.apart.items():
-        if kind not in first and tally:
-            yield f"{counted(sum(tally.values()), *KINDS[kind])}: {told(tally)}"
+    for kind, split in figures.apart.items():
+        if kind not in first and split.total:
+            number = counted(split.total, *KINDS[kind])
+            yield f"{number}: {told(split.statuses, split.away)}"
 
 
 def guard_words(found: Guards) -> Iterator[GuardWords]:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import FIGURES, KINDS, Outcome, causes, tally
+from assay.findings.headline import FIGURES, KINDS, Outcome, causes
 from assay.judging.own_program import PRINTED
 from assay.records.claims import Relation
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
-from assay.report.counts import told
+from assay.report.counts import came_out
 from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
 from assay.report.verdict_text import claimed_text
@@ -211,7 +211,7 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
         LeadingFinding(
             number=f"{counted(len(own), 'claim')} of this project{whose}",
             show=choice_of(kind="own"),
-            before=f" came out as {told(tally(own))}{': ' if best is not None else ''}",
+            before=f" came out as {came_out(own)}{': ' if best is not None else ''}",
             claim=best.claim if best is not None else None,
             title=catalog.claims[best.claim].statement if best is not None else "",
             after=after,

@@ -28,7 +28,9 @@ class VerdictText:
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
     instead_of: str | None
-    """Of a figure measured elsewhere: the targets that its source names."""
+    """Of a figure measured elsewhere: the targets that its source names, in short."""
+    named: str | None
+    """The same GPU in the source's own words."""
     reason: str | None
     """Code of the reason, where it says more than the cause."""
 
@@ -74,12 +76,22 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         factor=None if ratio is None else fmt.factor(ratio.value),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
-        instead_of=_named(catalog, verdict) if away else None,
+        instead_of=_instead_of(catalog, verdict) if away else None,
+        named=_named(catalog, verdict) if away else None,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
 
 
-def _named(catalog: Catalog, verdict: Verdict) -> str | None:
-    """Return the targets that a claim's source names, in short."""
+def _instead_of(catalog: Catalog, verdict: Verdict) -> str | None:
+    """Return the targets that a claim's source names, or its own word where none is of that GPU."""
     claim = catalog.claims.get(verdict.claim)
-    return "/".join(claim.hardware.targets) or None if claim else None
+    if claim is None:
+        return None
+    hardware = claim.hardware
+    return hardware.as_stated if hardware.stand_in else "/".join(hardware.targets) or None
+
+
+def _named(catalog: Catalog, verdict: Verdict) -> str | None:
+    """Return the GPU that a claim's source names, in its words where it has some."""
+    claim = catalog.claims.get(verdict.claim)
+    return (claim.hardware.as_stated if claim else None) or _instead_of(catalog, verdict)

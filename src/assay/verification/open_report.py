@@ -13,8 +13,8 @@ from assay.base.checkout_root import checkout_root
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
-from assay.judging.causes import known_cause
-from assay.judging.counts import counted_once, kind_of, rows_by_claim
+from assay.judging.causes import with_known_causes
+from assay.judging.counts import counted_once, kind_of
 from assay.records.builds import BuildRecord
 from assay.records.manifest import MANIFEST
 from assay.shared.files import sha256_bytes
@@ -62,17 +62,11 @@ class OpenReport:
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """Return one row a verdict (``assay.frames.VERDICTS``)."""
-        catalog, entries = self.contents.catalog, self.contents.verdicts.verdicts
+        catalog = self.contents.catalog
+        entries = with_known_causes(self.contents.verdicts.verdicts)
         once = {id(each.worst) for each in counted_once(catalog, entries)}
-        by_claim = rows_by_claim(entries)
         return frames.verdicts(
-            (
-                kind_of(catalog, verdict),
-                id(verdict) in once,
-                known_cause(verdict, by_claim[verdict.claim]),
-                verdict,
-            )
-            for verdict in entries
+            (kind_of(catalog, verdict), id(verdict) in once, verdict) for verdict in entries
         )
 
     @cached_property

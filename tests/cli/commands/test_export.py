@@ -288,6 +288,6 @@ class TestCiteAndBadge:
         words = "".join(ET.fromstring(text).itertext())
         contents = package.open_report(report, [key[1]]).contents
         figures = published_figures(contents.catalog, contents.verdicts.verdicts)
-        assert f"of {figures.total} figures reproduced" in words
+        assert f"of {figures.split.total} figures reproduced" in words
         headline = headline_words(contents.catalog, figures).removesuffix(".")
         assert f"assay: {headline}" in words, "as the page begins"

@@ -1,0 +1,91 @@
+"""What ran for a figure: a library's own kernel, the author's own code, or what was rebuilt here.
+
+A variant that calls a library runs the kernel of its published package, as that is installed: it is
+no rebuild, whatever document speaks of it. The platform record tells the package's version.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.judging.case import Case, Measured, Ran
+from assay.records.kernels import Variant
+from assay.records.platform import PlatformRecord
+
+PYTORCH = "torch"
+
+
+@dataclass(frozen=True)
+class WhatRan:
+    """The code behind one figure."""
+
+    artifact: Ran
+    made_from: str | None
+    """The statements it was rebuilt from, or how the libraries are called."""
+    packages: tuple[str, ...] = ()
+    """Of libraries: their packages, each with its version."""
+
+
+def what_ran(case: Case, target: str, variants: Iterable[str]) -> WhatRan:
+    """Return what the arms of a figure ran, by their variants: rebuilt where any of them was."""
+    every = [case.catalog.variants[name] for name in dict.fromkeys(variants)]
+    if rebuilt := [each for each in every if each.artifact == "reimplemented"]:
+        return WhatRan("reimplemented", _made_from(rebuilt[:1]))
+    if libraries := [each for each in every if is_library(each)]:
+        packages = dict.fromkeys(_package(case, target, each) for each in libraries)
+        return WhatRan("library", _made_from(libraries), tuple(packages))
+    return WhatRan("original", _made_from(every))
+
+
+def together(sides: Iterable[Measured]) -> WhatRan:
+    """Return what ran for a figure that is formed from several: rebuilt where any of them was."""
+    order: tuple[Ran, ...] = ("reimplemented", "library", "original")
+    every = sorted(sides, key=lambda side: order.index(side.artifact))
+    of = [side for side in every if side.artifact == every[0].artifact]
+    texts = dict.fromkeys(side.built_from for side in of if side.built_from)
+    packages = dict.fromkeys(name for side in of for name in side.packages)
+    return WhatRan(of[0].artifact, "; ".join(texts) or None, tuple(packages))
+
+
+def is_library(variant: Variant) -> bool:
+    """Return whether a variant calls a library's own kernel."""
+    return variant.kind == "library" or variant.package is not None
+
+
+def _made_from(variants: Iterable[Variant]) -> str:
+    return "; ".join(dict.fromkeys(variant.built_from.rstrip(".") for variant in variants))
+
+
+def _package(case: Case, target: str, variant: Variant) -> str:
+    """Return a library's package with the version that the platform record tells."""
+    rival = case.catalog.rivals.get(variant.rival) if variant.rival else None
+    name = variant.package or (rival.main.name if rival else PYTORCH)
+    platform = case.evidence.platforms.get(target)
+    version = None if platform is None else _version(platform, name)
+    return f"{name} {version}" if version else f"{name}, or another build of it (none is recorded)"
+
+
+def _version(platform: PlatformRecord, name: str) -> str | None:
+    if name == PYTORCH:
+        device = platform.device
+        cudnn = f" and cuDNN {_cudnn_version(device.cudnn)}" if device.cudnn else ""
+        return f"{device.torch} with CUDA {device.cuda_runtime}{cudnn}"
+    installed = {
+        _normal(package): version
+        for directory in platform.device_paths or ()
+        for package, version in directory.packages.items()
+    }
+    return installed.get(_normal(name))
+
+
+def _normal(name: str) -> str:
+    """Return a distribution's name in the one spelling that stands for all."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _cudnn_version(number: str) -> str:
+    """Return cuDNN's version from its number: 91900 is 9.19.0, and 8902 was 8.9.2."""
+    if not number.isdigit():
+        return number
+    major, rest = divmod(int(number), 10000 if len(number) > 4 else 1000)
+    return ".".join(map(str, (major, *divmod(rest, 100))))
