@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.shared.linear_regex import BadRegex, parse_regex
+from assay.shared.linear_regex import BadRegex, StepsLeft, TooManySteps, parse_regex
 
 PATTERNS = (
     r"TFLOPS: (?P<value>[0-9.]+)",
@@ -55,6 +55,23 @@ def test_a_pattern_that_goes_back_for_ever_elsewhere_ends_here() -> None:
     began = time.monotonic()
     assert list(parse_regex(r"(?P<v>(a|a|aa)*(a*)*)b").finds("a" * 4000)) == []
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("pattern", [r"(?:.?){90}x(?P<v>\d+)", r"(?:a|aa|aaa|.)*b(?P<v>\d+)"])
+def test_a_search_ends_after_so_many_steps_whatever_the_pattern(pattern: str) -> None:
+    """The first of them took 125 s for a tenth of this."""
+    steps = StepsLeft(1_000_000)
+    began = time.process_time()
+    with pytest.raises(TooManySteps):
+        for _ in range(250):
+            parse_regex(pattern).first("a" * 4096, steps)
+    assert time.process_time() - began < 5
+
+
+def test_what_cannot_begin_a_match_costs_next_to_nothing() -> None:
+    steps = StepsLeft(100_000)
+    assert parse_regex(r"rate=(?P<v>\S+)").first("." * 4096 + "rate=5", steps) == {"v": "5"}
+    assert 100_000 - steps.left < 3 * 4096
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.shared.output_patterns import BadPattern, Take
-from assay.shared.output_readers import figure_reader, parse_reader
+from assay.shared.output_readers import figure_reader, gives_up, parse_reader
 
 JSON = '{"runs": [{"tflops": 610.5, "name": "a"}, {"tflops": "612"}], "best": {"ms": 0.45}}'
 CSV = "shape,ms,gbs\n64,0.5,100\n128,0.7,200\nnot, a row\n"
@@ -84,3 +84,16 @@ def test_what_reads_nothing_is_refused(reads: str) -> None:
 @pytest.mark.parametrize("output", ["[" * 5000, '{"a": 1e999}', "{" + '"a":1,' * 3, "\x00"])
 def test_an_enemys_output_is_no_figure_and_no_error(output: str) -> None:
     assert parse_reader("json: a").values(output) == ()
+
+
+def test_a_search_that_takes_too_long_takes_nothing_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("assay.shared.output_readers.MOST_STEPS", 50_000)
+    reader = parse_reader(r"regex: (?:.?){90}x(?P<value>\d+)")
+    output = "x5\n" + "a" * 4000
+    assert reader.values(output) == ()
+    assert gives_up(reader, output)
+    assert reader.values("x5\n") == (5.0,)
+    assert not gives_up(reader, "x5\nx0\n")
+    assert not gives_up(parse_reader("rate: {value}"), output)

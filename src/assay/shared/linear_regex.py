@@ -10,7 +10,7 @@ ahead or behind.
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -21,7 +21,27 @@ MOST_STATES = 200
 """Of a pattern with its counted repetitions written out: a search takes as many steps a character,
 at worst."""
 
+MOST_STEPS = 16_000_000
+"""That a search over one output takes, which is some three seconds. A megabyte of lines that each
+hold a figure takes 9 million where the pattern begins with ``.*``, and some 4 million else."""
+KEPT = 0x400
+"""Characters below this one are tested once: the Latin, Greek and punctuation of outputs."""
+
 Test = Callable[[str], bool]
+
+
+class _Characters(dict[str, bool]):
+    """Whether a character passes a test; of common characters it is kept."""
+
+    def __init__(self, test: Test) -> None:
+        super().__init__()
+        self.test = test
+
+    def __missing__(self, character: str) -> bool:
+        passes = self.test(character)
+        if ord(character) < KEPT:
+            self[character] = passes
+        return passes
 
 
 class BadRegex(ValueError):
@@ -33,10 +53,27 @@ class _Step:
     """One instruction: take a character that passes, split, note a place, or ask for an edge."""
 
     kind: str
-    test: Test | None = None
+    test: "_Characters | None" = None
     to: int = 0
     other: int = 0
     number: int = 0
+
+
+class TooManySteps(Exception):
+    """A search that was given up: it took more steps than it had."""
+
+
+@dataclass
+class StepsLeft:
+    """How many steps a search, or several of them together, may still take."""
+
+    left: int
+
+    def take(self, count: int) -> None:
+        """Count steps that were taken. Raises TooManySteps."""
+        self.left -= count
+        if self.left < 0:
+            raise TooManySteps
 
 
 @dataclass(frozen=True)
@@ -47,19 +84,26 @@ class LinearRegex:
     program: tuple[_Step, ...]
     groups: dict[str, int]
     """Named groups, and their numbers."""
+    taking: tuple[tuple["_Characters | None", int, bool], ...]
+    """Of each instruction: what it takes, the one behind it, and whether that takes nothing."""
+    begins: dict[str, bool] = field(default_factory=dict, compare=False)
+    """Of characters that were seen: whether a match can begin with them."""
 
-    def first(self, line: str) -> dict[str, str] | None:
-        """Return the named groups of the first match in a line."""
-        return next(self.finds(line), None)
+    def first(self, line: str, steps: StepsLeft | None = None) -> dict[str, str] | None:
+        """Return the named groups of the first match in a line. Raises TooManySteps where it would
+        take more than ``steps``, which it takes from.
+        """
+        return next(self.finds(line, steps), None)
 
-    def finds(self, line: str) -> Iterator[dict[str, str]]:
+    def finds(self, line: str, steps: StepsLeft | None = None) -> Iterator[dict[str, str]]:
         """Yield the named groups of each match in a line, from left to right.
 
-        Each may look at the rest of the line once.
+        Each may look at the rest of the line once. Raises TooManySteps as ``first``.
         """
         start = 0
+        steps = steps or StepsLeft(MOST_STEPS)
         while start <= len(line):
-            found = self._match(line, start)
+            found = self._match(line, start, steps)
             if found is None:
                 return
             slots = found
@@ -70,32 +114,66 @@ class LinearRegex:
             }
             start = max(slots[1], slots[0] + 1)
 
-    def _match(self, line: str, start: int) -> dict[int, int] | None:
+    def _match(self, line: str, start: int, steps: StepsLeft) -> dict[int, int] | None:
         """Return the places of the leftmost match from ``start`` on."""
+        program = self.taking
         threads: dict[int, dict[int, int]] = {}
+        seen: set[int] = set()
         found: dict[int, int] | None = None
         for at in range(start, len(line) + 1):
-            if found is None:
-                self._add(threads, 0, at, line, {0: at})
+            if found is None and (threads or at == len(line) or self._may_begin(line[at])):
+                self._add(threads, seen, 0, at, line, {0: at})
+            character = line[at] if at < len(line) else None
             following: dict[int, dict[int, int]] = {}
+            reached: set[int] = set()
             for state, slots in threads.items():
-                step = self.program[state]
-                if step.kind == "match":
+                test, to, leads_on = program[state]
+                if test is None:  # the match
                     found = {**slots, 1: at}
                     break  # what stands behind is of lower priority
-                if at < len(line) and step.test is not None and step.test(line[at]):
-                    self._add(following, step.to, at + 1, line, slots)
-            threads = following
+                if character is None or not test[character]:
+                    continue
+                if leads_on:
+                    self._add(following, reached, to, at + 1, line, slots)
+                elif to not in reached:
+                    reached.add(to)
+                    following[to] = slots
+            steps.take(len(seen) + len(threads) + 1)
+            threads, seen = following, reached
             if found is not None and not threads:
                 break
         return found
 
+    def _may_begin(self, character: str) -> bool:
+        """Return whether a match can begin with a character, or be empty; edges are not asked."""
+        if ord(character) >= KEPT:
+            return True
+        if character not in self.begins:
+            waiting, seen = [0], set[int]()
+            while waiting:
+                here = waiting.pop()
+                step = self.program[here]
+                if here in seen:
+                    continue
+                seen.add(here)
+                if step.kind == "match" or (step.test is not None and step.test[character]):
+                    break
+                if step.test is None:
+                    waiting += [step.to, step.other] if step.kind == "split" else [step.to]
+            else:
+                self.begins[character] = False
+                return False
+            self.begins[character] = True
+        return self.begins[character]
+
     def _add(
-        self, threads: dict[int, dict[int, int]], state: int, at: int, line: str,
+        self, threads: dict[int, dict[int, int]], seen: set[int], state: int, at: int, line: str,
         slots: dict[int, int],
     ) -> None:  # fmt: skip
-        """Add a state and all that it leads to without a character, the first way first."""
-        waiting, seen = [(state, slots)], set(threads)
+        """Add a state and all that it leads to without a character, the first way first; ``seen``
+        are those that have been at this place already, with all that they lead to.
+        """
+        waiting = [(state, slots)]
         while waiting:
             here, places = waiting.pop()
             if here in seen:
@@ -160,7 +238,11 @@ def parse_regex(text: str) -> LinearRegex:
     building = _Building(text)
     building.sequence(tree)
     building.add(_Step("match"))
-    return LinearRegex(text, tuple(building.program), dict(tree.state.groupdict))
+    program = tuple(building.program)
+    taking = tuple(
+        (step.test, step.to, program[step.to].kind in ("split", "slot", "edge")) for step in program
+    )
+    return LinearRegex(text, program, dict(tree.state.groupdict), taking)
 
 
 class _Building:
@@ -191,7 +273,7 @@ class _Building:
         """Add the instructions of one item. Raises BadRegex for one that is not read here."""
         match operator:
             case "LITERAL" | "NOT_LITERAL" | "ANY" | "IN":
-                self.add(_Step("take", _test(operator, argument), to=self.next + 1))
+                self.add(_Step("take", _Characters(_test(operator, argument)), to=self.next + 1))
             case "AT" if str(argument) in _EDGES:
                 self.add(_Step("edge", to=self.next + 1, number=_EDGES[str(argument)]))
             case "SUBPATTERN":

@@ -20,7 +20,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from assay.shared.linear_regex import BadRegex, LinearRegex, parse_regex
+from assay.shared.linear_regex import (
+    MOST_STEPS,
+    BadRegex,
+    LinearRegex,
+    StepsLeft,
+    TooManySteps,
+    parse_regex,
+)
 from assay.shared.output_patterns import (
     LONGEST_LINE,
     LONGEST_PATTERN,
@@ -53,6 +60,11 @@ class OutputReader(Protocol):
 
     def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
         """Return the numbers that an output holds, in its order; none, or one but for ``ALL``."""
+
+
+def gives_up(reader: OutputReader, output: str) -> bool:
+    """Return whether a reader takes nothing of an output since its search would take too long."""
+    return isinstance(reader, _RegexReader) and reader.gives_up(output)
 
 
 @cache
@@ -133,13 +145,25 @@ class _RegexReader:
     group: str
 
     def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
-        return taken(list(self._found(output)), take)
+        """As the protocol has it; nothing where the search would take too many steps."""
+        try:
+            return taken(list(self._found(output)), take)
+        except TooManySteps:
+            return ()
+
+    def gives_up(self, output: str) -> bool:
+        """Return whether the search of an output takes more steps than it may."""
+        try:
+            return not all(True for _ in self._found(output))
+        except TooManySteps:
+            return True
 
     def _found(self, output: str) -> Iterator[float]:
+        steps = StepsLeft(MOST_STEPS)
         for number, line in enumerate(output.splitlines()):
             if number >= MOST_TRIES:
                 return
-            found = self.regex.first(line) if len(line) <= LONGEST_LINE else None
+            found = self.regex.first(line, steps) if len(line) <= LONGEST_LINE else None
             value = _number(found.get(self.group)) if found else None
             if value is not None:
                 yield value
