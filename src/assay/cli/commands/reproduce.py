@@ -77,6 +77,13 @@ def reproduce(
             "repeatable."
         ),
     ] = None,
+    sweeps: Annotated[
+        bool,
+        typer.Option(
+            "--sweeps",
+            help="Measure the sweeps of config/tuning.yaml, too, whatever claims are asked for.",
+        ),
+    ] = False,
     runtime: RuntimeOption = None,
     executor: ExecutorOption = None,
     rebuild: Annotated[
@@ -190,6 +197,8 @@ def reproduce(
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
+    if sweeps and folder is not None:
+        raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
     use_own_cache(folder)
     catalog = load_catalog(checkout.ROOT, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
@@ -217,6 +226,7 @@ def reproduce(
             tuple(original_figure or ()),
         ),
         rebuild=rebuild,
+        sweeps=sweeps,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,
