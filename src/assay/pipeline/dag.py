@@ -17,7 +17,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.places import report_path, run_path
+from assay.pipeline.places import VERIFIED, report_path, run_path
 from assay.pipeline.run_files import read_bound, same
 from assay.pipeline.slurm_journal import node_of
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
@@ -177,8 +177,13 @@ class Dag:
 
     def finished_files(self) -> list[str]:
         """Return what a finished run leaves for its reader, and the word that it was verified."""
-        report = (*TEXTS, VERDICTS, MANIFEST, ATTESTATION, SIGNER)
-        return [self.path("verified.txt"), *(f"{self.report_dir}/{name}" for name in report)]
+        signed = (MANIFEST, ATTESTATION, SIGNER)
+        report = [*self.rendered_files(), *(f"{self.report_dir}/{name}" for name in signed)]
+        return [self.path(VERIFIED), *report]
+
+    def rendered_files(self) -> list[str]:
+        """Return what a report is before it is signed."""
+        return [f"{self.report_dir}/{name}" for name in (*TEXTS, VERDICTS)]
 
     def timed_files(self) -> list[str]:
         """Return the plan and what the benchmarks of every target write: a sweep needs no more."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from assay.records.plan import Request
 
 RESULTS, REPORTS = "results", "reports"
+VERIFIED = "verified.txt"
+"""Of a run: what was found when its report was verified."""
 
 
 def home_of(root: Path, request: Request) -> Path:

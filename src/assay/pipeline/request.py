@@ -35,6 +35,7 @@ from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import Provision, Request
 from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
+from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
 from assay.verification.time_service import TimeService
 from assay.verification.trust import published_reports
@@ -83,12 +84,12 @@ class Options:
     """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
-    sweeps: bool = False
-    """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
     """Whether anything may be written: a dry run makes not even a first signing key."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
+    unsigned_for: Path | None = None
+    """Public key whose holder signs the report elsewhere, where it is not signed here."""
     device_paths: tuple[str, ...] = ()
     """Directories in which the device's Python looks for packages first, as they were named."""
     time_service: TimeService | None = None
@@ -196,9 +197,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "originals": originals,
             "compilations": compilations,
             "rebuild": options.rebuild,
-            "tuning": options.sweeps,
             "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),
+            "unsigned_for": str(options.unsigned_for.resolve()) if options.unsigned_for else None,
             "timestamp_service": stamps.url if stamps else None,
             "timestamp_ca": str(stamps.authorities.resolve()) if stamps else None,
             "recorded_dirs": recorded_dirs,
@@ -264,7 +265,6 @@ def _chosen_runtime(
                 options.sources,
                 options.targets,
                 everything=everything,
-                tuning=options.sweeps,
                 only=options.claims,
             )
         except MissingEnvironment as error:
@@ -288,6 +288,8 @@ def _check_names(catalog: Catalog, options: Options) -> None:
     for path in options.keys:
         if not path.is_file():
             raise BadInput(f"{path}: no such key file")
+    if options.unsigned_for is not None:
+        load_public_key(options.unsigned_for)
     check_reports(catalog, options.targets, options.recorded)
     local = options.executor == "local"  # a cluster's node has its own Python and directories
     if options.device_python and local:

@@ -8,7 +8,7 @@ lie as in a report's evidence, with ``request.json`` beside.
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,11 +26,12 @@ from assay.measuring.host_platform import package_directories
 from assay.pipeline.clock import date_now
 from assay.pipeline.places import home_of
 from assay.pipeline.places import run_dir as run_dir_of
-from assay.records.attestation import PipelineRecord
+from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
 from assay.shared.files import write_bytes
-from assay.verification.sign import signing_key
+from assay.verification.attestation import load_public_key
+from assay.verification.sign import named_key, signing_key
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
 REQUEST = "request.json"
@@ -96,11 +97,16 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
         commit=request.commit,
         clean_tree=request.clean_tree,
         host_paths=package_directories(host_packages(os.environ)),
-        signing_key=signing_key(
-            Path(request.signing_key), [*project_keys(home), *trusted_keys(root)]
-        ),
+        signing_key=_signing_key(request, [*project_keys(home), *trusted_keys(root)]),
     )
     write_record(pipeline, folder / pipeline_path())
+
+
+def _signing_key(request: Request, trusted: Sequence[Path]) -> SigningKey | None:
+    """Return the key that signs the report, here or elsewhere; None where there is none yet."""
+    if request.unsigned_for is not None:
+        return named_key(load_public_key(Path(request.unsigned_for)), trusted)
+    return signing_key(Path(request.signing_key), trusted)
 
 
 def _changed(draft: Path, run_dir: Path) -> list[str]:

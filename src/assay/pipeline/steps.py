@@ -11,7 +11,6 @@ import time
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,20 +36,15 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.other_runs import write_other_runs
-from assay.pipeline.places import home_of_run
+from assay.pipeline.own_report import sign_own, verify_own
+from assay.pipeline.places import VERIFIED, home_of_run
 from assay.pipeline.run_owner import leave_with_owner, lock_path
 from assay.pipeline.slurm_journal import write_slurm_jobs
 from assay.records.images import Role
 from assay.records.manifest import VERDICTS
-from assay.report.render import render, render_contents
+from assay.report.render import render
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
-from assay.verification import sign
-from assay.verification.policy import Policy
-from assay.verification.rendered_again import Renderer
-from assay.verification.time_service import time_service
-from assay.verification.trusted_keys import project_keys, trusted_keys
-from assay.verification.verify import verify as verify_report
 
 
 class Steps(MeasuringSteps):
@@ -138,38 +132,12 @@ class Steps(MeasuringSteps):
 
     def sign(self) -> None:
         """Manifest, attestation, provenance, public key; a time stamp where one was asked for."""
-        request = self.dag.request
-        service = time_service(request.timestamp_service, self._time_authorities())
-        sign.sign(self.report_dir, Path(request.signing_key), service)
+        sign_own(self.report_dir, self.dag.request)
 
     def verify(self) -> None:
-        """Verify the signed report as its reader will: with the signer's own key and the trusted
-        ones, by the rules that this checkout's history holds.
-
-        A run of a tree that is no commit's may have rules of its own: they are listed, and its
-        readers must accept them. Where there is no history, nothing is proven of them.
-        """
-        own = sign.public_key_path(Path(self.dag.request.signing_key))
-        request = self.dag.request
-        home = None if request.home is None else Path(request.home)
-        theirs = [*project_keys(home), *trusted_keys(self.root)]
-        keys = [own, *theirs, *map(Path, request.extra_keys)]
-        renderer = Renderer(partial(render_contents, self.root), request.commit, request.clean_tree)
-        result = verify_report(
-            self.report_dir,
-            keys,
-            repository=self.root,
-            renderer=renderer,
-            policy=Policy(self.root, accepted=request.clean_tree is not True),
-            time_authorities=self._time_authorities(),
-        )
-        lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
-        lines += [f"unproven: {line}" for line in result.unproven]
-        write_bytes(self.run_dir / "verified.txt", ("\n".join(lines) + "\n").encode())
-
-    def _time_authorities(self) -> Path | None:
-        given = self.dag.request.timestamp_ca
-        return Path(given) if given else None
+        """Verify the signed report as its reader will."""
+        found = verify_own(self.root, self.report_dir, self.dag.request)
+        write_bytes(self.run_dir / VERIFIED, found.encode())
 
     def _make_image(self, role: Role, target: str, path: str) -> None:
         request = self.dag.request

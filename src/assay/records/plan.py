@@ -89,6 +89,8 @@ class Request(Record):
     """Folder of the project that the run is of, in which it lies; None: this repository."""
     signing_key: str
     """Path of the private key that signs the report; never part of the evidence."""
+    unsigned_for: str | None = None
+    """Path of the public key whose holder signs the report elsewhere; None: it is signed here."""
     timestamp_service: str | None = None
     """Address of the service that stamps the signature; None: nobody is asked."""
     timestamp_ca: str | None = None

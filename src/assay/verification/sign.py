@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from securesystemslib.signer import CryptoSigner
+from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, load_yaml, read_record
@@ -77,7 +77,11 @@ def signing_key(key_path: Path, trusted: Sequence[Path]) -> SigningKey | None:
     """
     if not key_path.exists():
         return None
-    key = load_signer(key_path).public_key
+    return named_key(load_signer(key_path).public_key, trusted)
+
+
+def named_key(key: SSlibKey, trusted: Sequence[Path]) -> SigningKey:
+    """Return a public key as records name it, by what the notes of ``trusted`` call it."""
     noted = (each for each in load_trusted_keys(trusted) if each.noted)
     name = next((each.name for each in noted if each.keyid == key.keyid), None)
     return SigningKey(keyid=key.keyid, public=key.keyval["public"], name=name)

@@ -77,13 +77,6 @@ def reproduce(
             "repeatable."
         ),
     ] = None,
-    sweeps: Annotated[
-        bool,
-        typer.Option(
-            "--sweeps",
-            help="Measure the sweeps of config/tuning.yaml, too, whatever claims are asked for.",
-        ),
-    ] = False,
     runtime: RuntimeOption = None,
     executor: ExecutorOption = None,
     rebuild: Annotated[
@@ -125,6 +118,14 @@ def reproduce(
             help="Ed25519 private key; made on first use.",
             envvar="ASSAY_SIGNING_KEY",
             show_default="~/.config/assay/signing_key.pem",
+        ),
+    ] = None,
+    unsigned_for: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PUBLIC_KEY",
+            help="Leave the report unsigned: the holder of this key signs it elsewhere, as "
+            "./assay remote does.",
         ),
     ] = None,
     timestamp_service: TimestampServiceOption = None,
@@ -197,8 +198,6 @@ def reproduce(
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
-    if sweeps and folder is not None:
-        raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
     use_own_cache(folder)
     catalog = load_catalog(checkout.ROOT, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
@@ -217,6 +216,8 @@ def reproduce(
         recorded=tuple(recorded or ()),
         keys=tuple(key or ()),
         signing_key=signing_key or default_signing_key(),
+        signs=unsigned_for is None,
+        unsigned_for=unsigned_for,
         time_service=time_service(timestamp_service, timestamp_ca),
         host_image=host_image,
         originals=OriginalWishes(
@@ -226,7 +227,6 @@ def reproduce(
             tuple(original_figure or ()),
         ),
         rebuild=rebuild,
-        sweeps=sweeps,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,
@@ -252,7 +252,13 @@ def reproduce(
         stages_shown(request, width, verbose=verbose) as audience,
     ):
         run_workflow(
-            checkout.ROOT, request, cores=width, again=again, verbose=verbose, audience=audience
+            checkout.ROOT,
+            request,
+            cores=width,
+            goal="unsigned" if unsigned_for else None,
+            again=again,
+            verbose=verbose,
+            audience=audience,
         )
     if timings:
         _tell_timings(run_dir(checkout.ROOT, request))
@@ -279,9 +285,12 @@ def tell_outcome(request: Request, strict: bool) -> None:
     if left := told_not_compiled(plan):
         say(left)
     say(f"report: {report / PAGE}")
-    if (report / SIGNER).is_file():
+    if request.unsigned_for is None and (report / SIGNER).is_file():
         say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
-    say(f"verify: {shlex.join(_verify_command(request))}")
+    if request.unsigned_for is None:
+        say(f"verify: {shlex.join(_verify_command(request))}")
+    else:
+        say("unsigned: the holder of the key that --unsigned-for names signs it")
     failed = failing_strict(catalog, verdicts)
     if strict and failed:
         raise CheckFailed(
