@@ -17,6 +17,7 @@ import pytest
 
 from tests import browser
 from tests.containers import engines
+from tests.remote import sshd
 from tests.slurm import cluster
 
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
@@ -42,6 +43,7 @@ def _no_compiler() -> str | None:
 
 
 PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
+    "ssh": ("sshd", "starts an sshd on loopback", sshd.missing),
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
     "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
     "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),

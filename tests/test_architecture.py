@@ -17,10 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "assay"
 
 LAYERS = (
-    "cli", "pipeline", "report", "findings", "verification", "measuring", "images", "judging",
-    "building", "evidence", "catalog", "runtimes", "device", "ops", "statistics", "frames",
-    "base",
-    "records", "shared",
+    "cli", "remote", "pipeline", "report", "findings", "verification", "measuring", "images",
+    "judging", "building", "evidence", "catalog", "runtimes", "device", "ops", "statistics",
+    "frames", "base", "records", "shared",
 )  # fmt: skip
 """From the top: a package imports itself and packages further down."""
 DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.cli.bundle_archive import BundleContents, pack, source_files
+from assay.base.source_files import source_files
+from assay.cli.bundle_archive import BundleContents, pack
 from assay.cli.make_bundle import BundlePlan, make_bundle
 from assay.shared.files import sha256_file
 

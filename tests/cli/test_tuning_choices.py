@@ -63,8 +63,7 @@ class Workflow:
         monkeypatch.setattr(tuning, "run_workflow", self.run)
 
     def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
-        request = make_request(asked.run, [self.found], asked.sources)
-        return request.model_copy(update={"tuning": asked.sweeps})
+        return make_request(asked.run, [self.found], asked.sources)
 
     def run(self, root: Path, request: Request, *, cores: int, goal: str) -> None:
         self.request, self.goal = request, goal

@@ -6,8 +6,6 @@ the images they were compiled (and, where asked for, are to be measured) in.
 
 import gzip
 import io
-import os
-import subprocess
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from assay.base.errors import MissingEnvironment
+from assay.base.source_files import source_files
 from assay.building.toolchain import DATE
 from assay.shared.files import sha256_bytes, sha256_file, whole_file
 
@@ -41,24 +40,6 @@ class BundleContents:
     """Role to the folder of that image: archive, record, bill of materials."""
     image_id: str | None
     """The toolchain image's, in which the bundle runs where there is no Python."""
-
-
-def source_files(root: Path) -> list[str]:
-    """Return the project's own files, relative to ``root``: what git tracks, and nothing beside it.
-
-    Raises MissingEnvironment where git does not tell them from the user's.
-    """
-    try:
-        listed = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z"],
-            capture_output=True, check=True,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise MissingEnvironment(
-            "a bundle is made in a git checkout: git tells the project's files from yours"
-        ) from error
-    names = sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
-    return [name for name in names if (root / name).is_file() and not (root / name).is_symlink()]
 
 
 def pack(root: Path, contents: BundleContents, output: Path) -> None:

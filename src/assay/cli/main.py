@@ -23,9 +23,9 @@ from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    "reproduce", "verify", "new", "check", "sign", "bundle", "tune", "kernels", "image", "cdi",
-    "doctor", "claims", "compare", "history", "site", "export", "cite", "badge", "key", "test",
-    "version",
+    "reproduce", "remote", "verify", "new", "check", "sign", "bundle", "tune", "kernels", "image",
+    "cdi", "doctor", "claims", "compare", "history", "site", "export", "cite", "badge", "key",
+    "test", "version",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})

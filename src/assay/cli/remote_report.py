@@ -1,0 +1,105 @@
+"""A run that was fetched: its report is signed here, verified, and put in its place with the run.
+
+Until then it lies in a folder that goes away: nothing half-fetched is left, and nothing that does
+not verify bears this machine's signature.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
+from assay.pipeline.git_state import git_state
+from assay.pipeline.own_report import sign_own, verify_own
+from assay.pipeline.places import REPORTS, RESULTS, VERIFIED
+from assay.pipeline.run_files import REQUEST
+from assay.records.manifest import ATTESTATION, SIGNER, VERDICTS
+from assay.records.plan import Request
+from assay.shared.files import write_bytes
+from assay.verification.time_service import TimeService
+
+LOG = Path("logs", "remote.log")
+"""Of a run: what it said on the machine that it ran on; tells a fetched run from others."""
+
+
+@dataclass(frozen=True)
+class Signing:
+    """Who signs here, and by which further keys the report is verified."""
+
+    key: Path
+    trusted: tuple[Path, ...]
+    service: TimeService | None
+
+
+def require_place(home: Path, run: str) -> None:
+    """Raise BadInput where a run of that name is here that was not fetched."""
+    results, report = home / RESULTS / run, home / REPORTS / run
+    if (results.exists() or report.exists()) and not (results / LOG).is_file():
+        raise BadInput(
+            f"a run '{run}' is in {home} already, and was not fetched from elsewhere: name "
+            "another one with --run"
+        )
+
+
+@contextmanager
+def fetching(home: Path) -> Iterator[Path]:
+    """Yield a folder, beside where runs lie, that goes away at the end."""
+    for name in (RESULTS, REPORTS):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    try:
+        folder = Path(tempfile.mkdtemp(dir=home / RESULTS, prefix=".fetched-"))
+    except OSError as error:
+        raise MissingEnvironment(
+            f"{home / RESULTS}: cannot be written: {error.strerror}"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) -> Request:
+    """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
+
+    ``root``: this repository. Raises CheckFailed for what is no finished run or does not verify.
+    """
+    results, report = fetched / "results", fetched / "report"
+    if not (report / VERDICTS).is_file() or not (results / REQUEST).is_file():
+        raise CheckFailed("what was fetched holds no finished report")
+    request = _request_here(root, home, read_record(Request, results / REQUEST), signing)
+    if request.run != run:
+        raise CheckFailed(f"what was fetched is run '{request.run}', not '{run}'")
+    for name in (ATTESTATION, SIGNER):
+        (report / name).unlink(missing_ok=True)
+    sign_own(report, request)
+    found = verify_own(root, report, request)
+    write_bytes(results / VERIFIED, found.encode())
+    write_bytes(results / LOG, (fetched / "log").read_bytes())
+    for new, place in ((results, home / RESULTS / run), (report, home / REPORTS / run)):
+        old = fetched / f"old_{place.parent.name}"
+        if place.exists():
+            place.rename(old)
+        new.rename(place)
+    return request
+
+
+def _request_here(root: Path, home: Path, request: Request, signing: Signing) -> Request:
+    """Return the request with what holds on this machine in the place of what held there."""
+    commit, clean = git_state(root)
+    service = signing.service
+    return request.model_copy(
+        update={
+            "home": None if home == root else str(home),
+            "signing_key": str(signing.key.resolve()),
+            "unsigned_for": None,
+            "extra_keys": tuple(str(path.resolve()) for path in signing.trusted),
+            "timestamp_service": service.url if service else None,
+            "timestamp_ca": str(service.authorities.resolve()) if service else None,
+            "commit": commit,
+            "clean_tree": clean,
+        }
+    )
