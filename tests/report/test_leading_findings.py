@@ -10,6 +10,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
 from assay.judging.causes import with_known_causes
+from assay.records.evaluations import Benchmark
 from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile, Why
 from assay.report.leading_findings import MOST, factor_apart, leading_findings
 from tests.report.told import told_report
@@ -130,6 +131,28 @@ def test_this_projects_own_claims_are_one_finding(
     lines = findings(replace(catalog, sources={"demo": own}), verdicts)
     (line,) = [one for one in lines if " of this project on its own kernels came out as " in one]
     assert ": Deeper tile over shallower one, the best ratio, is claimed at " in line
+
+
+def test_of_own_claims_one_that_fails_is_shown_before_the_best_ratio(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    """Of several shapes it says that the worst one decides."""
+    catalog, found = told
+    verdicts = changed(found, "demo_ratio", status=Status.NOT_REPRODUCED)
+    source = catalog.sources["demo"]
+    own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
+    claim = catalog.claims["demo_ratio"]
+    asked = claim.evaluation
+    assert isinstance(asked, Benchmark)
+    twice = asked.model_copy(update={"terms": (*asked.terms, *asked.terms)})
+    several = claim.model_copy(update={"evaluation": twice})
+    lines = findings(
+        replace(catalog, sources={"demo": own}, claims={**catalog.claims, "demo_ratio": several}),
+        verdicts,
+    )
+    (line,) = [one for one in lines if " of this project on its own kernels came out as " in one]
+    assert ": Deeper tile over shallower one, the furthest off, is claimed at " in line
+    assert line.count(" in the worst of 2 shapes, which decides, on ") == 1
 
 
 def test_there_are_ten_at_most_and_each_is_one_sentence(

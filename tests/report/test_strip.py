@@ -1,6 +1,8 @@
 """The strip of all figures: no dot hides another, each is a link, and the margins are drawn."""
 
 import re
+import textwrap
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -8,7 +10,16 @@ import pytest
 from assay.records.verdicts import Status
 from assay.report.marks import mark_of
 from assay.report.ratios import Ratio
-from assay.report.strip import DOT, Dot, Lane, Strip, strip
+from assay.report.strip import (
+    DOT,
+    LETTERS,
+    LETTERS_ABOVE,
+    STROKE,
+    Dot,
+    Lane,
+    Strip,
+    strip,
+)
 
 REPRODUCED = mark_of(Status.REPRODUCED)
 
@@ -62,6 +73,32 @@ def test_better_is_to_the_right_and_margins_lie_round_one() -> None:
     (wide_at, wide), (narrow_at, narrow) = ((float(x), float(w)) for _, x, w in bands)
     assert [name for name, _, _ in bands] == ["wide", "narrow"]
     assert worse < wide_at < narrow_at < narrow_at + narrow < wide_at + wide < better
+
+
+@pytest.mark.parametrize("drawing", ["wide", "narrow"])
+def test_a_bound_has_a_stroke_beside_its_mark_and_nothing_else_has(drawing: str) -> None:
+    made = drawn(dot(0, 0.5), replace(dot(1, 2.0), bound=True))
+    assert made.bounds
+    exact, bound = getattr(made, drawing).split('<a href="#claim')[1:]
+    assert '<path class="bound"' not in exact
+    (_, (x, _)) = marks(getattr(made, drawing))
+    at = re.search(r'<path class="bound" d="M([\d.]+)', bound)
+    assert at and x - STROKE - 1 < float(at[1]) < x - DOT / 2
+    assert not drawn(dot(0, 0.5)).bounds
+
+
+def test_a_lane_is_called_by_its_sources_title() -> None:
+    title = "000: A document whose title is so long that no single line has any room for it at all"
+    made = strip([Lane(title, (dot(0, 0.5),))], (0.08, 0.05), [(REPRODUCED, "reproduced")])
+    assert made is not None
+    wide, narrow = (
+        re.findall(r'class="lane-label">([^<]*)', svg) for svg in (made.wide, made.narrow)
+    )
+    assert [len(line) <= LETTERS for line in wide] == [True, True]
+    assert " ".join(wide).startswith("000: A document whose title is so long that no single")
+    assert wide[1].endswith(" …") and narrow == [
+        textwrap.shorten(title, LETTERS_ABOVE, placeholder=" …")
+    ]
 
 
 def test_nothing_measured_draws_nothing() -> None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.findings.headline import FIGURES, KINDS, Outcome
-from assay.records.verdicts import Status
+from assay.records.claims import Relation
+from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.marks import mark_of, verdict_mark
@@ -36,13 +37,17 @@ def figure_strip(
         small = each.kind == "ratios"
         href = f"#{verdict.claim}"
         dots[verdict.source].append(
-            Dot(href, line.title, figure, ratio, verdict_mark(verdict), small)
+            Dot(href, line.title, figure, ratio, verdict_mark(verdict), _is_bound(verdict), small)
         )
     lanes = [Lane(_lane_label(catalog, source), tuple(found)) for source, found in dots.items()]
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
     seen = {each.status for each in drawn}
     legend = [(mark_of(status), status.word) for status in Status if status in seen]
     return strip(lanes, margins, legend, _counts(drawn, of_kinds))
+
+
+def _is_bound(verdict: Verdict) -> bool:
+    return verdict.relation in (Relation.AT_LEAST.value, Relation.AT_MOST.value)
 
 
 def _counts(drawn: Sequence[Outcome], of_kinds: Sequence[Outcome]) -> str:
@@ -62,7 +67,7 @@ def _counts(drawn: Sequence[Outcome], of_kinds: Sequence[Outcome]) -> str:
 
 def _lane_label(catalog: Catalog, source: str) -> str:
     return (
-        f"source {source}"
+        f"{source}: {catalog.sources[source].source.title}"
         if catalog.sources[source].source.file
         else "its own claims"
         if catalog.project

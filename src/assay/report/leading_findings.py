@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.headline import FIGURES, KINDS, Outcome, causes
+from assay.judging.causes import HELD
+from assay.judging.counts import outcome
 from assay.judging.own_program import PRINTED
 from assay.records.claims import Relation
+from assay.records.evaluations import Benchmark
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
@@ -167,7 +170,14 @@ def _figures(catalog: Catalog, verdict: Verdict) -> str:
     product = catalog.targets[verdict.target].product if verdict.target else ""
     on = f" on {product}" if product else ""
     measured = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
-    return f"{told_claim} and was measured at {measured}{on}"
+    return f"{told_claim} and was measured at {measured}{_by_the_worst(catalog, verdict)}{on}"
+
+
+def _by_the_worst(catalog: Catalog, verdict: Verdict) -> str:
+    """Return of how many shapes a figure is the worst, which decides; empty of one alone."""
+    evaluation = catalog.claims[verdict.claim].evaluation
+    shapes = len(evaluation.terms) if isinstance(evaluation, Benchmark) else 1
+    return f" in the worst of {shapes} shapes, which decides," if shapes > 1 else ""
 
 
 def _other_reading(verdict: Verdict) -> str:
@@ -201,19 +211,25 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
         for each in own
         if each.lead.unit == Unit.RATIO.value and isinstance(each.lead.measured, float)
     ]
-    best = max(ratios, key=lambda row: float(row.measured or 0), default=None)
+    missed = [row for row in ratios if outcome(row) not in HELD]
+    shown = (
+        max(missed, key=factor_apart)
+        if missed
+        else max(ratios, key=lambda row: float(row.measured or 0), default=None)
+    )
     whose = "" if catalog.project else " on its own kernels"
     after = "."
-    if best is not None:
-        after = f", the best ratio, {_figures(catalog, best)}."
+    if shown is not None:
+        which = "the furthest off" if missed else "the best ratio"
+        after = f", {which}, {_figures(catalog, shown)}."
     yield (
         1.0,
         LeadingFinding(
             number=f"{counted(len(own), 'claim')} of this project{whose}",
             show=choice_of(kind="own"),
-            before=f" came out as {came_out(own)}{': ' if best is not None else ''}",
-            claim=best.claim if best is not None else None,
-            title=catalog.claims[best.claim].statement if best is not None else "",
+            before=f" came out as {came_out(own)}{': ' if shown is not None else ''}",
+            claim=shown.claim if shown is not None else None,
+            title=catalog.claims[shown.claim].statement if shown is not None else "",
             after=after,
         ),
     )

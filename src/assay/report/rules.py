@@ -28,6 +28,10 @@ def rules(catalog: Catalog) -> Iterator[str]:
         "interval is on the claimed side of the figure."
     )
     yield (
+        "A claim that must hold for several shapes is judged by its worst one: it is reproduced "
+        "only where each of them is."
+    )
+    yield (
         "Each comparison times one binary twice, under two names. Where these two differ by more "
         "than the margin, or by more than the distance to a one-sided figure, the verdict is "
         "inconclusive: the machine was too noisy to tell."

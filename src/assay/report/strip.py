@@ -4,6 +4,7 @@ It is drawn twice, for a wide and for a narrow page; the style sheet shows the o
 that its letters keep their size.
 """
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -17,8 +18,14 @@ DOT = 11.0
 """Across, in pixels."""
 SMALL = 0.65
 """Of a small dot, for each of the others'."""
+STROKE = 7.5
+"""From a mark's middle to the left: where the stroke of a bound stands."""
 LANE = 15.0
 """Height of one row of dots."""
+BESIDE = 230.0
+"""Room for the labels beside the lanes, of two lines of ``LETTERS``."""
+LETTERS = 32
+LETTERS_ABOVE = 46
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
@@ -33,6 +40,8 @@ class Dot:
     """Measured for claimed, in words."""
     ratio: Ratio
     mark: Mark
+    bound: bool = False
+    """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
     """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
 
@@ -54,6 +63,8 @@ class Strip:
     legend: tuple[tuple[Mark, str], ...]
     counts: str
     """How many marks of what there are."""
+    bounds: bool
+    """Whether a mark has the stroke of a bound."""
 
 
 def strip(
@@ -71,10 +82,11 @@ def strip(
     if not drawn:
         return None
     return Strip(
-        _drawing(drawn, margins, width=1240.0, left=150.0),
+        _drawing(drawn, margins, width=1240.0, left=BESIDE),
         _drawing(drawn, margins, width=350.0, left=4.0),
         tuple(legend),
         counts,
+        any(dot.bound for lane in drawn for dot in lane.dots),
     )
 
 
@@ -92,11 +104,19 @@ def _drawing(
     for lane in lanes:
         rows = _rows(lane.dots, across)
         label = 0.0 if beside else 15.0
+        words = textwrap.wrap(lane.label, LETTERS, max_lines=2, placeholder=" …")
         high = label + LANE * max(1, 1 + max(row for row, _ in rows)) + 8
+        high = max(high, 14.0 * len(words) + 6) if beside else high
         parts.append(f'<path class="lane" d="M{short(left)} {short(top + high)}H{short(width)}"/>')
-        at = (4.0, top + label - 3) if not beside else (left - 10, top + high / 2 + 4)
-        anchor = "end" if beside else "start"
-        parts.append(_text(*at, lane.label, anchor, "lane-label"))
+        if beside:
+            first = top + high / 2 + 4 - 7 * (len(words) - 1)
+            parts += [
+                _text(left - 10, first + 14 * number, line, "end", "lane-label")
+                for number, line in enumerate(words)
+            ]
+        else:
+            line = textwrap.shorten(lane.label, LETTERS_ABOVE, placeholder=" …")
+            parts.append(_text(4.0, top + label - 3, line, "start", "lane-label"))
         middle = top + label + 4 + LANE / 2
         parts += [_dot(dot, across, middle + LANE * row, tip=beside) for row, dot in rows]
         top += high
@@ -150,7 +170,7 @@ def _extent(dot: Dot, across: LogScale) -> tuple[float, float]:
     x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
     if high - low <= DOT:
         low = high = x
-    return min(x - DOT / 2, low), max(x + DOT / 2, high)
+    return min(x - (STROKE + 1 if dot.bound else DOT / 2), low), max(x + DOT / 2, high)
 
 
 def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
@@ -164,12 +184,16 @@ def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
         if high - low > DOT
         else ""
     )
+    at = x - (0.8 * STROKE if dot.small else STROKE)
+    bound = (
+        f'<path class="bound" d="M{short(at)} {short(y - 5)}V{short(y + 5)}"/>' if dot.bound else ""
+    )
     hollow = " hollow" if dot.mark.hollow else ""
     told = f"<title>{escape(dot.title)}: {escape(dot.figure)}</title>" if tip else ""
     label = "" if tip else f' aria-label="{escape(dot.title)}"'
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '
-        f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}'
+        f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}{bound}'
         f'<use href="#{dot.mark.symbol}" {_placed(x, y, small=dot.small)}/></a>'
     )
 
