@@ -103,7 +103,7 @@ class TestHowFar:
         assert spread.another == pytest.approx(
             math.expm1(2.920 * 0.01 * math.sqrt(4 / 3)), rel=1e-3
         )
-        assert "another card and run lie within ±" in spread_line(spread)
+        assert "A run on one more card is expected within ±" in spread_line(spread)
 
     def test_gains_in_per_cent_are_ratios(self) -> None:
         own = report("run_9", machine("card_a", "t9"), figure(50.0, unit="percent"))

@@ -136,7 +136,7 @@ class TestAgreement:
         assert section is not None
         note = " ".join(section.note)
         assert "Against the judged time: of 2 arms, 1 differ" in note
-        assert "process of its own): of 2 arms, 1 differs by more than 3\N{NO-BREAK SPACE}%" in note
+        assert "seconds before it: of 2 arms, 1 differs by more than 3\N{NO-BREAK SPACE}%" in note
         first, second = section.rows
         assert second.nvbench_off.from_events.startswith("events: +5.0\N{NO-BREAK SPACE}%")
         assert first.judged.clock == "1704\N{NO-BREAK SPACE}MHz"
@@ -184,7 +184,7 @@ class TestAgreement:
         (row,) = section.rows
         assert row.standing == "each differs in time, agrees in cycles"
         assert not row.marked
-        assert "of 1 arm, 1 differs" in section.note[1] and "1 of which agree" in section.note[1]
+        assert "of 1 arm, 1 differs" in section.note[1] and "Of these, 1 agrees" in section.note[1]
 
     def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
         first, _ = agreements(evidence, clocks(evidence))

@@ -112,17 +112,18 @@ def spread_line(spread: FigureSpread, claimed: float | str | None = None) -> str
     values = [each.measured for each in spread.observations]
     low, high = min(values), max(values)
     runs, cards = counted(len(values), "run"), counted(spread.cards, "card")
-    text = f"{runs} on {cards}: {fmt.span(low, high, spread.unit, claimed)}"
-    if spread.extent is not None:
-        text += f", {fmt.percent(spread.extent)} apart"
-    text += (
-        "; two of the intervals have no point in common"
+    apart = f", {fmt.percent(spread.extent)} apart" if spread.extent is not None else ""
+    told = [
+        f"{runs} on {cards}: {fmt.span(low, high, spread.unit, claimed)}{apart}.",
+        "Two of their intervals have no point in common."
         if spread.apart
-        else "; all intervals overlap"
-    )
+        else "All of their intervals overlap.",
+    ]
     if spread.another is not None:
-        text += f"; another card and run lie within ±{fmt.percent(spread.another)} (90 %)"
-    return f"{text}."
+        told.append(
+            f"A run on one more card is expected within ±{fmt.percent(spread.another)} (90 %)."
+        )
+    return " ".join(told)
 
 
 def observation_lines(spread: FigureSpread, claimed: float | str | None = None) -> Iterator[str]:
@@ -148,8 +149,8 @@ def spread_remarks(found: Iterable[FigureSpread]) -> Iterator[str]:
     yield (
         f"{counted(len(found), 'figure')} of claims here, each on one GPU product, "
         f"{agreeing(len(found), 'was', 'were')} measured in several runs. Of {apart} of them two "
-        "intervals have no point in common: one run's interval tells how well that run knows its "
-        "own card, and not what another card gives."
+        "intervals have no point in common. The interval of one run tells how well that run knows "
+        "its own card, and not what another card gives."
     )
     if extents:
         yield (
@@ -174,5 +175,5 @@ def _cause(cause: CauseOfSpread) -> str:
     return (
         f"Runs that differ in {what}: {counted(cause.pairs, 'pair')} of "
         f"{counted(cause.figures, 'figure')}, {fmt.percent(cause.typical)} apart (median), at most "
-        f"{fmt.percent(cause.largest)}; {cause.apart} without a common point."
+        f"{fmt.percent(cause.largest)}; the intervals of {cause.apart} have no common point."
     )

@@ -16,12 +16,12 @@ def rules(catalog: Catalog) -> Iterator[str]:
     judging = catalog.judging
     level = fmt.percent(judging.confidence)
     yield (
-        "A claim that states a figure is held against a margin that was declared before the run: "
+        "The margin of a claimed figure was declared before the run: "
         f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
-        f"{fmt.percent(judging.ratio_margin)} for ratios of kernels measured side by side. It is "
-        f"reproduced when the whole {level} confidence interval lies inside the margin, exceeded "
-        "or not reproduced when the whole interval lies outside on the better or the worse side, "
-        "and inconclusive otherwise."
+        f"{fmt.percent(judging.ratio_margin)} for ratios of kernels measured side by side. The "
+        f"claim is reproduced when the whole {level} confidence interval lies inside the margin. "
+        "It is exceeded or not reproduced when the whole interval lies outside, on the better or "
+        "on the worse side. Otherwise it is inconclusive."
     )
     yield (
         "A claim of at least (or at most) a figure has no margin. It is reproduced when the whole "
@@ -38,18 +38,18 @@ def rules(catalog: Catalog) -> Iterator[str]:
     )
     yield "A kernel whose output is wrong has no time."
     yield (
-        "Intervals count fresh processes, not launches: a hierarchical bootstrap of "
-        f"processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
-        f"{judging.bootstrap_seed}), stretched to Student's t over processes and widened by a "
-        f"factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
+        "Intervals count fresh processes, not launches. They come from a hierarchical bootstrap "
+        f"of processes, blocks and launches ({judging.bootstrap_resamples} resamples, seed "
+        f"{judging.bootstrap_seed}). They are stretched to Student's t over processes and widened "
+        f"by a factor of {judging.width_factor}; docs/statistics.md shows their coverage. "
         f"Original programs run in "
         f"{counted(judging.program_runs, 'fresh process', 'fresh processes')}. "
         f"Correctness uses seeds {', '.join(map(str, judging.correctness_seeds))}."
     )
     yield (
-        "A kernel that was rebuilt here from a description and is slower than claimed does not say "
-        "that the original was wrong: it says what was rebuilt, from which statements, and how "
-        "fast that is."
+        "A kernel that was rebuilt here from a description may be slower than claimed. That does "
+        "not say that the original was wrong. The claim's details tell what was rebuilt, from "
+        "which statements, and how fast that is."
     )
 
 

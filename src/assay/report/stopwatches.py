@@ -98,14 +98,14 @@ def _headline(found: Sequence[Agreement], limit: float) -> Iterator[str]:
     hidden = sum(one.in_cycles(limit) and not one.in_time(limit) for one in judged)
     yield (
         f"Against the judged time: {_counted(judged, limit)}"
-        f" {hidden} more agree in time but not in cycles; what differs in cycles, or in time at a "
-        "clock that is not known, is marked."
+        f" {hidden} more agree in time but not in cycles. Marked is what differs in cycles, or in "
+        "time at a clock that is not known."
     )
     beside = [one.from_events for one in found if one.from_events.compared]
     if beside:
         yield (
-            "Against our events in NVBench's own process, seconds before it (Nsight Compute has a "
-            f"process of its own): {_counted(beside, limit)}"
+            "Against CUDA events in NVBench's own process, seconds before it: "
+            f"{_counted(beside, limit)} Nsight Compute has a process of its own."
         )
 
 
@@ -114,8 +114,8 @@ def _counted(standings: Sequence[Deviations], limit: float) -> str:
     clocks = sum(one.by_clock(limit) for one in standings)
     return (
         f"of {counted(len(standings), 'arm')}, {beyond} "
-        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.percent(limit)}, {clocks} of "
-        "which agree in SM cycles: the clock was another."
+        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.percent(limit)}. Of these, "
+        f"{clocks} {agreeing(clocks, 'agrees', 'agree')} in SM cycles: the clock was another."
     )
 
 

@@ -20,11 +20,11 @@ CAPTION = (
     "dark part of its height is the share of busy phases."
 )
 WORK = (
-    "Busy phases are those in which a process keeps the GPU busy, by the host's clock: it makes "
-    "inputs, computes the oracle, warms up, takes its timed turns (settling, flushes of L2 and "
-    "changes of contents included) and checks outputs; not when anything is imported, compiled, "
-    "loaded or started. Launches are a part of them: the warming, settling and timed launches "
-    "alone, as CUDA events measured them."
+    "Busy phases are those in which a process keeps the GPU busy, by the host's clock. In them it "
+    "makes inputs, computes the oracle, warms up, takes its timed turns and checks outputs. "
+    "Settling, flushes of L2 and changes of contents belong to the turns. Importing, compiling, "
+    "loading and starting are no busy phases. Launches are a part of them: those that warm up, "
+    "settle or are timed, as CUDA events measured them."
 )
 CUT = " At a dashed line the run was started again later; the pause is left out."
 
@@ -116,8 +116,8 @@ def _lines(
         earlier = timings.earlier_work(evidence, planned.target)
         if planned.provision.kind == "recorded" and earlier:
             yield (
-                f"The benchmarks of {planned.target} were taken over, which takes no time here; "
-                f"by their own record they took {fmt.duration(earlier.wall_s)}, "
+                f"The benchmarks of {planned.target} were taken over, which takes no time here. "
+                f"By their own record they took {fmt.duration(earlier.wall_s)}, "
                 f"{fmt.percent(earlier.share)} of it in busy phases and "
                 f"{fmt.percent(earlier.timed_share)} in launches."
             )
