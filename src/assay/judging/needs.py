@@ -80,6 +80,37 @@ def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
     return list(jobs.values())
 
 
+def measured_together(catalog: Catalog, claims: Iterable[Claim]) -> list[set[str]]:
+    """Return the comparisons and programs whose figures some claim divides by each other, by id.
+
+    On two cards their ratio would tell of the cards.
+    """
+    derived = [
+        evaluation
+        for claim in claims
+        for evaluation in _evaluations(claim)
+        if isinstance(evaluation, Derived)
+    ]
+    return [tie for evaluation in derived if (tie := _units_below(catalog, evaluation))]
+
+
+def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
+    """Return the comparisons and programs that a figure is read from."""
+    match evaluation:
+        case Derived(numerator=first, denominator=second, under=under):
+            sides = [catalog.claims[name] for name in (first, second)]
+            meant = (
+                next((r.evaluation for r in side.all_readings() if r.id == under), side.evaluation)
+                for side in sides
+            )
+            return set[str]().union(*(_units_below(catalog, each) for each in meant))
+        case Program(program=program):
+            return {job_id(program, evaluation.stated.arguments)}
+        case Benchmark(terms=terms):
+            return {term.comparison for term in terms}
+    return set()
+
+
 def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
     """Yield the arms that claims rest on, or are shown beside, without those of other readings."""
     for claim in claims:
