@@ -4,6 +4,7 @@ import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -77,6 +78,11 @@ class TestWhatAStepLeaves:
     @pytest.fixture
     def workplace(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         class FakeSteps:
+            held: ClassVar = {"GPU-1": 0.25}
+            job = None
+
+            def end_job(self, error: Exception | None) -> None: ...
+
             def __init__(self, root: Path, request: str | None) -> None: ...
 
             def build(self, artifact: str, arch: str) -> None:
@@ -95,6 +101,7 @@ class TestWhatAStepLeaves:
         timing = read_record(StepTiming, path)
         assert (timing.stage, timing.arguments) == (Stage.BUILD, arguments)
         assert 0 <= timing.seconds < 5
+        assert timing.gpus == {"GPU-1": 0.25}
         started = datetime.fromisoformat(timing.started)
         assert abs((started - before).total_seconds()) < 5
 

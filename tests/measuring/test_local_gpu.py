@@ -116,7 +116,7 @@ class TestADeviceThatAnswers:
         monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
         found = find_gpu(target, None, "host", "python3")
         if there:
-            assert found == f"{device.gpu.product} ({device.gpu.uuid})"
+            assert str(found) == f"{device.gpu.product} ({device.gpu.uuid})"
         else:
             assert isinstance(found, Absence)
             assert found.reason is NotRun.DRIVER_TOO_OLD
@@ -126,7 +126,7 @@ class TestInAContainer:
     """The driver alone is asked."""
 
     def test_a_gpu_is_told_with_its_uuid(self, target: Target) -> None:
-        assert find_gpu(target, NEW, "docker", "python3") == "NVIDIA H100 80GB HBM3 (GPU-1)"
+        assert str(find_gpu(target, NEW, "docker", "python3")) == "NVIDIA H100 80GB HBM3 (GPU-1)"
 
     @pytest.mark.parametrize(
         ("driver", "reason"),

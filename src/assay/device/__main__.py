@@ -9,6 +9,7 @@ still measures in fresh processes.
 """
 
 import importlib
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from assay.device.worker.batch import require_one_kind, run_batch
 from assay.device.worker.forks import prepare_environment
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.locks import UNKNOWN_USE, Use, require_alone
+from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
     modules_for,
     preload,
@@ -30,6 +32,7 @@ from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.exit_codes import ExitCode
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
+from assay.shared.host_cores import keep_to_cores
 from assay.shared.job import ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
 from assay.shared.specs import Json
@@ -45,6 +48,7 @@ def main(arguments: list[str]) -> int:
             raise BadJob("usage: python -m assay.device JOB.json ...")
         batch = [read_job(Path(argument)) for argument in arguments]
         require_one_kind(batch)
+        keep_to_cores(os.environ)
         open_target(batch[0].job.target)
         return _run(batch, _preload(batch, arguments), arguments)
     except DeviceError as error:
@@ -94,7 +98,10 @@ def perform(queued: QueuedJob, lock: Lock, began: float) -> Json:
         gpu = replace(gpu, use=use, remark=remark, ready_s=ready)
     # Imported late, for it imports PyTorch.
     module = importlib.import_module(task.full_module)
+    on_gpu = utc_moment()
     record: Json = getattr(module, task.function)(queued.job, gpu)
+    if task.holds_gpu:
+        record["on_gpu"] = {"began": on_gpu, "ended": utc_moment()}
     return record
 
 

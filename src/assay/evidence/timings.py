@@ -7,6 +7,7 @@ no reason to judge or to write the report again.
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
@@ -21,14 +22,22 @@ def timing_path(stage: str, arguments: Mapping[str, str]) -> str:
 
 
 def write_timing(
-    run_dir: Path, rule: str, arguments: dict[str, str], started: datetime, seconds: float
+    run_dir: Path,
+    rule: str,
+    arguments: dict[str, str],
+    started: datetime,
+    seconds: float,
+    gpus: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Keep how long a step took, in place of what it took the last time."""
+    """Keep how long a step took, and for how long of it units held each GPU, in place of what it
+    took the last time.
+    """
     timing = StepTiming(
         stage=Stage(rule),
         arguments=arguments,
         started=started.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         seconds=round(seconds, 3),
+        gpus={uuid: round(held, 3) for uuid, held in gpus.items()},
     )
     write_record(timing, run_dir / timing_path(rule, arguments))
 

@@ -48,9 +48,9 @@ def judge_accuracy(
         unit=claim.unit,
         artifact=what_ran(case, target, [arm.variant]).artifact,
         relation=claim.relation,
-        gpu_uuid=platform.device.gpu.uuid if platform else None,
+        gpu_uuid=record.gpu_uuid if platform else None,
         binary_sha256=arm.binary_sha256,
-        on=measured_on(case, target),
+        on=measured_on(case, target, record.gpu_uuid),
         ran=f"{arm.variant} on {arm.workload}",
         evidence=paths,
     )

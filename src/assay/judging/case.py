@@ -154,11 +154,12 @@ def reported(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"evidence/{path}" for path in paths))
 
 
-def measured_on(case: Case, target: str) -> MeasuredOn | None:
-    """Return the machine that a target's figures were measured on."""
-    platform = case.evidence.platforms.get(target)
-    if platform is None:
+def measured_on(case: Case, target: str, gpu_uuid: str | None) -> MeasuredOn | None:
+    """Return the machine that a figure of a target was measured on, with the GPU that it was."""
+    of_target = case.evidence.platforms.get(target)
+    if of_target is None:
         return None
+    platform = of_target.of_card(gpu_uuid or "") or of_target
     provision = case.provision(target)
     gpu = platform.device.gpu
     return MeasuredOn(

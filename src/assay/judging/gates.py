@@ -176,10 +176,10 @@ def _mismatch(
             f"{record.gpu_uuid}: they do not vouch for each other."
         )
     platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
+    if platform is not None and platform.of_card(record.gpu_uuid) is None:
         return (
             f"Times were taken on GPU {record.gpu_uuid}, the platform record is of "
-            f"{platform.device.gpu.uuid}."
+            f"{platform.uuids}."
         )
     if any(entry.binary_sha256 != checked.binary_sha256 for entry in facts):
         return (

@@ -30,12 +30,12 @@ def judge_execution(
     installed, says nothing of it.
     """
     paths = tuple(path for term in evaluation.terms for path in evidence_paths(case, target, term))
-    words, refused = [], False
+    words, refused, gpu = [], False, None
     for term in evaluation.terms:
         record = case.evidence.correctness.get((target, term.comparison))
         if record is None:
             return absent(case, target, case.catalog.comparisons[term.comparison], term, paths)
-        failure = gate_correctness(case, record, term.arm, True, paths)
+        failure, gpu = gate_correctness(case, record, term.arm, True, paths), record.gpu_uuid
         if failure is None:
             checks = sum(len(arm.checks) for arm in record.arms if arm.arm == term.arm)
             words.append(f"{_arm(case, term)} passes {counted(checks, 'check')}")
@@ -55,8 +55,8 @@ def judge_execution(
         measured=REFUSES if refused else RUNS,
         artifact=what_ran(case, target, variants).artifact,
         relation=claim.relation,
-        gpu_uuid=platform.device.gpu.uuid if platform else None,
-        on=measured_on(case, target),
+        gpu_uuid=gpu if platform else None,
+        on=measured_on(case, target, gpu),
         ran="; ".join(_arm(case, term) for term in evaluation.terms),
         nearest=nearest(case, claim),
         evidence=paths,

@@ -224,11 +224,8 @@ def _values(
 ) -> tuple[float, ...] | str:
     """Return the figure of each run, or why there is none."""
     platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
-        return (
-            f"it ran on GPU {record.gpu_uuid}, the platform record is of "
-            f"{platform.device.gpu.uuid}."
-        )
+    if platform is not None and platform.of_card(record.gpu_uuid) is None:
+        return f"it ran on GPU {record.gpu_uuid}, the platform record is of {platform.uuids}."
     if record.lacking is not None:
         return f"{record.lacking}."
     if record.build is not None and record.build.exit_code != 0:

@@ -101,10 +101,9 @@ def _mismatch(
     if record.arguments != tuple(arguments):
         return "The record is of another command line."
     platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.device.gpu.uuid != record.gpu_uuid:
+    if platform is not None and platform.of_card(record.gpu_uuid) is None:
         return (
-            f"The program ran on GPU {record.gpu_uuid}, the platform record is of "
-            f"{platform.device.gpu.uuid}."
+            f"The program ran on GPU {record.gpu_uuid}, the platform record is of {platform.uuids}."
         )
     return None
 

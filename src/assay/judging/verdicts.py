@@ -207,7 +207,7 @@ def decided(
         roofline_fraction=measured.roofline_fraction,
         binary_sha256=measured.binary_sha256,
         gpu_uuid=measured.gpu_uuid,
-        on=measured_on(case, target),
+        on=measured_on(case, target, measured.gpu_uuid),
         ran=measured.ran,
         nearest=alternatives(case, claim),
         evidence=measured.evidence,
@@ -257,7 +257,8 @@ def stated_value(claim: Claim) -> float | str | None:
 
 def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
     """Return the verdict where no quantity may be judged; shows what was measured elsewhere."""
-    on = measured_on(case, answer.target) if answer.target and failure.gpu_uuid else None
+    gpu = failure.gpu_uuid
+    on = measured_on(case, answer.target, gpu) if answer.target and gpu else None
     text = failure.explanation
     rebuilt = failure.artifact == "reimplemented" and not case.own_statement(claim.id)
     if failure.status is Status.INCORRECT and rebuilt:

@@ -4,7 +4,6 @@ Without an image of its own a command is built in the image that compiles kernel
 one that measures. One with an image is built and run in that. Nothing of it runs on the host.
 """
 
-import os
 import shlex
 import tempfile
 import time
@@ -16,7 +15,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.building.toolchain import CUDA, IMAGE_SITE
 from assay.evidence.outcomes import NO_SUCH_COMMAND
 from assay.measuring.best_effort import now
-from assay.measuring.device_process import PASSED_ON, run_device_batch, run_device_job
+from assay.measuring.device_process import gpu_variables, run_device_batch, run_device_job
 from assay.measuring.resume import Measure, Results
 from assay.records.originals import CheckoutCopy, GivenFigure, GivenLine, LineRun, OriginalRunRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
@@ -97,8 +96,7 @@ def _in_its_image(places: CommandPlaces, job: OriginalRunsJob, image: str) -> Or
     record = _record(places, job, build)
     if build is not None and build.exit_code != 0:
         return record
-    gpus = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    lines = Lines(run, job, {**gpus, "CUDA_VISIBLE_DEVICES": places.gpu_uuid}, gpu=True)
+    lines = Lines(run, job, gpu_variables(places.gpu_uuid), gpu=True)
     series = []
     try:
         with hold_gpu(places.gpu_uuid):

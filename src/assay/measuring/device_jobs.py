@@ -5,13 +5,19 @@ measures in one start (see ``resume.py``), or, for the lone ones, as a call that
 What the device side does for each is in ``assay.shared.tasks``.
 """
 
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.io import read_record, write_record
+from assay.base.progress import say
 from assay.building.artifacts import Builds, told_to_device
 from assay.catalog.model import Catalog
 from assay.measuring.device_process import run_device_job
+from assay.measuring.gpu_workers import work_at_once
 from assay.measuring.told import arm_spec, comparison_spec, protocol_spec, target_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
@@ -44,6 +50,30 @@ ORIGINAL_RUN_S = 600.0
 def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     """Ask the device side for its GPU. Raises MissingEnvironment when it is not ``target``."""
     return run_device_job(place, PlatformJob(target_spec(target)), Device, echo=echo)
+
+
+def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Device]:
+    """Ask for each of a machine's GPUs, at once; for the one that is there, where none is named.
+
+    One that is not to be had is left out, with a word. Raises MissingEnvironment where none is.
+    """
+    if len(gpus) <= 1:
+        return [probe_device(replace(place, gpu=next(iter(gpus), None)), target, echo=True)]
+    with tempfile.TemporaryDirectory(prefix="assay-gpus-") as name:
+        paths = {gpu: Path(name, f"{number}.json") for number, gpu in enumerate(gpus)}
+
+        def probed(gpu: str) -> tuple[str | None, ...]:
+            write_record(probe_device(replace(place, gpu=gpu), target), paths[gpu])
+            return (None,)
+
+        ends = work_at_once({gpu: partial(probed, gpu) for gpu in gpus})
+        for gpu, end in ends.items():
+            if why := end.lost or end.defect:
+                say(f"{gpu} takes no part: {why}")
+        found = [read_record(Device, path) for path in paths.values() if path.is_file()]
+    if not found:
+        raise MissingEnvironment("; ".join({end.lost or end.defect or "" for end in ends.values()}))
+    return found
 
 
 def correctness_job(

@@ -20,6 +20,7 @@ from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_place
 from assay.shared.errors import FailureKind
 from assay.shared.exit_codes import ExitCode
+from assay.shared.host_cores import CORES_VARIABLE
 from assay.shared.job import DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 
@@ -32,6 +33,12 @@ PASSED_ON = (
     "ASSAY_SHARED_GPU",
 )
 """Variables that say which GPUs are ours; a container gets these of the caller's, and no others."""
+
+
+def gpu_variables(gpu: str | None) -> dict[str, str]:
+    """Return the variables that say which GPUs are ours: the caller's, or the one that is named."""
+    callers = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return callers if gpu is None else {**callers, "CUDA_VISIBLE_DEVICES": gpu}
 
 
 class DeviceJobFailed(CheckFailed):
@@ -59,11 +66,13 @@ def device_environment(place: Place) -> dict[str, str]:
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_place.VARIABLE: str(place.project.resolve())}
+    cores = {CORES_VARIABLE: ",".join(map(str, place.cores))} if place.cores else {}
     return {
         **cache,
         **code,
+        **cores,
         gpu_locks.VARIABLE: str(_locks()),
-        **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        **gpu_variables(place.gpu),
         **python_variables([source_root(), *place.packages]),
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -211,7 +220,7 @@ def _start(
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            quote(line)
+            quote(f"{line}{place.label}")
 
     for file in batch:
         file.write()

@@ -3,6 +3,7 @@
 import ctypes
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,23 @@ class HostDriver:
     def gpu_of(self, target: Target) -> HostGpu | None:
         """Return the first GPU that is the target's product."""
         return next((gpu for gpu in self.gpus if gpu.is_of(target)), None)
+
+    def gpus_of(self, target: Target, environment: Mapping[str, str]) -> tuple[HostGpu, ...]:
+        """Return the GPUs that are the target's product, of those that CUDA_VISIBLE_DEVICES leaves,
+        in its order.
+        """
+        wanted = environment.get("CUDA_VISIBLE_DEVICES")
+        visible = self.gpus if wanted is None else self._named(wanted)
+        return tuple(gpu for gpu in visible if gpu.is_of(target))
+
+    def _named(self, wanted: str) -> tuple[HostGpu, ...]:
+        names = [name.strip() for name in wanted.split(",")]
+        return tuple(
+            gpu
+            for name in names
+            for index, gpu in enumerate(self.gpus)
+            if name == str(index) or (name.startswith("GPU-") and gpu.uuid.startswith(name))
+        )
 
 
 def remedy_of_old_driver() -> str:

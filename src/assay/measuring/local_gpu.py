@@ -1,5 +1,6 @@
 """A target's GPU on this machine, or why it cannot be measured on: a code and a sentence."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,24 +41,36 @@ class Absence:
         return f"{self.detail}: {self.remedy}" if self.remedy else self.detail
 
 
+@dataclass(frozen=True)
+class FoundGpus:
+    """The GPUs of this machine that a target would be measured on."""
+
+    product: str
+    uuids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return them as ``product (UUID, UUID)``."""
+        return f"{self.product} ({', '.join(self.uuids)})"
+
+
 def find_gpu(
     target: Target,
     driver: HostDriver | None,
     runtime: RuntimeName,
     python: str,
     packages: Sequence[Path] = (),
-) -> str | Absence:
-    """Return the GPU that ``target`` would be measured on, as ``product (UUID)``, or its absence.
+) -> FoundGpus | Absence:
+    """Return the GPUs that ``target`` would be measured on, or their absence.
 
     On the host the device's Python is asked, which looks for packages in the directories
     ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
     driver has to do.
     """
     if runtime != "host":
-        gpu = driver.gpu_of(target) if driver else None
-        if driver is None or gpu is None or driver.too_old:
+        gpus = driver.gpus_of(target, os.environ) if driver else ()
+        if driver is None or not gpus or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
-        return f"{gpu.product} ({gpu.uuid})"
+        return FoundGpus(gpus[0].product, tuple(gpu.uuid for gpu in gpus))
     if driver is not None and driver.gpus and driver.gpu_of(target) is None:
         return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python, packages=tuple(packages))
@@ -71,7 +84,7 @@ def find_gpu(
         )
     if _api_version(device.cuda_driver) < DRIVER_API:
         return _too_old(device.gpu.product, phrase(device.driver, device.cuda_driver))
-    return f"{device.gpu.product} ({device.gpu.uuid})"
+    return FoundGpus(device.gpu.product, (device.gpu.uuid, *device.peers))
 
 
 def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:

@@ -17,7 +17,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
 from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_batch
-from assay.records.base import Record
+from assay.records.base import GpuSpan, Record
 from assay.records.profile import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
 from assay.shared.counting import agreeing, counted
@@ -61,6 +61,7 @@ class ProfileDone(Record):
     ok: bool
     detail: str
     """Why the launch behind the mark failed, if it did."""
+    on_gpu: GpuSpan | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _together(
         record = _from_raw_page(jobs[number], gpu_uuid, part)
         done = profiled.done[number]
         if done is not None and done.ok and record.status == "collected":
-            records[number] = record
+            records[number] = record.model_copy(update={"on_gpu": done.on_gpu})
     return records
 
 
@@ -167,7 +168,8 @@ def _alone(
         return _record(job, gpu_uuid, status, _tail(profiled.log))
     if not done.ok:
         return _record(job, gpu_uuid, "unsupported", _tail(done.detail))
-    return _from_raw_page(job, gpu_uuid, parts[0] if len(parts) == 1 else "")
+    record = _from_raw_page(job, gpu_uuid, parts[0] if len(parts) == 1 else "")
+    return record.model_copy(update={"on_gpu": done.on_gpu})
 
 
 def _tail(text: str) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.measuring.operator_kernels import offered
 from assay.measuring.told import comparison_spec, protocol_spec, target_spec
+from assay.pipeline.card_choice import chosen_comparisons
 from assay.pipeline.device_code import START, code_digest
 from assay.records.base import Record
-from assay.records.plan import Request, TargetPlan
+from assay.records.plan import Provision, Request, TargetPlan
 from assay.shared.files import sha256_bytes
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
@@ -31,6 +32,7 @@ STAGE_TASKS = {
     "cheats": "cheats",
     "sanitizer": "sanitize",
     "operators": "operators",
+    "cards": "benchmark",
 }
 """The device side's task of each stage; making the image of a runner is none of its."""
 
@@ -52,7 +54,7 @@ class Definitions:
         """Return the digest of one record of a stage, of a comparison where it is of one."""
         target = plain(target_spec(self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
-        parts = [_content(self.plan.provision), target, runtime]
+        parts = [_origin(self.plan.provision, stage), target, runtime]
         if self.request.device_paths:
             parts.append(list(self.request.device_paths))
         if stage in STAGE_TASKS:
@@ -68,7 +70,7 @@ class Definitions:
     def _configuration(self, stage: str, comparison: str) -> Iterator[Any]:
         # Which binaries the arms run, the job says, and the workflow by its inputs.
         yield plain(comparison_spec(self.catalog, comparison, {}))
-        if stage == "benchmark":
+        if stage in ("benchmark", "cards"):
             protocol = self.catalog.comparisons[comparison].protocol
             yield plain(protocol_spec(self.catalog.protocols[protocol]))
         if stage in ("profile", "stopwatch"):
@@ -80,9 +82,15 @@ class Definitions:
             "correctness": list(self.plan.comparisons),
             "benchmark": list(self.plan.comparisons),
             "sanitizer": list(self.plan.comparisons),
+            "cards": self._cards(),
             "stopwatch": list(self.plan.stopwatches),
             "profile": list(dict.fromkeys(comparison for comparison, _ in self.plan.profiles)),
         }.get(stage, [])
+
+    def _cards(self) -> list[str]:
+        """Return the comparisons that several GPUs are held against each other by, if they are."""
+        plan = self.plan
+        return chosen_comparisons(self.catalog, plan.comparisons) if plan.cards else []
 
     def _planned(self, stage: str) -> list[Any]:
         """Return what a stage's plan lists beside comparisons."""
@@ -98,6 +106,18 @@ class Definitions:
         return list(
             {"profile": self.plan.profiles, "sanitizer": self.plan.sanitized}.get(stage, ())
         )
+
+
+def _origin(provision: Provision, stage: str) -> Any:
+    """Return where figures come from. On how many GPUs of a machine no measurement rests; the
+    platform's record lists them.
+    """
+    origin = _content(provision)
+    if provision.gpus:
+        del origin["detail"]
+        if stage not in ("platform", "cards"):
+            del origin["gpus"]
+    return origin
 
 
 def _content(record: Record) -> Any:

@@ -5,13 +5,14 @@ or ``_tell`` for a lone record beside the figures; the rest is in the table of s
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import read_record, write_record
+from assay.base.io import dump_record, read_record, write_record
 from assay.base.isolation import DEVICE_PATH
 from assay.building.artifacts import Builds
 from assay.catalog.cluster import gpu_type_of
@@ -22,6 +23,7 @@ from assay.evidence.stages import (
     BUILDS,
     CORRECTNESS,
     PLATFORMS,
+    PROGRAMS,
     RUNNER_IMAGES,
     TOOLCHAIN_IMAGES,
 )
@@ -31,12 +33,16 @@ from assay.measuring.cgroup_limits import cgroup_limits
 from assay.measuring.command_runs import Runner
 from assay.measuring.device_process import run_device_job
 from assay.measuring.held_gpu import held_gpu
+from assay.measuring.host_cores import cores_of_gpus
 from assay.measuring.node_environment import prepare_node
-from assay.measuring.resume import Item, Measure, batch_at, measure_batch
+from assay.measuring.resume import Item, Measure, Results, batch_at, measure_batch
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
+from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
+from assay.pipeline.gpu_places import GpuPlaces
 from assay.pipeline.slurm_journal import JobJournal
+from assay.pipeline.snakemake_run import usable_memory
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
@@ -49,10 +55,13 @@ from assay.runtimes.command_image import find_image
 from assay.runtimes.connection import connect
 from assay.runtimes.engine import EngineRuntime
 from assay.runtimes.host import HostRuntime
-from assay.shared.files import sha256_file
-from assay.shared.job import DeviceJob
+from assay.shared.files import sha256_bytes, sha256_file
+from assay.shared.job import ComparisonJob, DeviceJob
 from assay.verification.report_archive import opened_report
 
+WORKER_BYTES = 2 * 2**30
+"""Memory that the host must have for each GPU that works, or fewer GPUs do: a gate holds three
+processes with PyTorch side by side. A bound of caution, not a measured need."""
 G = TypeVar("G", bound=GpuRecord)
 Key = tuple[str, ...]
 """A target, then what a record of a batch is of."""
@@ -68,6 +77,42 @@ class MeasuringParts:
         self.report_dir = root / self.dag.report_dir
         self.job: JobJournal | None = None
         """That of the cluster which this process is part of."""
+        self.held: dict[str, float] = {}
+        """Seconds for which units of work had each GPU to themselves, by UUID."""
+        self._lost: set[str] = set()
+        """GPUs that were not to be had, or not any more."""
+
+    def _gpus(self, target: str) -> list[str]:
+        """Return the GPUs that a target is measured on now, by UUID: those of its platform's record
+        that this start offers, as many as there is memory for.
+        """
+        offered = self.dag.target_plan(target).provision.gpus
+        every = [device.gpu.uuid for device in self._platform(target).devices]
+        usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
+        found = [uuid for uuid in usable if uuid not in self._lost]
+        return found[: max(1, usable_memory() // WORKER_BYTES)]
+
+    def _place(self, target: str, gpu: str) -> Place:
+        """Return where jobs on one GPU run, with its share of the processors where it has
+        neighbours.
+        """
+        runner = self._runner(target)
+        if not self.dag.target_plan(target).provision.gpus:
+            return runner  # whoever started this job says which GPU it has
+        gpus = self._gpus(target)
+        if len(gpus) == 1:
+            return replace(runner, gpu=gpu)
+        devices = {device.gpu.uuid: device.gpu for device in self._platform(target).devices}
+        cores = cores_of_gpus(devices[uuid] for uuid in gpus)
+        label = f" (GPU {devices[gpu].index})"
+        return replace(runner, gpu=gpu, cores=cores.get(gpu, ()), label=label)
+
+    def _lone_place(self, target: str) -> Place:
+        """Return where jobs run that make a record of their own: on the first GPU."""
+        return self._place(target, self._first_gpu(target))
+
+    def _first_gpu(self, target: str) -> str:
+        return next(iter(self._gpus(target)), self._platform(target).device.gpu.uuid)
 
     def _runner(self, target: str) -> Place:
         """Return where GPU jobs run."""
@@ -167,7 +212,7 @@ class MeasuringParts:
         """Return one measurement of a batch. ``gate``: digests of what it depends on beside."""
         target, *of = key
         comparison = of[0] if stage.of_comparison else None
-        platform = sha256_file(self.run_dir / PLATFORMS.path(target))
+        platform = platform_digest(self._platform(target))
         definition = self.dag.definitions(target).measurement(stage.stage, comparison)
         rests_on = (definition, platform, *gate)
         return Item(".".join(of), job, self.run_dir / stage.path(*key), rests_on)
@@ -182,7 +227,7 @@ class MeasuringParts:
         target, comparison = key
         gate_path = self.run_dir / CORRECTNESS.path(*key)
         gate = read_record(CORRECTNESS.record, gate_path)
-        self._same_gpu(target, gate.gpu_uuid)
+        self._is_of_target(target, gate.gpu_uuid)
         binaries = self._binaries(target, comparison)
         job = job_of(self.dag.catalog, target, comparison, binaries, gate)
         return self._item(stage, key, job, sha256_file(gate_path))
@@ -192,26 +237,107 @@ class MeasuringParts:
         stage: TargetStage[Any, G],
         target: str,
         items: Sequence[Item],
-        measure: Measure[G] | None = None,
+        measure_at: Callable[[str], Measure[G]] | None = None,
         patience_s: float | None = PATIENCE_S,
     ) -> None:
         """Measure ``items``, or take up what an earlier start of this run finished of them.
 
-        In one start of the device side, unless ``measure`` says how else. Of a stage beside the
-        figures nothing fails the step; ``patience_s`` is then the most that it may take.
+        On each GPU in one start of the device side, unless ``measure_at`` says how else. Of a stage
+        beside the figures nothing fails the step; ``patience_s`` is then the most that it may take.
         """
-        measure = measure or batch_at(self._runner(target), stage.record)
+        at = measure_at or (lambda gpu: batch_at(self._place(target, gpu), stage.record))
+        measure = self._counted(
+            spread_over(
+                self._gpus(target),
+                at,
+                stage.record,
+                self._assigned(stage, target, items),
+                self._lost.add,
+            )
+        )
+        self._measure(stage, target, items, measure, patience_s)
+
+    def _measure(
+        self,
+        stage: TargetStage[Any, G],
+        target: str,
+        items: Sequence[Item],
+        measure: Measure[G],
+        patience_s: float | None = PATIENCE_S,
+    ) -> None:
+        """As ``_batch``, by ``measure``."""
         if stage.failed is not None:
             measure = self._told_of_all(stage, target, measure, patience_s)
         measure_batch(
             items,
             stage.record,
-            self.run_dir / "kept" / stage.stage / target,
+            self._kept_folder(stage, target),
             measure,
-            lambda found: self._same_gpu(target, found.gpu_uuid),
+            lambda found: self._is_of_target(target, found.gpu_uuid),
         )
         # Of a batch without a single item, too, the workflow expects the folder.
         (self.run_dir / stage.output(target)).mkdir(parents=True, exist_ok=True)
+
+    def _kept_folder(self, stage: TargetStage[Any, Any], target: str) -> Path:
+        return self.run_dir / "kept" / stage.stage / target
+
+    def _counted(self, measure: Measure[G]) -> Measure[G]:
+        """Return what measures the same, and counts for how long it held each GPU."""
+
+        def counted(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
+            results = measure(jobs, into)
+            for found in results:
+                if not isinstance(found, CheckFailed):
+                    self._count(found)
+            return results
+
+        return counted
+
+    def _count(self, found: GpuRecord) -> None:
+        if found.on_gpu is not None:
+            before = self.held.get(found.gpu_uuid, 0.0)
+            self.held[found.gpu_uuid] = before + found.on_gpu.seconds
+
+    def _assigned(self, stage: TargetStage[Any, Any], target: str, items: Sequence[Item]) -> Assign:
+        """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
+        known = self._where_kept(stage, target, items)
+
+        def assign(
+            jobs: Sequence[DeviceJob], usable: Sequence[str]
+        ) -> Mapping[str, Sequence[DeviceJob]]:
+            gates = {} if stage is CORRECTNESS else self._gates(target)
+            if stage in (CORRECTNESS, PROGRAMS):
+                if len(usable) == 1:
+                    return {usable[0]: jobs}
+                return units.share(jobs, units.place(usable, {**gates, **known}))
+            return units.share(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
+
+        units = GpuPlaces(self.root, self.dag.catalog, self.dag.plan, self.dag.target_plan(target))
+        return assign
+
+    def _gates(self, target: str) -> dict[str, str]:
+        """Return the GPU that each comparison was checked on, as far as it was."""
+        paths = {
+            name: self.run_dir / CORRECTNESS.path(target, name)
+            for name in self._comparisons(target)
+        }
+        return {
+            name: read_record(CORRECTNESS.record, path).gpu_uuid
+            for name, path in paths.items()
+            if path.is_file()
+        }
+
+    def _where_kept(
+        self, stage: TargetStage[Any, Any], target: str, items: Sequence[Item]
+    ) -> dict[str, str]:
+        """Return the GPU of each item that an earlier start finished, by name."""
+        folder = self._kept_folder(stage, target)
+        kept = {item.name: item.kept(folder) for item in items}
+        return {
+            name: read_record(stage.record, path).gpu_uuid
+            for name, path in kept.items()
+            if path.is_file()
+        }
 
     def _told_of_all(
         self,
@@ -223,7 +349,7 @@ class MeasuringParts:
         return told_of_all(
             measure,
             stage.record,
-            lambda found: self._same_gpu(target, found.gpu_uuid),
+            lambda found: self._is_of_target(target, found.gpu_uuid),
             self._failed(stage, target),
             measured=self._is_measured(target),
             patience_s=patience_s,
@@ -233,8 +359,9 @@ class MeasuringParts:
         """A lone measurement beside the figures, which does not fail the step."""
 
         def attempt() -> G:
-            found = run_device_job(self._runner(target), job, stage.record)
-            self._same_gpu(target, found.gpu_uuid)
+            found = run_device_job(self._lone_place(target), job, stage.record)
+            self._is_of_target(target, found.gpu_uuid)
+            self._count(found)
             return found
 
         failed = self._failed(stage, target)
@@ -249,9 +376,14 @@ class MeasuringParts:
         """Return the form of a record of the target's GPU that came to nothing: of job and
         sentence.
         """
-        uuid, form = self._platform(target).device.gpu.uuid, stage.failed
+        first, gates, form = self._first_gpu(target), self._gates(target), stage.failed
         assert form is not None
-        return lambda job, sentence: form(job, uuid, now(), sentence)
+
+        def failed(job: DeviceJob, sentence: str) -> G:
+            unit = job.comparison.id if isinstance(job, ComparisonJob) else ""
+            return form(job, gates.get(unit, first), now(), sentence)
+
+        return failed
 
     def _is_measured(self, target: str) -> bool:
         """Return whether the figures of a target are there."""
@@ -272,10 +404,17 @@ class MeasuringParts:
     def _platform(self, target: str) -> PlatformRecord:
         return read_record(PLATFORMS.record, self.run_dir / PLATFORMS.path(target))
 
-    def _same_gpu(self, target: str, uuid: str) -> None:
-        expected = self._platform(target).device.gpu.uuid
-        if uuid != expected:
+    def _is_of_target(self, target: str, uuid: str) -> None:
+        expected = [device.gpu.uuid for device in self._platform(target).devices]
+        if uuid not in expected:
             raise CheckFailed(
-                f"target {target}: the platform record names GPU {expected}, "
+                f"target {target}: the platform record names GPU {', '.join(expected)}, "
                 f"but this job ran on {uuid}"
             )
+
+
+def platform_digest(record: PlatformRecord) -> str:
+    """Return what measurements rest on of a platform: not how many GPUs of the machine take part,
+    so that a run goes on on more of them.
+    """
+    return sha256_bytes(dump_record(record.model_copy(update={"others": ()})))

@@ -5,14 +5,14 @@ start of the device side, and writes a folder. To add one, see ``evidence.stages
 """
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
-from assay.base.io import write_record
+from assay.base.io import read_record, write_record
 from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence.stages import (
     BENCHMARKS,
+    CARDS,
     CHEATS,
     CORRECTNESS,
     OPERATORS,
@@ -24,16 +24,22 @@ from assay.evidence.stages import (
     STOPWATCHES,
 )
 from assay.measuring import device_jobs as measure
+from assay.measuring.best_effort import told
+from assay.measuring.card_runs import PATIENCE_S as CARDS_PATIENCE_S
+from assay.measuring.card_runs import CardBench, measure_cards
 from assay.measuring.command_runs import CommandPlaces, commands_at
-from assay.measuring.host_platform import record_platform
+from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Results
+from assay.measuring.resume import Measure
+from assay.measuring.spread import GpuLost
 from assay.pipeline import reuse as recorded
+from assay.pipeline.card_choice import chosen_comparisons
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.pipeline.slurm_journal import salt_of
+from assay.records.cards import CardsRecord
 from assay.records.profile import ProfileRecord
-from assay.shared.job import DeviceJob, ProfileJob
+from assay.shared.job import ProfileJob
 
 
 class MeasuringSteps(MeasuringParts):
@@ -46,32 +52,67 @@ class MeasuringSteps(MeasuringParts):
                 recorded.take_origin(report, self.dag.target_plan(target), self.run_dir)
             return
         place = self._runner(target)
-        device = measure.probe_device(place, self.dag.target(target))
+        offered = self.dag.target_plan(target).provision.gpus
+        device, *others = measure.probe_devices(place, self.dag.target(target), offered)
         # A runtime refuses to run any other image than the one with this id.
         image_id = place.image.image_id if place.image else None
         salt = "" if self.job is None else salt_of(self.run_dir)
-        described = self.dag.target(target)
-        found = record_platform(self.dag.request, described, device, image_id, salt)
-        write_record(found, self.run_dir / PLATFORMS.path(target))
+        request, described = self.dag.request, self.dag.target(target)
+        record = record_platform(request, described, device, image_id, others, salt)
+        if offered:
+            # Snakemake has removed the record itself, which may list GPUs that are not offered now.
+            kept = self.run_dir / "kept" / PLATFORMS.stage / f"{target}.json"
+            earlier = read_record(PLATFORMS.record, kept) if kept.is_file() else None
+            record = joined(earlier, record)
+            write_record(record, kept)
+        write_record(record, self.run_dir / PLATFORMS.path(target))
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
-        if self._took_over(CORRECTNESS, target):
-            return
+        if not self._took_over(CORRECTNESS, target):
+            self._gate(target)
+
+    def _gate(self, target: str) -> None:
+        """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
+        it.
+        """
         items = []
         for key in CORRECTNESS.keys(self.dag.target_plan(target)):
             binaries = self._binaries(*key)
             job = measure.correctness_job(self.dag.catalog, *key, binaries)
             items.append(self._item(CORRECTNESS, key, job))
+        usable, folder = self._gpus(target), self._kept_folder(CORRECTNESS, target)
+        checked = self._where_kept(CORRECTNESS, target, items)
+        for item in items:
+            gpu = checked.get(item.name)
+            stranded = gpu is not None and gpu not in usable
+            if stranded and not self._was_timed(target, item.name, gpu):
+                item.kept(folder).unlink()
         self._batch(CORRECTNESS, target, items)
 
+    def _was_timed(self, target: str, comparison: str, gpu: str | None) -> bool:
+        """Return whether an earlier start timed a comparison on a GPU."""
+        kept = self._kept_folder(BENCHMARKS, target).glob(f"{comparison}.*.json.gz")
+        return any(read_record(BENCHMARKS.record, path).gpu_uuid == gpu for path in kept)
+
     def benchmark(self, target: str) -> None:
-        """Raw samples of every comparison's arms that passed the gate."""
+        """Raw samples of every comparison's arms that passed the gate.
+
+        What a GPU leaves that is lost meanwhile is checked on another, and timed there.
+        """
         if self._took_over(BENCHMARKS, target):
             return
-        keys = BENCHMARKS.keys(self.dag.target_plan(target))
-        items = [self._gated_item(BENCHMARKS, key, measure.benchmark_job) for key in keys]
-        self._batch(BENCHMARKS, target, items)
+        while True:
+            keys = BENCHMARKS.keys(self.dag.target_plan(target))
+            items = [self._gated_item(BENCHMARKS, key, measure.benchmark_job) for key in keys]
+            try:
+                self._batch(BENCHMARKS, target, items)
+            except GpuLost:
+                if not self._gpus(target):
+                    raise
+                self._gate(target)
+            else:
+                return
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""
@@ -110,18 +151,17 @@ class MeasuringSteps(MeasuringParts):
             job = measure.original_job(self.dag.catalog, target, planned, described, copy)
             items.append(self._item(ORIGINALS, (target, planned.original), job))
         places = CommandPlaces(
-            runner=self._runner(target),
+            runner=self._lone_place(target),
             compiler=lambda: self._compiler(self.dag.target(target).arch),
             image=self._image,
-            gpu_uuid=self._platform(target).device.gpu.uuid,
+            gpu_uuid=self._first_gpu(target),
         )
-        self._batch(ORIGINALS, target, items, commands_at(places))
+        self._measure(ORIGINALS, target, items, self._counted(commands_at(places)))
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""
         if self._took_over(PROFILES, target):
             return
-        place, uuid = self._runner(target), self._platform(target).device.gpu.uuid
         items = []
         for key in PROFILES.keys(self.dag.target_plan(target)):
             _, comparison, arm = key
@@ -129,10 +169,13 @@ class MeasuringSteps(MeasuringParts):
             job = measure.profile_job(self.dag.catalog, target, comparison, arm, binaries)
             items.append(self._item(PROFILES, key, job))
 
-        def profile(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[ProfileRecord]:
-            return profile_arms(place, [job for job in jobs if isinstance(job, ProfileJob)], uuid)
+        def profiles_at(gpu: str) -> Measure[ProfileRecord]:
+            place = self._place(target, gpu)
+            return lambda jobs, into: profile_arms(
+                place, [job for job in jobs if isinstance(job, ProfileJob)], gpu
+            )
 
-        self._batch(PROFILES, target, items, profile, patience_s=None)
+        self._batch(PROFILES, target, items, profiles_at, patience_s=None)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
@@ -161,3 +204,40 @@ class MeasuringSteps(MeasuringParts):
             wanted = self.dag.target_plan(target).operators
             builds = self._built(self.dag.builds_of(target, wanted))
             self._tell(OPERATORS, target, operators_job(self.dag.catalog, target, builds))
+
+    def cards(self, target: str) -> None:
+        """Several GPUs of one machine, alone and beside each other."""
+        if self._took_over(CARDS, target):
+            return
+        chosen = chosen_comparisons(self.dag.catalog, self._comparisons(target))
+        binaries = {name: self._binaries(target, name) for name in chosen}
+        gates = [
+            measure.correctness_job(self.dag.catalog, target, name, binaries[name])
+            for name in chosen
+        ]
+
+        def attempt() -> CardsRecord:
+            gpus = self._gpus(target)
+            bench = CardBench(
+                gates=gates,
+                timed=lambda gate: measure.benchmark_job(
+                    self.dag.catalog, target, gate.comparison, binaries[gate.comparison], gate
+                ),
+                places={gpu: self._place(target, gpu) for gpu in gpus},
+                folder=self.run_dir / "kept" / CARDS.stage / target,
+            )
+            found = measure_cards(bench)
+            for run in found.runs:
+                self._count(run.benchmark)
+            for gate in found.gates:
+                self._count(gate)
+            return found
+
+        failed = self._failed(CARDS, target)
+        record = told(
+            attempt,
+            lambda sentence: failed(gates[0], sentence),
+            measured=True,
+            patience_s=CARDS_PATIENCE_S,
+        )
+        write_record(record, self.run_dir / CARDS.path(target))

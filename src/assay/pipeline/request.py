@@ -336,8 +336,13 @@ def _device(
     if isinstance(found, Absence):
         return found
     where = "" if runtime == "host" else f" in {runtime}"
-    detail = f"measured on this machine's {found}{where}"
-    return Provision(target=target, kind="device", recorded_in=None, detail=detail)
+    return Provision(
+        target=target,
+        kind="device",
+        recorded_in=None,
+        detail=f"measured on this machine's {found}{where}",
+        gpus=found.uuids,
+    )
 
 
 def _device_of_cluster(cluster: ClusterFile, target: Target) -> Provision | Absence:

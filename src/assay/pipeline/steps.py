@@ -186,7 +186,8 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     if (before := earlier_word(folder, name)) is not None:
         _fail(folder, before, before.message, Path(log))
     try:
-        _perform(Steps(root, run_dir), rule, arguments)
+        steps = Steps(root, run_dir)
+        _perform(steps, rule, arguments)
     except KeyboardInterrupt:
         sys.exit(
             ExitCode.INTERRUPTED
@@ -195,7 +196,7 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         _fail(folder, *_told(root, name, log, error), Path(log))
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
-    write_timing(folder, rule, arguments, began, seconds)
+    write_timing(folder, rule, arguments, began, seconds, steps.held)
     if seconds >= TOLD_S:
         say(f"{name}: {seconds:.1f} s")
 

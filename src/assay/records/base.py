@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     StringConstraints,
+    model_validator,
 )
 from pydantic_core import CoreSchema
 
@@ -103,7 +104,34 @@ class Record(BaseModel):
         return schema
 
 
+class GpuSpan(Record):
+    """The time in which one unit of work had a GPU to itself, by the clock of its machine."""
+
+    began: Moment
+    ended: Moment
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return both in seconds since the epoch."""
+        began, ended = (datetime.fromisoformat(each) for each in (self.began, self.ended))
+        return began.timestamp(), ended.timestamp()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it was."""
+        began, ended = self.ends
+        return ended - began
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> "GpuSpan":
+        if self.seconds < 0:
+            raise ValueError("a GPU is let go of after it was taken")
+        return self
+
+
 class GpuRecord(Record):
     """A record of what ran on a GPU, which it names."""
 
     gpu_uuid: str
+    on_gpu: GpuSpan | None = None
+    """When; None in records from before, and of what came to nothing."""

@@ -38,6 +38,9 @@ class Provision(Record):
     """What was found, in one sentence."""
     reason: NotRun | None = None
     """Code of why nothing is measured, for ``none``; ``no_device`` where it is not said."""
+    gpus: tuple[str, ...] = ()
+    """UUIDs of the machine's GPUs that it may be measured on, for ``device``; none named where a
+    scheduler gives one."""
     absence: str | None = None
     """Why the target cannot be measured on this machine, where its figures are recorded ones."""
 
@@ -128,6 +131,8 @@ class TargetPlan(Record):
     """Compiled variants that compute-sanitizer watches."""
     operators: tuple[Identifier, ...] = ()
     """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
+    cards: bool = False
+    """Whether several GPUs take part, so that they are held against each other."""
     originals: tuple[OriginalJob, ...] = ()
     """Sources' own programs, from checkouts that the user has."""
     runner: bool = False

@@ -60,6 +60,8 @@ class Device(Record):
     triton: str | None
     python: str
     nsight_compute: str | None
+    peers: tuple[str, ...] = ()
+    """UUIDs of the other GPUs of the target's product that this process might have used."""
 
 
 class PackageDirectory(Record):
@@ -98,3 +100,24 @@ class PlatformRecord(Record):
     """Versions of the host environment's main packages."""
     device_paths: tuple[PackageDirectory, ...] | None = None
     """Where the device's Python looked for packages before its own; None: not recorded."""
+    others: tuple[Device, ...] = ()
+    """The machine's other GPUs that took part: ``device`` is the first."""
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Return every GPU that took part."""
+        return (self.device, *self.others)
+
+    @property
+    def uuids(self) -> str:
+        """Return them by UUID, in words."""
+        return ", ".join(device.gpu.uuid for device in self.devices)
+
+    def of_card(self, uuid: str) -> "PlatformRecord | None":
+        """Return the same machine with the GPU ``uuid`` as its only one; None where it has none
+        such.
+        """
+        for device in self.devices:
+            if device.gpu.uuid == uuid:
+                return self.model_copy(update={"device": device, "others": ()})
+        return None

@@ -28,6 +28,7 @@ class Stage(StrEnum):
     CHEATS = "cheats"
     SANITIZER = "sanitizer"
     OPERATORS = "operators"
+    CARDS = "cards"
     JUDGE = "judge"
     REPORT = "report"
     SIGN = "sign"
@@ -51,6 +52,9 @@ class StepTiming(Record):
     """UTC, ISO 8601 with milliseconds and a final Z."""
     seconds: Measurable
     """Wall clock inside the step; what a scheduler or Snakemake needs to start it is not in it."""
+    gpus: dict[str, Measurable] = {}
+    """Of each GPU that units of work had to themselves, by UUID: for how many of the seconds. Empty
+    in timings from before."""
 
     @property
     def began(self) -> float:

@@ -360,6 +360,11 @@ class Judging(Record):
     the worst term's true value (docs/statistics.md)."""
     stopwatch_agreement: Annotated[float, Field(gt=0, lt=1)] = 0.03
     """Stopwatches that differ by more than this fraction are reported as disagreeing."""
+    card_comparisons: tuple[Identifier, ...] = ()
+    """Comparisons that each GPU of a machine measures where several take part; the first is the
+    control that is timed alone and beside busy neighbours."""
+    neighbour_margin: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """A control within this fraction of itself alone was not disturbed by its neighbours."""
     program_runs: Annotated[int, Field(ge=5, le=1000)]
     """Fresh processes an original program is run in."""
     correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2, max_length=100)]

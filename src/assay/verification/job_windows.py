@@ -1,17 +1,18 @@
-"""Whether records lie in the time of the steps that made them, and benchmarks apart. Pure."""
+"""Whether records lie in the time of the steps that made them, and units of a GPU apart. Pure."""
 
 import math
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import pairwise
 
 from assay.evidence.model import Evidence
 from assay.evidence.stages import BENCHMARKS, TARGET_STAGES, file_compile_path
+from assay.records.base import GpuSpan
 from assay.records.measurements import BenchmarkRecord, ProgramRecord
 from assay.records.originals import OriginalRunRecord
 from assay.records.plan import TargetPlan
 from assay.records.timings import Stage, TimingsRecord
 from assay.verification.contradictions import Findings, names
+from assay.verification.gpu_time_lines import check_time_lines
 from assay.verification.original_runs import lines_of
 
 SECOND_S = 1.0
@@ -19,9 +20,9 @@ SECOND_S = 1.0
 
 
 def check_windows(evidence: Evidence) -> Findings:
-    """Return benchmarks outside their steps, and those of one GPU at one time."""
+    """Return what was recorded outside its step, and what was measured on one GPU at one time."""
     findings = Findings()
-    _check_apart(evidence, findings)
+    check_time_lines(evidence, findings)
     _check_compiles(evidence, findings)
     for plan in evidence.plan.targets:
         if plan.provision.kind == "none":
@@ -77,9 +78,13 @@ def _check_others(
         for key, path in stage.paths(plan).items():
             record = held.get(key)
             told = getattr(record, "recorded_at", None)
-            if told is None:
+            span: GpuSpan | None = getattr(record, "on_gpu", None)
+            if told is not None:
+                at, before = datetime.fromisoformat(told).timestamp(), _took(record)
+            elif span is not None:
+                at, before = span.ends[1], span.seconds
+            else:
                 continue
-            at, before = datetime.fromisoformat(told).timestamp(), _took(record)
             if not spans or at < min(start for start, _ in spans) - SECOND_S:
                 without.add(stage.stage.value)
             elif not any(
@@ -131,17 +136,3 @@ def _spans(timings: TimingsRecord, target: str, comparison: str) -> Iterator[tup
             Stage.BENCHMARK, target, comparison,
         ):  # fmt: skip
             yield math.floor(step.began), step.began + step.seconds
-
-
-def _check_apart(evidence: Evidence, findings: Findings) -> None:
-    """A GPU measures one comparison at a time."""
-    by_gpu: dict[str, list[tuple[float, float, str]]] = {}
-    for (target, name), record in evidence.benchmarks.items():
-        began = _began(record)
-        span = (began, began + record.seconds, BENCHMARKS.path(target, name))
-        by_gpu.setdefault(record.gpu_uuid, []).append(span)
-    for spans in by_gpu.values():
-        for (_, ended, first), (began, _, second) in pairwise(sorted(spans)):
-            if began + SECOND_S < ended:
-                says = f"{first} and {second} were measured on one GPU at one time"
-                findings.refuse("windows", says)

@@ -21,7 +21,8 @@ LONGEST_SAID = 2000
 """Characters; patterns take a time that grows with the square of them."""
 HERE = "measured on this machine's "
 _MEASURED = re.compile(
-    re.escape(HERE) + r"(?P<product>.+) \(GPU-[0-9a-f-]+\)( in (?P<runtime>\w+))?"
+    re.escape(HERE) + r"(?P<product>.+) \((?P<gpus>GPU-[0-9a-f-]+(, GPU-[0-9a-f-]+)*)\)"
+    r"( in (?P<runtime>\w+))?"
 )
 _PACKAGES = re.compile(r".+: name (another|one that has .+) with --device-python(, or .+)?")
 _OLD_DRIVER = re.compile(r".+ cannot be measured on, for its driver .+ is too old(: .+)?")
@@ -85,15 +86,18 @@ def _is_told(
     if max(len(given.detail), len(given.absence or "")) > LONGEST_SAID:
         return False
     if given.kind == "device":
-        return _measured_here(given.detail, target, platform)
+        return _measured_here(given, target, platform)
     absence = given.detail if given.kind == "none" else given.absence
     return absence is None or _absent(absence, given.reason, target, driver=driver)
 
 
-def _measured_here(detail: str, target: Target, platform: PlatformRecord | None) -> bool:
+def _measured_here(given: Provision, target: Target, platform: PlatformRecord | None) -> bool:
+    detail = given.detail
     if detail == f"measured on the cluster's {target.gpu_model} nodes":
         return True
     found = _MEASURED.fullmatch(detail)
+    if found is not None and given.gpus and found["gpus"] != ", ".join(given.gpus):
+        return False
     if found is None or platform is None:
         return found is not None
     product = platform.device.gpu.product

@@ -51,20 +51,19 @@ def check_times(catalog: Catalog, evidence: Evidence) -> Findings:
         protocol = catalog.protocols[catalog.comparisons[name].protocol]
         control = catalog.comparisons[name].control
         dropped = dropped_arms(evidence, target, name, record)
+        machine = evidence.platforms.get(target)
+        platform = machine and (machine.of_card(record.gpu_uuid) or machine)
         for process in record.processes:
             where = f"{path}, process {process.index}"
             if any(ms <= 0 for facts in process.arms for ms in samples_of(process, facts.arm)):
                 findings.refuse("below-floor", f"{where}: a launch took no time at all")
                 return findings
-            _check_clocks(process, evidence.platforms.get(target), where, findings)
+            _check_clocks(process, platform, where, findings)
             _check_repeated(process, where, seen, findings)
             _check_spans(process, control, where, findings)
             _check_sum(process, protocol, control, where, findings, exact=not dropped)
             check_blocks(process, protocol, where, findings, exact=not dropped)
-        check_accounts(
-            catalog, catalog.comparisons[name], record, evidence.platforms.get(target), path,
-            findings,
-        )  # fmt: skip
+        check_accounts(catalog, catalog.comparisons[name], record, platform, path, findings)
         if record.seconds + ROUNDING_S < math.fsum(p.seconds for p in record.processes):
             findings.refuse("windows", f"{path} took less time than its processes")
         _check_floor(catalog, target, record, protocol, path, findings)

@@ -16,6 +16,7 @@ from assay.device.tasks import profile
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
 from assay.device.worker.batch import require_one_kind, run_batch
+from assay.records.base import GpuSpan
 from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, FailureKind, ForkedCuda, NoDevice
 from assay.shared.job import CheatsJob, ProfileJob
@@ -265,4 +266,6 @@ def test_arms_of_a_profile_share_a_process_that_is_asked_once_whether_it_is_alon
     assert program.main(jobs) == 0
     assert calls == ["open", "start", "mark", "stop"] * 2
     assert asked == ["asked"]
-    assert json.loads((tmp_path / "second.out.json").read_text()) == {"ok": True, "detail": ""}
+    told = json.loads((tmp_path / "second.out.json").read_text())
+    span = GpuSpan.model_validate(told.pop("on_gpu"))
+    assert told == {"ok": True, "detail": ""} and span.seconds >= 0

@@ -1,6 +1,7 @@
 """``./assay reproduce``: build, check, measure, judge, report, sign and verify."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -79,6 +80,14 @@ def reproduce(
     ] = None,
     runtime: RuntimeOption = None,
     executor: ExecutorOption = None,
+    gpus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="GPUs of this machine to measure on, as CUDA_VISIBLE_DEVICES names them: 0,1 or "
+            "UUIDs. Without it: all that are a target's product.",
+        ),
+    ] = None,
     rebuild: Annotated[
         bool,
         typer.Option(
@@ -200,6 +209,7 @@ def reproduce(
     folder = project_folder(project)
     use_own_cache(folder)
     catalog = load_catalog(checkout.ROOT, folder)
+    _offer_gpus(gpus, executor)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
         run=run,
@@ -263,6 +273,24 @@ def reproduce(
     if timings:
         _tell_timings(run_dir(checkout.ROOT, request))
     tell_outcome(request, strict)
+
+
+def _offer_gpus(gpus: str | None, executor: str | None) -> None:
+    """Let this command, and all that it starts, see the GPUs that were named and no others.
+
+    Raises BadInput for a list of anything else, and for a cluster, which gives each job a GPU.
+    """
+    if gpus is None:
+        return
+    if executor == "slurm":
+        raise BadInput("--gpus names GPUs of this machine: leave it out with --executor slurm")
+    names = [name.strip() for name in gpus.split(",")]
+    for name in names:
+        if not re.fullmatch(r"\d{1,3}|GPU-[0-9a-fA-F-]+", name):
+            raise BadInput(f"--gpus {gpus}: '{name}' is no GPU's number and no UUID")
+    if len(set(names)) < len(names):
+        raise BadInput(f"--gpus {gpus}: a GPU is named twice")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
 
 
 def _tell_timings(run_dir: Path) -> None:

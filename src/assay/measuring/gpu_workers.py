@@ -1,0 +1,122 @@
+"""Work on several GPUs at once: a process a GPU, each of which measures as one alone would.
+
+A process, not a thread: deadlines and signals reach the main thread of a process, and a job's own
+processes end with the thread that started them. What a worker made lies in files when it ends.
+"""
+
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import FrameType
+
+from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.progress import ENDING, SignalledExit
+from assay.measuring.device_process import NoMemory
+from assay.shared.parent_death import tied_to_parent
+
+PATIENCE_S = 60.0
+"""For a worker that is asked to end: it removes its container."""
+
+
+@dataclass(frozen=True)
+class WorkEnd:
+    """The end of one GPU's work."""
+
+    failures: tuple[str | None, ...] = ()
+    """Of each job the sentence that it failed with, or None; empty where the work was cut off."""
+    lost: str | None = None
+    """Why the GPU is not to be had, or not any more."""
+    defect: str | None = None
+    """What the work died of otherwise."""
+
+
+Work = Callable[[], tuple[str | None, ...]]
+"""Measures some jobs into their files. Raises MissingEnvironment for a GPU that is not to be had,
+CheckFailed for what ended the whole work."""
+
+
+def work_at_once(works: Mapping[str, Work]) -> dict[str, WorkEnd]:
+    """Do all of ``works`` side by side and wait; by GPU, how each ended.
+
+    However this ends, no worker is left. One alone is done in this process.
+    """
+    if len(works) == 1:
+        return {gpu: _end_of(work) for gpu, work in works.items()}
+    context = multiprocessing.get_context("fork")
+    running: dict[Connection, tuple[str, BaseProcess]] = {}
+    ends: dict[str, WorkEnd] = {}
+    try:
+        for gpu, work in works.items():
+            ours, theirs = context.Pipe(duplex=False)
+            tie = tied_to_parent()
+            process: BaseProcess = context.Process(target=_worker, args=(work, theirs, tie))
+            process.start()
+            theirs.close()
+            running[ours] = (gpu, process)
+        while running:
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                gpu, process = running[ready]
+                ends[gpu] = _received(ready, process)
+                del running[ready]
+    finally:
+        _stop([process for _, process in running.values()])
+    return ends
+
+
+def _worker(work: Work, answer: Connection, tie: Callable[[], None]) -> None:
+    tie()
+    for number in ENDING:
+        signal.signal(number, _leave_once)
+    answer.send(_end_of(work))
+
+
+def _leave_once(number: int, frame: FrameType | None) -> None:
+    """End this worker by the first signal that asks for it: it may come to the whole group, and
+    from the process that started it, and the second must not cut short what the first began.
+    """
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise SignalledExit(128 + number)
+
+
+def _end_of(work: Work) -> WorkEnd:
+    try:
+        return WorkEnd(failures=work())
+    except (CheckFailed, NoMemory) as error:
+        return WorkEnd(defect=str(error))
+    except MissingEnvironment as error:
+        return WorkEnd(lost=str(error))
+    except Exception as error:
+        # A defect of ours on one GPU; the trace is for whoever mends.
+        traceback.print_exc()
+        return WorkEnd(defect=f"{type(error).__name__}: {error}")
+
+
+def _received(answer: Connection, process: BaseProcess) -> WorkEnd:
+    """Return what a worker says of its end, or what is to be said of one that was killed."""
+    try:
+        end = answer.recv()
+    except EOFError:
+        process.join()
+        return WorkEnd(defect=f"the process of a GPU ended with code {process.exitcode}")
+    finally:
+        answer.close()
+    process.join()
+    assert isinstance(end, WorkEnd)
+    return end
+
+
+def _stop(workers: list[BaseProcess]) -> None:
+    """End workers: all are asked before the first is waited for."""
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join(PATIENCE_S)
+        if worker.is_alive():
+            worker.kill()
+            worker.join()

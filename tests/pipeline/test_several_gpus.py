@@ -1,0 +1,392 @@
+"""A box of GPUs, through Snakemake itself: a stand-in for the device's Python answers for each.
+
+It sees the GPUs that CUDA_VISIBLE_DEVICES leaves, holds one at a time, and notes which unit it did
+on which. One may fall off the bus in the middle, or be held by somebody else. Where the file
+``whole`` lies beside it, benchmarks take the time that their records say.
+"""
+
+import gzip
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.base.io import read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.pipeline.gpu_places import COSTS
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run
+from assay.pipeline.snakemake_run import run_workflow
+from assay.records.base import GpuRecord
+from assay.records.cards import CardsRecord
+from assay.records.gpu_costs import GpuCost, GpuCosts
+from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
+from assay.records.plan import Provision
+from assay.records.platform import PlatformRecord
+from assay.records.timings import StepTiming
+from assay.verification.contradictions import Findings
+from assay.verification.gpu_time_lines import check_time_lines
+from assay.verification.machine import check_machines
+from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.report_fixtures import make_request, provision, write_run
+
+RUN = "box"
+NAMES = tuple(f"duel_{letter}" for letter in "abcdefgh")
+H100S = tuple(f"GPU-{number:08d}-0000-0000-0000-000000000000" for number in range(8))
+H200 = "GPU-00000200-0000-0000-0000-000000000000"
+STAND_IN = """#!{python}
+import datetime, gzip, json, os, sys, time
+from pathlib import Path
+
+if sys.argv[1:] == ["--version"]:
+    sys.exit(0)
+folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
+target = jobs[0]["job"]["target"]["id"]
+box = json.loads((folder / "box.json").read_text())
+wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+seen = [each for each in box[target] if wanted is None or each in wanted.split(",")]
+if not seen:
+    print(f"no GPU of {{target}} is visible", file=sys.stderr)
+    sys.exit(3)
+gpu, *peers = seen
+
+def listed(name):
+    path = folder / name
+    return path.read_text().split() if path.exists() else []
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+
+for job in jobs:
+    output = Path(job["output"])
+    name = job["job"].get("comparison", {{}}).get("id", "")
+    if job["task"] == "device":
+        if gpu in listed("absent"):
+            print(f"{{gpu}} does not answer", file=sys.stderr)
+            sys.exit(3)
+        device = json.loads((folder / f"device.{{target}}.json").read_text())
+        device["gpu"] |= {{"uuid": gpu, "index": box[target].index(gpu)}}
+        device["peers"] = peers
+        output.write_text(json.dumps(device))
+        continue
+    if gpu in listed("held"):
+        print(f"{{gpu}} is in use: 1 other process", file=sys.stderr)
+        sys.exit(3)
+    with (folder / "units").open("a") as log:
+        log.write(f"{{job['task']}} {{name}} {{gpu}}\\n")
+    if f"{{job['task']}}.{{name}}" in listed("lost"):
+        (folder / "lost").unlink()
+        with (folder / "held").open("a") as log:
+            log.write(f"{{gpu}}\\n")
+        print(f"{{gpu}} has fallen off the bus", file=sys.stderr)
+        sys.exit(3)
+    source = next((folder / "records" / target / job["task"]).glob(f"{{name}}.json*")).read_bytes()
+    record = json.loads(gzip.decompress(source) if source[:2] == b"\\x1f\\x8b" else source)
+    began, record["gpu_uuid"], record["seconds"] = now(), gpu, 0.02
+    if job["task"] == "benchmark":
+        record["recorded_at"] = began
+    if job["task"] == "benchmark" and (folder / "whole").exists():
+        for process in record["processes"]:
+            for arm in process["arms"]:  # nothing took time but its turns
+                process["gpu_seconds"] -= arm["warmup_ms"] / 1e3
+                arm["warmup_ms"] = 0.0
+            wall = process["wall"]
+            for phase in set(wall) - {{"turns"}}:
+                wall[phase] = 0.0
+            process["seconds"] = sum(wall.values())
+        record["seconds"] = sum(process["seconds"] for process in record["processes"])
+    beside = 1.5 if "/kept/cards/" in str(output) else 0.0  # more than a start is late by
+    time.sleep(record["seconds"] + beside + 0.005)
+    record["on_gpu"] = {{"began": began, "ended": now()}}
+    data = json.dumps(record).encode()
+    output.write_bytes(gzip.compress(data) if output.suffix == ".gz" else data)
+"""
+
+
+class Box:
+    """A checkout, and a machine with GPUs of one product or of two."""
+
+    def __init__(self, folder: Path, gpus: dict[str, tuple[str, ...]]) -> None:
+        self.folder, self.root, self.gpus = folder, folder / "checkout", gpus
+        write_config(self.root, list(gpus), NAMES)
+        made = write_run(self.root, "made", [provision(target) for target in gpus])
+        for target in gpus:
+            records = folder / "records" / target
+            records.mkdir(parents=True)
+            for stage in ("correctness", "benchmark"):
+                (made / target / stage).rename(records / stage)
+            platform = read_record(PlatformRecord, made / target / "platform.json")
+            write_record(platform.device, folder / f"device.{target}.json")
+        (folder / "box.json").write_text(json.dumps(gpus))
+        costs = tuple(
+            GpuCost(target="h100", unit=name, gate_seconds=1.0, seconds=10.0 + number)
+            for number, name in enumerate(NAMES)
+        )
+        write_record(
+            GpuCosts(schema="assay/gpu_costs/1", start_seconds=1.0, costs=costs), self.root / COSTS
+        )
+        copy_code(self.root)
+        self.python = folder / "python"
+        self.python.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
+        self.python.chmod(0o755)
+
+    def measure(self, goal: str = "benchmark", **gpus: tuple[str, ...]) -> None:
+        """Start the run up to a stage of every target; ``gpus``: those that are offered now."""
+        offered = gpus or self.gpus
+        provisions: list[Provision] = [
+            provision(target, gpus=uuids) for target, uuids in offered.items()
+        ]
+        request = make_request(RUN, provisions, ["fixture"]).model_copy(
+            update={"device_python": str(self.python)}
+        )
+        catalog = load_catalog(self.root)
+        plan = make_plan(catalog, request)
+        for target in offered:
+            with bound_run(self.root, catalog, request, plan, scratch=False):
+                path = f"results/{RUN}/{target}/{goal}"
+                run_workflow(self.root, request, cores=2, goal=path)
+
+    def say(self, file: str, *words: str) -> None:
+        """Tell the stand-in which GPUs are ``held`` or ``absent``, or on what one is ``lost``."""
+        (self.folder / file).write_text("\n".join(words))
+
+    def units(self) -> list[tuple[str, str, str]]:
+        """Return (task, comparison, GPU) of all that was begun, and forget it."""
+        log = self.folder / "units"
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [(task, name, gpu) for task, name, gpu in (line.split() for line in lines)]
+
+    def records(self, record: type[GpuRecord], stage: str, target: str = "h100") -> dict[str, str]:
+        """Return the GPU of each record of a stage, by comparison."""
+        found = (self.root / "results" / RUN / target / stage).glob("[!.]*")
+        return {path.name.split(".")[0]: read_record(record, path).gpu_uuid for path in found}
+
+    @property
+    def results(self) -> Path:
+        """The run's directory."""
+        return self.root / "results" / RUN
+
+    def findings(self, results: Path | None = None) -> Findings:
+        """Return what verifying finds of GPUs and their time lines."""
+        evidence = load_evidence(results or self.results)
+        found = check_machines(load_catalog(self.root), evidence)
+        check_time_lines(evidence, found)
+        return found
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return tmp_path
+
+
+class TestTwoGpus:
+    """Comparisons are shared out, each whole on one GPU."""
+
+    def test_both_measure_half_and_each_record_names_its_own(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.measure()
+        timed = box.records(BenchmarkRecord, "benchmark")
+        assert sorted(timed) == list(NAMES)
+        assert Counter(timed.values()) == {H100S[0]: 4, H100S[1]: 4}
+        assert timed == box.records(CorrectnessRecord, "correctness")
+        units = box.units()
+        assert Counter(units).most_common(1)[0][1] == 1, "nothing is measured twice"
+        for gpu in H100S[:2]:  # the longest first
+            own = [name for task, name, on in units if task == "benchmark" and on == gpu]
+            assert own == sorted(own, reverse=True)
+        path = box.root / "results" / RUN / "timings" / "benchmark.h100.json"
+        timing = read_record(StepTiming, path)
+        assert timing.gpus.keys() == set(H100S[:2])
+        assert all(0 < held <= timing.seconds for held in timing.gpus.values())
+        assert box.findings().contradictions == []
+
+    def test_what_a_lost_gpu_leaves_is_checked_and_timed_on_the_other(
+        self, environment: Path
+    ) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.say("lost", "benchmark.duel_e")
+        box.measure()
+        units = box.units()
+        lost = next(gpu for task, name, gpu in units if (task, name) == ("benchmark", "duel_e"))
+        other = next(gpu for gpu in H100S[:2] if gpu != lost)
+        timed = box.records(BenchmarkRecord, "benchmark")
+        assert sorted(timed) == list(NAMES)
+        assert timed == box.records(CorrectnessRecord, "correctness")
+        assert timed["duel_e"] == other
+        # What was timed before stays, and is not timed again.
+        counts = Counter(name for task, name, _ in units if task == "benchmark")
+        assert counts == Counter(NAMES) + Counter({"duel_e": 1})
+        assert set(timed.values()) == {lost, other}
+        assert box.findings().contradictions == []
+
+    def test_a_gpu_that_somebody_else_holds_is_left_out(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.say("held", H100S[0])
+        box.measure()
+        assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[1]}
+        assert {gpu for _, _, gpu in box.units()} == {H100S[1]}
+
+    def test_without_a_gpu_that_is_free_the_run_ends_and_says_so(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.say("held", *H100S[:2])
+        with pytest.raises(MissingEnvironment, match="is in use: 1 other process"):
+            box.measure()
+
+    def test_one_that_does_not_answer_takes_no_part(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.say("absent", H100S[1])
+        box.measure()
+        platform = read_record(PlatformRecord, box.root / f"results/{RUN}/h100/platform.json")
+        assert [device.gpu.uuid for device in platform.devices] == [H100S[0]]
+
+    def test_a_run_goes_on_on_fewer_and_on_more(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:2]})
+        box.measure("correctness")
+        first = box.records(CorrectnessRecord, "correctness")
+        box.units()
+        # One is left: what the other had checked and not timed is checked again.
+        box.measure(h100=H100S[1:2])
+        moved = sorted(name for name, gpu in first.items() if gpu == H100S[0])
+        units = box.units()
+        assert sorted(name for task, name, _ in units if task == "correctness") == moved
+        assert sorted(name for task, name, _ in units if task == "benchmark") == list(NAMES)
+        assert {gpu for _, _, gpu in units} == {H100S[1]}
+        # And all eight: nothing is left to be measured, and nothing is measured again.
+        box.measure(h100=H100S)
+        assert box.units() == []
+        assert box.findings().contradictions == []
+
+
+class TestEightGpus:
+    """A box of eight, of one product."""
+
+    def test_each_measures_one_of_eight(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S})
+        box.measure()
+        timed = box.records(BenchmarkRecord, "benchmark")
+        assert sorted(timed.values()) == sorted(H100S)
+        platform = read_record(PlatformRecord, box.root / f"results/{RUN}/h100/platform.json")
+        assert [device.gpu.uuid for device in platform.devices] == list(H100S)
+        assert box.findings().contradictions == []
+
+
+class TestTwoProducts:
+    """An H100 and an H200 in one box: each target has its own."""
+
+    def test_each_target_is_measured_on_its_product(self, environment: Path) -> None:
+        box = Box(environment, {"h100": H100S[:1], "h200": (H200,)})
+        box.measure()
+        assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[0]}
+        assert set(box.records(BenchmarkRecord, "benchmark", "h200").values()) == {H200}
+        assert box.findings().contradictions == []
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """A box of two that measured all, and whether they disturb each other."""
+    folder = tmp_path_factory.mktemp("honest")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_LOCK_DIR", str(folder / "locks"))
+        patch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
+        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        box = Box(folder, {"h100": H100S[:2]})
+        box.measure("cards.json.gz")
+        yield box
+
+
+class TestCards:
+    """Two GPUs alone and beside each other."""
+
+    def test_the_control_is_timed_alone_beside_beside_and_alone(self, honest: Box) -> None:
+        record = read_record(CardsRecord, honest.results / "h100/cards.json.gz")
+        assert (record.status, record.detail) == ("collected", "")
+        told = [(run.phase, run.setting, run.benchmark.gpu_uuid) for run in record.runs]
+        first, second = H100S[:2]
+        assert told == [
+            (0, "alone", first), (1, "beside", first), (1, "beside", second),
+            (2, "beside", first), (2, "beside", second), (3, "alone", first),
+        ]  # fmt: skip
+        assert {gate.gpu_uuid for gate in record.gates} == {first, second}
+
+
+class TestLies:
+    """What a record says of its GPU and its time is held against all others."""
+
+    @pytest.fixture
+    def results(self, honest: Box, tmp_path: Path) -> Path:
+        """A copy of what the honest box left, to be edited."""
+        return Path(shutil.copytree(honest.results, tmp_path / "results"))
+
+    def edit(self, results: Path, name: str, **changes: object) -> None:
+        """Change fields of a benchmark."""
+        file = results / "h100" / "benchmark" / f"{name}.json.gz"
+        document = json.loads(gzip.decompress(file.read_bytes()))
+        file.write_bytes(gzip.compress(json.dumps(document | changes).encode()))
+
+    def codes(self, honest: Box, results: Path) -> set[str]:
+        return {found.code for found in honest.findings(results).contradictions}
+
+    def test_an_honest_box_has_none(self, honest: Box) -> None:
+        assert honest.findings().contradictions == []
+        spans: dict[str, list[tuple[float, float]]] = {}
+        for path in (honest.results / "h100/benchmark").glob("[!.]*"):
+            record = read_record(BenchmarkRecord, path)
+            assert record.on_gpu is not None
+            spans.setdefault(record.gpu_uuid, []).append(record.on_gpu.ends)
+        one, two = (sorted(own) for own in spans.values())
+        for own in (one, two):
+            assert all(ended <= began for (_, ended), (began, _) in pairwise(own))
+        assert max(one[0][0], two[0][0]) < min(one[-1][1], two[-1][1]), "both at one time"
+
+    def test_a_gpu_that_the_platform_does_not_name(self, honest: Box, results: Path) -> None:
+        self.edit(results, "duel_a", gpu_uuid=H200)
+        assert self.codes(honest, results) == {"gpu-uuid"}
+
+    def test_another_gpu_than_it_was_checked_on(self, honest: Box, results: Path) -> None:
+        on = honest.records(BenchmarkRecord, "benchmark")["duel_a"]
+        self.edit(results, "duel_a", gpu_uuid=next(gpu for gpu in H100S[:2] if gpu != on))
+        assert "gpu-uuid" in self.codes(honest, results)
+
+    def test_two_units_of_one_gpu_at_one_time(self, honest: Box, results: Path) -> None:
+        timed = honest.records(BenchmarkRecord, "benchmark")
+        one, two = [name for name in NAMES if timed[name] == timed[NAMES[0]]][:2]
+        first = read_record(BenchmarkRecord, results / f"h100/benchmark/{one}.json.gz")
+        assert first.on_gpu is not None
+        span = {"began": first.on_gpu.began, "ended": first.on_gpu.ended}
+        self.edit(results, two, on_gpu=span, recorded_at=first.recorded_at)
+        assert self.codes(honest, results) == {"windows"}
+
+    def test_a_gpu_let_go_of_before_its_work_was_done(self, honest: Box, results: Path) -> None:
+        record = read_record(BenchmarkRecord, results / "h100/benchmark/duel_a.json.gz")
+        assert record.on_gpu is not None
+        span = {"began": record.on_gpu.began, "ended": record.on_gpu.began}
+        self.edit(results, "duel_a", on_gpu=span)
+        assert self.codes(honest, results) == {"windows"}
+
+    def test_alone_with_a_neighbour_at_work(self, honest: Box, results: Path) -> None:
+        path = results / "h100" / "cards.json.gz"
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        alone, _, beside = document["runs"][:3]
+        alone["benchmark"] |= {
+            name: beside["benchmark"][name] for name in ("on_gpu", "recorded_at")
+        }
+        path.write_bytes(gzip.compress(json.dumps(document).encode()))
+        assert self.codes(honest, results) == {"windows"}
+
+    def test_beside_a_neighbour_that_was_idle(self, honest: Box, results: Path) -> None:
+        path = results / "h100" / "cards.json.gz"
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        document["runs"][0] |= {"setting": "beside", "neighbours": [H100S[1]]}
+        path.write_bytes(gzip.compress(json.dumps(document).encode()))
+        assert self.codes(honest, results) == {"windows"}
