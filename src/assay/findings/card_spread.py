@@ -6,7 +6,7 @@ only where they differ in one of them and agree in the rest; where they do not, 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from statistics import median, stdev
@@ -103,14 +103,14 @@ def other_runs(own: ReportFigures, reports: Iterable[ReportFigures]) -> OtherRun
     known = {
         (*machine.measurement, figure.claim)
         for machine in own.machines
-        for figure in _other_figures(own, machine.target)
+        for figure in _other_figures(own, machine)
     }
     found = []
     for report in sorted(reports, key=lambda each: (each.created or "", each.run), reverse=True):
         for machine in report.machines if report.created else ():
             figures = {
                 (*machine.measurement, figure.claim): figure
-                for figure in _other_figures(report, machine.target)
+                for figure in _other_figures(report, machine)
             }
             new = {key: figure for key, figure in figures.items() if key not in known}
             known |= new.keys()
@@ -128,16 +128,16 @@ def other_runs(own: ReportFigures, reports: Iterable[ReportFigures]) -> OtherRun
 
 
 def spreads(
-    own: ReportFigures | None, others: OtherRunsRecord | None
+    own: ReportFigures | None, *others: OtherRunsRecord | None
 ) -> dict[tuple[str, str], FigureSpread]:
-    """Return every figure that more than one run measured, by claim and target.
+    """Return every figure that more than one run, or card, measured, by claim and target.
 
     Runs that were asked something else for the claim (another problem, another count) are left out:
     this run's question decides, or else the newest's.
     """
     seen: dict[tuple[str, str], list[tuple[ReportFigure | OtherFigure, Observation]]] = {}
     every: Iterator[tuple[ReportFigure | OtherFigure, Observation]]
-    every = chain(_own(own), _others(others))
+    every = chain(_own(own), *map(_others, others))
     for figure, observation in every:
         seen.setdefault((figure.claim, observation.machine.target), []).append(
             (figure, observation)
@@ -171,6 +171,11 @@ def causes(found: Iterable[FigureSpread]) -> list[CauseOfSpread]:
     return [_cause(differs, pairs) for differs, pairs in sorted(groups.items())]
 
 
+def extent_of(values: Sequence[float]) -> float | None:
+    """Return the largest over the smallest, less 1; None where one has no logarithm."""
+    return max(values) / min(values) - 1 if min(values) > 0 else None
+
+
 def linear(value: float, unit: str | None) -> float:
     """Return a gain in per cent as the ratio it means; other figures as they are."""
     return 1 + value / 100 if unit == Unit.PERCENT.value else value
@@ -194,10 +199,30 @@ def _cause(differs: str, pairs: Sequence[tuple[str, float, bool]]) -> CauseOfSpr
     )
 
 
-def _other_figures(report: ReportFigures, target: str) -> Iterator[OtherFigure]:
+def same_run(cards: Iterable[ReportFigures]) -> OtherRunsRecord:
+    """Return what the cards of one machine gave beside each other, each as a run of its own."""
+    runs = (
+        OtherRun(
+            report=card.run,
+            manifest_sha256=card.manifest_sha256,
+            created=machine.recorded_at,
+            machine=machine,
+            figures=tuple(_other_figures(card, machine)),
+        )
+        for card in cards
+        for machine in card.machines
+    )
+    return OtherRunsRecord(schema="assay/other_runs/1", runs=tuple(runs))
+
+
+def _other_figures(report: ReportFigures, on: ReportMachine) -> Iterator[OtherFigure]:
     for figure in report.figures:
         said = report.claims.get(figure.claim)
-        if figure.target == target and isinstance(figure.measured, float) and figure.ci90:
+        if (
+            report.machine(figure) == on
+            and isinstance(figure.measured, float)
+            and figure.ci90 is not None
+        ):
             yield OtherFigure(
                 claim=figure.claim,
                 status=figure.status,
@@ -212,9 +237,8 @@ def _other_figures(report: ReportFigures, target: str) -> Iterator[OtherFigure]:
 
 
 def _own(own: ReportFigures | None) -> Iterator[tuple[ReportFigure, Observation]]:
-    machines: Mapping[str, ReportMachine] = {m.target: m for m in own.machines} if own else {}
     for figure in own.figures if own else ():
-        measured, machine = figure.measured, machines.get(figure.target or "")
+        measured, machine = figure.measured, own.machine(figure) if own else None
         if own and machine and isinstance(measured, float) and figure.ci90:
             yield figure, _observed(own.run, machine, figure, measured, figure.ci90)
 
@@ -249,7 +273,7 @@ def _spread(
         target,
         unit,
         tuple(found),
-        extent=math.expm1(max(logs) - min(logs)) if logs else None,
+        extent=extent_of(values),
         apart=any(_are_apart(one, two) for one, two in combinations(found, 2)),
         another=another,
     )

@@ -80,14 +80,13 @@ def claim_history(claim: str, reports: Iterable[ReportFigures]) -> list[HistoryL
 
 def report_entries(place: int, report: ReportFigures) -> Iterator[HistoryEntry]:
     """Yield what a report says of each claim."""
-    machines = {machine.target: machine for machine in report.machines}
     for figure in report.figures:
         measured = figure.measured is not None and figure.target is not None
         yield HistoryEntry(
             place,
             figure.target or "",
             figure,
-            machines.get(figure.target or "") if measured else None,
+            report.machine(figure) if measured else None,
             asked=said.answered_by if (said := report.claims.get(figure.claim)) else "",
             signed=report.created or "",
             rules=report.rules,

@@ -133,7 +133,7 @@ def _compared(
 
 def _measurement(report: ReportFigures, figure: ReportFigure) -> tuple[str, str] | None:
     """Return what names a figure's measurement; None where nobody vouches for that."""
-    machine = report.machine(figure.target)
+    machine = report.machine(figure)
     return machine.measurement if machine and report.created is not None else None
 
 
@@ -188,10 +188,9 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     targets = dict.fromkeys(m.target for report in reports for m in report.machines)
     for target in targets:
         on = {
-            name: (machine, report.created is not None)
+            name: (machines, report.created is not None)
             for name, report in zip(names, reports, strict=True)
-            for machine in report.machines
-            if machine.target == target
+            if (machines := [each for each in report.machines if each.target == target])
         }
         yield from _differing(target, on)
     if count := sum(_protocols_differ(row) for row in compare_figures(reports)):
@@ -207,15 +206,26 @@ def _protocols_differ(row: ComparedFigure) -> bool:
     return len({figure.protocol for figure in measured} - {None}) > 1
 
 
-def _differing(target: str, on: Mapping[str, tuple[ReportMachine, bool]]) -> Iterator[str]:
-    """``on``: each report's machine, and whether the report was signed, and so read whole."""
+def _differing(
+    target: str, on: Mapping[str, tuple[Sequence[ReportMachine], bool]]
+) -> Iterator[str]:
+    """``on``: each report's cards, and whether the report was signed, and so read whole."""
     told = {name: _conditions(*each) for name, each in on.items()}
     for what in dict.fromkeys(what for values in told.values() for what in values):
         known = {name: values[what] for name, values in told.items() if what in values}
         yield from _told(f"{target}: {what} differs", known)
 
 
-def _conditions(machine: ReportMachine, whole: bool) -> dict[str, str]:
+def _conditions(machines: Sequence[ReportMachine], whole: bool) -> dict[str, str]:
+    """Return what the cards of one report were measured under; what they differ in, all of it."""
+    found: dict[str, dict[str, None]] = {}
+    for machine in machines:
+        for what, value in _condition(machine, whole).items():
+            found.setdefault(what, {})[value] = None
+    return {what: ", ".join(values) for what, values in found.items()}
+
+
+def _condition(machine: ReportMachine, whole: bool) -> dict[str, str]:
     limit, commit = machine.power_limit_w, machine.commit
     told = {"commit that measured": commit[:12] if commit else "not recorded"} if whole else {}
     return {

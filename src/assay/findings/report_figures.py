@@ -131,19 +131,19 @@ def _word(text: str) -> str:
 
 
 def machines(evidence: Evidence) -> Iterator[ReportMachine]:
-    """Yield the card of each target that was measured, in this run or in one that it took over."""
+    """Yield the cards of each target that was measured, in this run or in one that it took over."""
     for target, platform in evidence.platforms.items():
-        gpu = platform.device.gpu
-        yield ReportMachine(
-            target=target,
-            product=gpu.product,
-            gpu_uuid=gpu.uuid,
-            driver=platform.device.driver,
-            vbios=gpu.vbios,
-            power_limit_w=gpu.power_limit_w,
-            recorded_at=platform.recorded_at,
-            commit=platform.commit,
-        )
+        for device in platform.devices:
+            yield ReportMachine(
+                target=target,
+                product=device.gpu.product,
+                gpu_uuid=device.gpu.uuid,
+                driver=device.driver,
+                vbios=device.gpu.vbios,
+                power_limit_w=device.gpu.power_limit_w,
+                recorded_at=platform.recorded_at,
+                commit=platform.commit,
+            )
 
 
 def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
@@ -206,6 +206,7 @@ def _figure(catalog: Catalog | None, verdict: Verdict) -> ReportFigure:
         protocol=protocol_of(catalog, verdict.evidence) if catalog else None,
         binary_sha256=verdict.binary_sha256,
         question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
+        gpu_uuid=verdict.gpu_uuid,
     )
 
 

@@ -59,7 +59,8 @@ class GpuWork:
     timed_s: float
     """The launches themselves, timed and warm-up, as CUDA events measured them."""
     wall_s: float
-    """Wall clock: in a step, everything from its start to its end, imports and CUDA's included."""
+    """Wall clock: in a step, everything from its start to its end, imports and CUDA's included; of
+    several GPUs at work, that of each."""
 
     @property
     def share(self) -> float:
@@ -126,7 +127,8 @@ def gpu_work(evidence: Evidence, steps: Iterable[StepTiming]) -> dict[str, GpuWo
         if step.stage is not Stage.BENCHMARK or target not in here or step.seconds <= 0:
             continue
         if made := _made_by(step, benchmarks_of(evidence, target)):
-            work.setdefault(target, []).append(_work(made, step.seconds))
+            gpus = len({record.gpu_uuid for record in made})
+            work.setdefault(target, []).append(_work(made, step.seconds * gpus))
     return {target: total for target, parts in work.items() if (total := total_work(parts))}
 
 
@@ -169,8 +171,15 @@ def total_work(parts: Collection[GpuWork]) -> GpuWork | None:
 
 
 def gpu_seconds(steps: Iterable[StepTiming], here: frozenset[str]) -> float:
-    """Return seconds in which this run's steps held a GPU."""
-    return math.fsum(step.seconds for step in steps if holds_gpu(step, here))
+    """Return seconds in which this run's steps held a GPU; those of several count each."""
+    return math.fsum(
+        step.seconds * max(1, len(step.gpus)) for step in steps if holds_gpu(step, here)
+    )
+
+
+def held_shares(step: StepTiming) -> dict[str, float]:
+    """Return the share of a step in which a unit of work had each GPU, by UUID."""
+    return {uuid: held / step.seconds for uuid, held in step.gpus.items() if step.seconds > 0}
 
 
 def measured_here(plan: Plan) -> frozenset[str]:

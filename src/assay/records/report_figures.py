@@ -34,6 +34,8 @@ class ReportFigure(Record):
     question: str | None
     """Digest of what is measured for the claim: figures of other questions are not comparable; None
     where nothing was measured."""
+    gpu_uuid: str | None = None
+    """The card; None where the report does not say, and of what no card measured."""
 
     @property
     def said(self) -> str:
@@ -79,7 +81,7 @@ class HeadlineCounts(Record):
 
 
 class ReportMachine(Record):
-    """The card that a target's figures were measured on, and when."""
+    """A card that figures of a target were measured on, and when."""
 
     target: Identifier
     product: str
@@ -135,9 +137,13 @@ class ReportFigures(Record):
     headline: HeadlineCounts | None = None
     """None where nobody vouches for what the figures are."""
 
-    def machine(self, target: str | None) -> ReportMachine | None:
-        """Return the card that a target's figures were measured on; None where there is none."""
-        return next((machine for machine in self.machines if machine.target == target), None)
+    def machine(self, figure: ReportFigure) -> ReportMachine | None:
+        """Return the card that a figure was measured on, the target's first where it does not say
+        which; None where there is none.
+        """
+        of_target = [machine for machine in self.machines if machine.target == figure.target]
+        own = [machine for machine in of_target if machine.gpu_uuid == figure.gpu_uuid]
+        return next(iter([*own, *of_target]), None)
 
 
 class VerifiedReport(Record):

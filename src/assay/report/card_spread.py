@@ -6,7 +6,8 @@ from statistics import median
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spreads
+from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, same_run, spreads
+from assay.findings.cards import CardFigures
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
@@ -34,12 +35,22 @@ class SpreadSection:
 
     remarks: tuple[str, ...]
     rows: tuple[SpreadRow, ...]
+    quotes: bool
+    """Whether some are quoted from other reports."""
 
 
 def spread_section(
-    lines: Mapping[str, ClaimLine], found: Mapping[tuple[str, str], FigureSpread]
+    lines: Mapping[str, ClaimLine],
+    found: Mapping[tuple[str, str], FigureSpread],
+    *,
+    quotes: bool,
+    beside: Iterable[str] = (),
 ) -> SpreadSection | None:
-    """Return every figure of the page's lines with several runs; None where there is none."""
+    """Return every figure of the page's lines with several runs; None where there is none.
+
+    ``quotes``: whether some are other reports'; ``beside``: what is to be said of several GPUs of
+    this run.
+    """
     told = {key: spread for key, spread in sorted(found.items()) if key[0] in lines}
     rows = tuple(
         SpreadRow(
@@ -51,7 +62,8 @@ def spread_section(
         )
         for (claim, target), spread in told.items()
     )
-    return SpreadSection(tuple(spread_remarks(told.values())), rows) if rows else None
+    remarks = (*beside, *spread_remarks(told.values()))
+    return SpreadSection(remarks, rows, quotes) if remarks else None
 
 
 def with_spreads(
@@ -77,13 +89,15 @@ def with_spreads(
 
 
 def report_spreads(
-    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, cards: Iterable[CardFigures]
 ) -> dict[tuple[str, str], FigureSpread]:
-    """Return the spread of each figure that other runs measured, too, by claim and target.
+    """Return the spread of each figure that other runs measured, or other cards of this one, by
+    claim and target.
 
-    Empty where the evidence holds nothing of other runs.
+    Empty where the evidence holds nothing of either.
     """
-    if evidence.other_runs is None:
+    beside = same_run(card.figures for card in cards)
+    if evidence.other_runs is None and not beside.runs:
         return {}
     own = report_figures(
         catalog,
@@ -94,7 +108,7 @@ def report_spreads(
         manifest_sha256=UNWRITTEN,
         rates=False,
     )
-    return spreads(own, evidence.other_runs)
+    return spreads(own, beside, evidence.other_runs)
 
 
 def spread_short(spread: FigureSpread | None) -> str | None:

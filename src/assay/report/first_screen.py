@@ -211,7 +211,7 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineL
         plan.target,
         gpu.product,
         f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}",
-        f"{where}, {gpu.uuid}",
+        f"{where}, {platform.uuids}",
     )
 
 

@@ -112,6 +112,13 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     device, gpu, show = platform.device, platform.device.gpu, fmt.optional
     yield Fact("recorded", platform.recorded_at)
     yield Fact("GPU", f"{gpu.product}, {gpu.uuid}, PCI {gpu.pci_bus_id}")
+    for other in platform.others:
+        limit = show(other.gpu.power_limit_w, "W")
+        yield Fact(
+            "another GPU",
+            f"{other.gpu.product}, {other.gpu.uuid}, PCI {other.gpu.pci_bus_id}, VBIOS "
+            f"{show(other.gpu.vbios)}, {limit}, driver {other.driver}",
+        )
     yield Fact("compute capability", gpu.compute_capability)
     yield Fact("VBIOS", show(gpu.vbios))
     yield Fact("multiprocessors", str(gpu.multiprocessors))

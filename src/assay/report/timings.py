@@ -105,6 +105,17 @@ def _lines(
     )
     if here:
         yield _held(timings.gpu_seconds(steps, here), overall)
+    for step in steps:
+        if step.stage is Stage.BENCHMARK and len(step.gpus) > 1:
+            shares = ", ".join(
+                f"{uuid[:12]} {fmt.percent(share)}"
+                for uuid, share in timings.held_shares(step).items()
+            )
+            yield (
+                f"{timings.step_name(step)}: {len(step.gpus)} GPUs shared the benchmarks out; of "
+                f"the step's {fmt.duration(step.seconds)} a unit of work had each of them for "
+                f"{shares}."
+            )
     if taken := timings.taken_up(evidence, steps):
         least = fmt.duration(sum(record.seconds for record in taken))
         yield (

@@ -10,6 +10,7 @@ from assay import frames
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.block_quality import clocks_of
+from assay.findings.cards import card_figures, disturbances
 from assay.findings.guards import guards
 from assay.findings.headline import outcomes
 from assay.findings.run_summary import summarise
@@ -25,6 +26,7 @@ from assay.report.card_spread import (
     spread_section,
     with_spreads,
 )
+from assay.report.cards import CardsSection, cards_sections, machine_differences, several_gpus
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claim_filters import Filter, filters
 from assay.report.claims import ClaimGroup, claim_groups, claim_lines
@@ -69,6 +71,10 @@ class ReportView:
     across: AcrossGpus | None
     spread: SpreadSection | None
     """Figures that other cards or runs measured, too; None where nothing is known of any."""
+    cards: tuple[CardsSection, ...]
+    """Several GPUs of one machine, held against each other."""
+    differences: tuple[str, ...]
+    """What else than the GPU differs between the machines of several targets."""
     counts: CountTable
     elsewhere: tuple[str, ...]
     """Which GPU stood in for which; empty where every figure is of the hardware named."""
@@ -116,10 +122,12 @@ def build_view(
     every = verdicts.verdicts
     counted_things = outcomes(catalog, every)
     agreed = tuple(agreements(evidence, clocks))
-    spreads = report_spreads(catalog, evidence, verdicts)
+    cards = card_figures(catalog, evidence)
+    spreads = report_spreads(catalog, evidence, verdicts, cards)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
     lines = with_earlier_runs(catalog, evidence, with_spreads(made, spreads))
     groups = claim_groups(catalog, every, lines)
+    beside = cards_sections(evidence, lines, disturbances(catalog, evidence), cards)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
         run=verdicts.run,
@@ -129,7 +137,14 @@ def build_view(
         groups=groups,
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),
-        spread=spread_section(lines, spreads),
+        spread=spread_section(
+            lines,
+            spreads,
+            quotes=evidence.other_runs is not None,
+            beside=(*several_gpus(evidence), *(section.company for section in beside)),
+        ),
+        cards=beside,
+        differences=machine_differences(evidence),
         counts=count_table(evidence.plan.sources, counted_things),
         elsewhere=elsewhere_lines(catalog, every),
         remarks=tuple(remarks(summary, counted_things)),
