@@ -231,9 +231,9 @@ def _with_gpus_here(
     """Return ``targets`` and those that this machine's GPUs are of; says which were added."""
     added: list[str] = []
     for name, target in catalog.targets.items():
-        gpu = driver.gpu_of(target)
-        if gpu is not None and name not in targets:
-            say(f"this machine has {gpu.product}: target {name} is measured too")
+        gpus = driver.gpus_of(target, os.environ)
+        if gpus and name not in targets:
+            say(f"this machine has {gpus[0].product}: target {name} is measured too")
             added.append(name)
     return (*targets, *added)
 
