@@ -65,7 +65,7 @@ def work_at_once(works: Mapping[str, Work]) -> dict[str, WorkEnd]:
                 del running[ready]
     finally:
         _stop([process for _, process in running.values()])
-    return ends
+    return {gpu: ends[gpu] for gpu in works}
 
 
 def _worker(work: Work, answer: Connection, tie: Callable[[], None]) -> None:
