@@ -1,5 +1,6 @@
 """Several reports side by side, as a page of its own."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from assay.report import formatting as fmt
 from assay.report.static_page import static_page
 from assay.shared.counting import agreeing, counted
 
+_INTERVAL = re.compile(r"\[[^\]]*\]")
 TITLES = {
     Standing.CHANGED: "Changed",
     Standing.SHIFTED: "Shifted beyond both intervals",
@@ -135,10 +137,16 @@ def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
     return (pair.variant_title, pair.comparison_title, *rates, ratio, pair.workload)
 
 
+def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]:
+    """Return a row's cells; a figure stays on one line with its unit, an interval with its ends."""
+    cells = [_INTERVAL.sub(lambda found: fmt.unbroken(found[0]), cell(f)) for f in row.figures]
+    return row, fmt.unbroken(row.claimed), difference(row), cells
+
+
 def comparison_page(templates: Path, view: ComparisonView) -> str:
     """Return the page: no script, no link outside. Raises BadInput for a broken template."""
     parts = [
-        (TITLES[standing], [(row, difference(row), [*map(cell, row.figures)]) for row in rows])
+        (TITLES[standing], [_page_row(row) for row in rows])
         for standing in Standing
         for rows in [view.of(standing)]
     ]

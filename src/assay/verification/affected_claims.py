@@ -2,9 +2,10 @@
 
 The signature tells that a file was changed, and nothing of what it says is believed. Which claims
 rest on it is told by the other files, which are those that were signed; where it is the verdicts
-that were changed, by judging again, and where it is a page, by rendering it again.
+that were changed, by judging again or by the page, and where it is a page, by rendering it again.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
@@ -33,6 +34,7 @@ _OF_JOB = re.compile(r"evidence/([a-z0-9_]+)/[a-z0-9_]+/([a-z0-9_]+)\.")
 _OF_BUILD = re.compile(r"evidence/(?:[a-z0-9_]+/origin/)?builds/[a-z0-9_]+/([a-z0-9_]+)\.json")
 _OF_TARGET = re.compile(r"evidence/([a-z0-9_]+)/[a-z0-9_]+\.json")
 _OF_SOURCE = re.compile(r"evidence/config/claims/([a-z0-9_]+)\.yaml")
+_NUMBER = re.compile(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?")
 _SECTION = '<tbody class="claim" id="'
 Texts = Callable[[ReportContents, SharedSummaries], dict[str, str]]
 """Renders the readable texts of a report, by name."""
@@ -47,7 +49,7 @@ def affected_claims(report_dir: Path, changed: Sequence[str], texts: Texts | Non
         if evidence:
             return _resting_on(report_dir, evidence)
         if VERDICTS in changed:
-            return _judged_otherwise(report_dir)
+            return _judged_otherwise(report_dir, page=PAGE not in changed)
         if PAGE in changed and texts is not None:
             return _told_otherwise(report_dir, texts)
     return ""
@@ -113,14 +115,55 @@ def _comparisons_of(variant: str, catalog: Catalog | None) -> set[str]:
     }
 
 
-def _judged_otherwise(report_dir: Path) -> str:
-    """Return which verdicts are not those that the raw samples give, by today's rules."""
+def _judged_otherwise(report_dir: Path, *, page: bool) -> str:
+    """Return which verdicts are not those that the raw samples give; where other rules than today's
+    judged them, which are not those of the page, as far as that is the one that was signed.
+    """
     given = _verdicts(report_dir)
     if given.rules != RULES:
-        return f"which verdict it was is not told, for rules {given.rules} judged it"
+        return _not_as_shown(report_dir, given) if page else ""
     contents = _contents(report_dir, given)
     changed = changed_verdicts(given, judge(contents.catalog, contents.evidence))
     return f"the raw samples give other verdicts on {_listed(changed)}" if changed else ""
+
+
+def _not_as_shown(report_dir: Path, given: VerdictsFile) -> str:
+    """Return the claims of which the page shows no figure and verdict that a row has."""
+    text = plain_bytes(report_dir, PAGE, MOST_DOCUMENT).decode()
+    shown = {claim: (figure, line) for claim, figure, line in _lines(text)}
+    claims = dict.fromkeys(row.claim for row in given.verdicts)
+    others = [
+        claim
+        for claim in claims
+        if claim in shown
+        and not any(_is_shown(row, *shown[claim]) for row in given.verdicts if row.claim == claim)
+    ]
+    if not others:
+        return ""
+    return f"the page, which is the one that was signed, says other things of {_listed(others)}"
+
+
+def _lines(page: str) -> Iterator[tuple[str, str, str]]:
+    """Yield of each claim its id, the measured figure that its line shows, and the whole line."""
+    for part in page.split(_SECTION)[1:]:
+        claim, _, said = part.partition('"')
+        line = said.partition('class="more"')[0]
+        cells = line.split("<td>", 3)
+        yield claim, cells[2] if len(cells) > 2 else "", line
+
+
+def _is_shown(row: Verdict, figure: str, line: str) -> bool:
+    """Return whether a line is of a row: its status, and its figure to the digits of the line, in
+    whichever unit that is told.
+    """
+    words = [status.word for status in (row.status, row.as_if) if status is not None]
+    if not any(f">{word}<" in line for word in words):
+        return False
+    number = _NUMBER.match(figure)
+    if number is None or not isinstance(row.measured, float):
+        return True
+    told = float(number[0])
+    return any(math.isclose(told, row.measured * by, rel_tol=1e-3) for by in (1.0, 1e3, 1e-3))
 
 
 def _contents(report_dir: Path, verdicts: VerdictsFile) -> ReportContents:
@@ -150,8 +193,7 @@ def _told_otherwise(report_dir: Path, texts: Texts) -> str:
 
 def _figures(page: str) -> dict[str, list[str]]:
     """Return the claimed and the measured figure that a page shows of each claim, by its id."""
-    parts = (part.partition('"') for part in page.split(_SECTION)[1:])
-    return {claim: said.split("<td>", 3)[1:3] for claim, _, said in parts}
+    return {claim: line.split("<td>", 3)[1:3] for claim, _, line in _lines(page)}
 
 
 def _name(row: Verdict) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assay.verification.affected_claims import affected_claims
 from assay.verification.sign import sign
 from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository
@@ -87,3 +88,21 @@ def test_what_all_are_judged_by_names_some_and_counts_the_rest(assay: Any, tmp_p
     said = last_line(assay, told, told)
     assert said.startswith("the verdicts on demo_rate on h100, ")
     assert " more claims rest on what was changed: evidence/config/judging.yaml has " in said
+
+
+def test_of_verdicts_by_other_rules_the_signed_page_tells_which_was_changed(
+    report: Path, copy: Path
+) -> None:
+    """A figure or a status that no row of the page has; as they were, none is named."""
+
+    def said(**changes: object) -> str:
+        file = json.loads((report / "verdicts.json").read_text())
+        file["rules"] = 1
+        next(v for v in file["verdicts"] if v["claim"] == "demo_rate").update(changes)
+        (copy / "verdicts.json").write_text(json.dumps(file))
+        return affected_claims(copy, ["verdicts.json"], None)
+
+    assert said() == ""
+    told = "the page, which is the one that was signed, says other things of demo_rate"
+    assert said(measured=999.0) == told
+    assert said(status="exceeded") == told
