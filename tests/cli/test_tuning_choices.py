@@ -63,7 +63,8 @@ class Workflow:
         monkeypatch.setattr(tuning, "run_workflow", self.run)
 
     def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
-        return make_request(asked.run, [self.found], asked.sources)
+        request = make_request(asked.run, [self.found], asked.sources)
+        return request.model_copy(update={"tuning": asked.sweeps})
 
     def run(self, root: Path, request: Request, *, cores: int, goal: str) -> None:
         self.request, self.goal = request, goal

@@ -282,6 +282,19 @@ class TestPlan:
         assert self.sweeps(plan, "l4") == set()
         assert [job.arch for job in plan.builds if job.id == "bsr_gemm_wgmma_g64"] == ["sm_90a"]
 
+    def test_sweeps_come_beside_a_single_claim_where_they_are_asked_for(
+        self, catalog: Catalog
+    ) -> None:
+        request: Request = make_request("tuned", [provision("h100"), provision("l4")], ["003"])
+        claim = next(iter(catalog.claims_of(["003"], ()))).id
+        alone = request.model_copy(update={"claims": (claim,)})
+        with_sweeps = alone.model_copy(update={"tuning": True})
+        assert self.sweeps(make_plan(catalog, alone), "h100") == set()
+        plan = make_plan(catalog, with_sweeps)
+        every = {choice.evidence.comparison for choice in choices_to_hold(catalog, "h100")}
+        assert self.sweeps(plan, "h100") == {n for n in every if n.startswith("bsr_gemm_tuning")}
+        assert plan.claims == (claim,)
+
     def test_tune_plans_sweeps_and_nothing_else(self, catalog: Catalog) -> None:
         plan = self.plan(catalog, [], tuning=True)
         assert plan.answers == ()

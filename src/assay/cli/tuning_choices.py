@@ -46,8 +46,7 @@ def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
     (target,) = options.targets
     if not choices_to_hold(catalog, target):
         raise BadInput(f"{FILE}: has no sweep for target '{target}'")
-    request = make_request(root, catalog, replace(options, sources=()))
-    request = request.model_copy(update={"tuning": True})
+    request = make_request(root, catalog, replace(options, sources=(), sweeps=True))
     plan = make_plan(catalog, request)
     (planned,) = plan.targets
     if not planned.comparisons:

@@ -19,14 +19,14 @@ def require_compiler(
     targets: Sequence[str],
     *,
     everything: bool,
+    tuning: bool = False,
     only: Sequence[str] = (),
 ) -> None:
     """Raise MissingEnvironment where the host is to compile and lacks what nvcc needs for it.
 
     Asked before anything is planned or begun. ``everything``: whether also what only a machine with
-    a GPU would run is compiled. A wish without sources is for the tuning sweeps, which always are.
+    a GPU would run is compiled; ``tuning``: whether the sweeps are, which are always compiled.
     """
-    tuning = not sources
     if compiled_builds(
         catalog, sources, targets, everything=everything or tuning, tuning=tuning, only=only
     ):

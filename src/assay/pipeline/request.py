@@ -84,6 +84,8 @@ class Options:
     """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
+    sweeps: bool = False
+    """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
     """Whether anything may be written: a dry run makes not even a first signing key."""
     signs: bool = True
@@ -197,6 +199,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "originals": originals,
             "compilations": compilations,
             "rebuild": options.rebuild,
+            "tuning": options.sweeps,
             "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),
             "unsigned_for": str(options.unsigned_for.resolve()) if options.unsigned_for else None,
@@ -265,6 +268,7 @@ def _chosen_runtime(
                 options.sources,
                 options.targets,
                 everything=everything,
+                tuning=options.sweeps,
                 only=options.claims,
             )
         except MissingEnvironment as error:

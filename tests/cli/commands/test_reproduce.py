@@ -147,3 +147,10 @@ def test_claim_and_source_do_not_go_together(assay: Any) -> None:
     answer = assay("reproduce", "--claim", "s002_final", "--source", "002")
     assert answer.code == 2
     assert "leave --source out" in answer.err
+
+
+def test_a_project_has_no_sweeps_of_assays_kernels(assay: Any, tmp_path: Path) -> None:
+    (tmp_path / "assay.yaml").write_text("schema: assay/project/1\n")
+    answer = assay("reproduce", "--project", str(tmp_path), "--sweeps")
+    assert answer.code == 2
+    assert "leave --project out" in answer.err

@@ -78,6 +78,13 @@ def reproduce(
             "repeatable."
         ),
     ] = None,
+    sweeps: Annotated[
+        bool,
+        typer.Option(
+            "--sweeps",
+            help="Measure the sweeps of config/tuning.yaml, too, whatever claims are asked for.",
+        ),
+    ] = False,
     runtime: RuntimeOption = None,
     executor: ExecutorOption = None,
     gpus: Annotated[
@@ -207,6 +214,8 @@ def reproduce(
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
+    if sweeps and folder is not None:
+        raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
     use_own_cache(folder)
     catalog = load_catalog(checkout.ROOT, folder)
     _offer_gpus(gpus, executor)
@@ -237,6 +246,7 @@ def reproduce(
             tuple(original_figure or ()),
         ),
         rebuild=rebuild,
+        sweeps=sweeps,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,
