@@ -23,6 +23,7 @@ from assay.records.cluster import ClusterFile
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import KernelManifest
+from assay.records.kubernetes import KubernetesFile
 from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
@@ -44,6 +45,7 @@ DOCUMENTS: dict[str, type[Record]] = {
     "build": BuildRecord,
     "claims": ClaimsFile,
     "cluster": ClusterFile,
+    "kubernetes": KubernetesFile,
     "comparisons": ComparisonsFile,
     "file_compile": FileCompileRecord,
     "inspections": InspectionsRecord,

@@ -11,7 +11,7 @@ from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
 from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import SignalledExit, quote, say
+from assay.base.progress import SignalledExit, exclusive, quote, say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
@@ -25,8 +25,8 @@ from assay.pipeline.places import (
     workflow_dir,
 )
 from assay.pipeline.places import run_dir as run_dir_of
+from assay.pipeline.pods import PLUGIN_FOLDER, pod_options
 from assay.pipeline.retry import is_damaged
-from assay.pipeline.run_lock import held_run
 from assay.pipeline.run_owner import lock_path
 from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
 from assay.pipeline.slurm_journal import journal_of, told_retried
@@ -91,13 +91,15 @@ def run_workflow(
             root,
             run_dir,
             environment={
-                **snakemake_environment(root, os.environ),
+                **snakemake_environment(
+                    root, os.environ, [root / PLUGIN_FOLDER] if request.pods else ()
+                ),
                 **leftovers.variables(run_dir, owners.myself()),
             },
             verbose=verbose,
             # What one node of a cluster lacks, the next may have.
             ends_run=lambda failure: failure.lacks_something and not on_cluster,
-            cancels=on_cluster,
+            cancels=on_cluster or request.pods is not None,
             on_tick=tick,
             audience=audience,
         )
@@ -135,6 +137,8 @@ def snakemake_command(
     profile, placed = "default", list[str]()
     if cluster is not None:
         profile, placed = "slurm", executor_options(cluster, run_dir_of(root, request))
+    elif request.pods is not None:
+        profile, placed = "kubernetes", pod_options(request.pods)
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
@@ -160,14 +164,18 @@ def _keep_dates(clock: StepsBack, root: Path, request: Request) -> None:
         date_now(root, request.run, home_of(root, request))
 
 
-def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def snakemake_environment(
+    root: Path, environ: Mapping[str, str], further: Sequence[Path] = ()
+) -> dict[str, str]:
     """Return the environment of Snakemake and of its jobs, which run this checkout's code.
+
+    ``further``: folders in which it looks for its plugins, too.
 
     The caller's, but for what would have them run code from elsewhere, and for a cache below a home
     that cannot be written: Snakemake, and the libraries of the steps, would end there with a
     traceback.
     """
-    ours = isolated(environ, [root / "src", *host_packages(environ)])
+    ours = isolated(environ, [root / "src", *further, *host_packages(environ)])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
@@ -197,7 +205,7 @@ def _limits(request: Request) -> list[str]:
     aside those of the profile, so that the one GPU of profiles/default stands here again.
     """
     memory = f"compile_mb={usable_memory() // MB}"
-    return [memory] if request.executor == "slurm" else ["gpu=1", memory]
+    return ["gpu=1", memory] if request.executor == "local" else [memory]
 
 
 def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
@@ -225,7 +233,10 @@ def only_run(home: Path, name: str) -> Iterator[None]:
     Snakemake's own locks outlive a killed process; this one does not. What a killed command left
     running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
+    lock = lock_path(home, name)
+    lock.parent.mkdir(exist_ok=True)
     waiting = f"another process is at run '{name}' of {home}; waiting for it"
-    with held_run(lock_path(home, name), waiting):
+    with exclusive(lock, waiting):
+        lock.write_text(str(owners.myself()))
         leftovers.end_leftovers(home / RESULTS / name)
         yield

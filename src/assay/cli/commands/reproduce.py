@@ -292,8 +292,10 @@ def _offer_gpus(gpus: str | None, executor: str | None) -> None:
     """
     if gpus is None:
         return
-    if executor == "slurm":
-        raise BadInput("--gpus names GPUs of this machine: leave it out with --executor slurm")
+    if executor in ("slurm", "kubernetes"):
+        raise BadInput(
+            f"--gpus names GPUs of this machine: leave it out with --executor {executor}"
+        )
     names = [name.strip() for name in gpus.split(",")]
     for name in names:
         if not re.fullmatch(r"\d{1,3}|GPU-[0-9a-fA-F-]+", name):
