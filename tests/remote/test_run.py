@@ -1,9 +1,11 @@
 """A run on a machine over a real ssh: copied, started, followed, cut off, fetched, removed."""
 
+import io
 import os
 import shlex
 import signal
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ import pytest
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.remote import run as remote_run
 from assay.remote.host import RemotePlace
-from assay.remote.payload import Copied, Payload, There, run_script
+from assay.remote.payload import BUNDLE, Copied, Payload, There, run_script
 from assay.remote.run import RemoteRun
 from tests.remote.sshd import LoopbackMachine
 
@@ -169,6 +171,28 @@ def test_a_second_copy_takes_away_what_is_no_more_and_leaves_what_the_run_made(
     assert not (source / "old").exists()
     assert (source / "kept").read_bytes() == b"3"
     assert (source / "results/demo/file").is_file()
+
+
+def test_a_bundle_is_unpacked_and_runs_by_its_own_script(
+    there: RemoteRun, machine: LoopbackMachine, tmp_path: Path
+) -> None:
+    archive = tmp_path / "assay-h100.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name, text in (("run.sh", 'echo "bundle: $*"\n'), ("source/a", "1"), ("old", "2")):
+            entry = tarfile.TarInfo(f"assay-h100/{name}")
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    copied = Payload((Copied(BUNDLE, archive), run_script(["--run=demo"], None, None)))
+    there.copy(copied)
+    there.start(copied.stamp())
+    lines: list[str] = []
+    there.follow(lines.append)
+    assert lines == ["bundle: --run=demo"]
+    folder = machine.home / "assay-remote/demo"
+    assert (folder / "source/a").read_text() == "1"
+    assert not (folder / BUNDLE).exists()
+    started(there)
+    assert not (folder / "old").exists(), "what another copy brought goes with it"
 
 
 def test_two_runs_of_a_folder_are_refused(there: RemoteRun, machine: LoopbackMachine) -> None:

@@ -1,11 +1,12 @@
 """``./assay remote``: from a command here to a verified report here, over a real ssh."""
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,47 @@ def test_a_dry_run_says_what_would_be_copied_and_writes_nothing(
     assert not list(caller.machine.home.iterdir())
 
 
+def test_what_options_name_is_copied_and_found_there(caller: Caller, folder: Path) -> None:
+    caller = Caller(folder, caller.machine, REPOSITORY)
+    project, program = folder / "my project", folder / "its program"
+    words = [str(caller.checkout / "assay"), "new", str(project)]
+    subprocess.run(words, check=True, env=caller.environment(), capture_output=True)
+    program.mkdir()
+    (program / "kernel.cu").write_text("// the author's\n")
+    told = caller.type(
+        "--dry-run", "--project", str(project), "--original", f"mine={program}",
+        "--original-run", "mine=./x 'a b'", "--device-python", "/opt/python", "--strict",
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    line = next(each for each in told.stdout.splitlines() if each.startswith("would run there"))
+    assert '--project="$here"/given/1/my_project' in line
+    assert '--original=mine="$here"/given/2/its_program' in line
+    assert "--device-python=/opt/python" in line
+    given = shlex.split(line.partition("reproduce ")[2])
+    assert "--original-run=mine=./x 'a b'" in given
+    assert "--strict" not in given, "judged here"
+
+
+def test_a_copy_that_is_interrupted_starts_nothing(caller: Caller) -> None:
+    caller.machine.install("tar", "exec sleep 60")
+    try:
+        process = subprocess.Popen(
+            caller.command("--runtime", "host"), cwd=caller.folder, env=caller.environment(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "copying" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        told = process.stderr.read()
+        assert (process.wait(), "nothing was started there" in told) == (143, True), told
+    finally:
+        (caller.machine.programs / "tar").unlink()
+    assert here(caller) == []
+    assert caller.type("--remove").returncode == 0
+
+
 @pytest.fixture(scope="module")
 def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
     """A run that was interrupted here while it went on there, and picked up."""
@@ -134,17 +176,12 @@ def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
     assert process.wait() == 143, told
     assert "interrupted: the run goes on on 127.0.0.1" in told
     assert here(caller) == []
-    ended = caller.machine.home / "assay-remote" / RUN / "job" / "exit"
-    limit = time.monotonic() + 200
-    while not ended.exists():
-        assert time.monotonic() < limit
-        time.sleep(0.2)
     return caller.type("--resume", "--key", str(caller.folder / "key.pub"))
 
 
 def test_what_goes_on_there_is_picked_up(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "has come to its end" in done.stderr
+    assert re.search("goes on on 127.0.0.1; what it said|has come to its end", done.stderr)
     assert "verify: ./assay verify reports/rented" in done.stdout
 
 
