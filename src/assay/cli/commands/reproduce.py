@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.live_stages import stages_shown
@@ -49,7 +51,7 @@ from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
-from assay.records.verdicts import Status, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
@@ -314,10 +316,24 @@ def _tell_timings(run_dir: Path) -> None:
 
 
 def tell_outcome(request: Request, strict: bool) -> None:
-    """Say where the report is and what it says."""
+    """Say where the report is and what it says; of an unsigned one, its signer's machine does."""
     report = report_dir(checkout.ROOT, request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = load_catalog(report / "evidence")
+    if request.unsigned_for is None:
+        _tell_signed(report, request, catalog, verdicts)
+    else:
+        say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")
+    failed = failing_strict(catalog, verdicts)
+    if strict and failed:
+        raise CheckFailed(
+            f"--strict: {failed} of what is counted above {agreeing(failed, 'is', 'are')} {STRICT}"
+        )
+
+
+def _tell_signed(
+    report: Path, request: Request, catalog: Catalog, verdicts: Sequence[Verdict]
+) -> None:
     tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
     for provision in request.targets:
         say(f"{provision.target}: {console.provided(provision)}")
@@ -325,17 +341,9 @@ def tell_outcome(request: Request, strict: bool) -> None:
     if left := told_not_compiled(plan):
         say(left)
     say(f"report: {report / PAGE}")
-    if request.unsigned_for is None and (report / SIGNER).is_file():
+    if (report / SIGNER).is_file():
         say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
-    if request.unsigned_for is None:
-        say(f"verify: {shlex.join(_verify_command(request))}")
-    else:
-        say("unsigned: the holder of the key that --unsigned-for names signs it")
-    failed = failing_strict(catalog, verdicts)
-    if strict and failed:
-        raise CheckFailed(
-            f"--strict: {failed} of what is counted above {agreeing(failed, 'is', 'are')} {STRICT}"
-        )
+    say(f"verify: {shlex.join(_verify_command(request))}")
 
 
 def _verify_command(request: Request) -> list[str]:
