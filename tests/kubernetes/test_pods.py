@@ -8,7 +8,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,17 @@ import yaml
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.kubernetes import load_kubernetes
 from assay.catalog.load import load_catalog
+from assay.measuring.slurm_grant import GpuRefused
+from assay.pipeline import gpu_step_base
 from assay.pipeline import request as requests
 from assay.pipeline.dag import Dag
+from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.pods import PLUGIN_FOLDER, pod_options
 from assay.pipeline.request import Options
 from assay.pipeline.snakemake_run import snakemake_command
 from assay.records.kubernetes import KUBERNETES_FILE, KubernetesFile
 from assay.records.plan import Plan, Request, TargetPlan
+from assay.records.targets import Target
 from tests.library_checkout import write_config
 from tests.report_fixtures import make_request, provision
 
@@ -294,6 +299,26 @@ class TestSite:
         assert request.runtime == "host"
         assert request.targets[0].detail == f"measured in pods of {IMAGES['h100']}"
         assert request.targets[1].detail == f"{KUBERNETES_FILE} names no nodes of l4"
+
+    @pytest.mark.parametrize(("target", "asks"), [("h100", 1), ("l4", 0)])
+    def test_a_pod_that_measures_proves_its_gpu_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, asks: int
+    ) -> None:
+        root = write_config(tmp_path / "repository", tuple(TARGETS), ["fixture_duel"])
+        asked: list[str] = []
+
+        def refuse(described: Target, environ: Mapping[str, str], index: int | None) -> None:
+            asked.append(described.id)
+            assert index is None
+            raise GpuRefused("the GPU of this job is cut into slices")
+
+        monkeypatch.setattr(gpu_step_base, "held_gpu", refuse)
+        steps = object.__new__(MeasuringSteps)
+        steps.dag = replace(dag_of(tmp_path, "h100"), files=root)
+        with pytest.raises(GpuRefused) if asks else nullcontext():
+            if steps.dag.needs_gpu(target):
+                steps._enter_job("platform", target)
+        assert len(asked) == asks
 
     def test_no_container_is_started_in_a_pod(self, ask: Callable[..., Request]) -> None:
         with pytest.raises(BadInput, match="pods' own image"):
