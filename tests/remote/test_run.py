@@ -265,6 +265,10 @@ class TestConnections:
     def test_of_no_machine(self) -> None:
         assert isinstance(self.ask(host="nowhere.invalid"), BadInput)
 
+    def test_without_ssh(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert "apt-get install openssh-client" in str(self.ask())
+
     def test_without_a_key(self, machine: LoopbackMachine) -> None:
         strange = machine.folder / "host_key"
         error = self.ask(f"IdentityFile={shlex.quote(str(strange))}", *machine.options[:1],

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from assay.base.io import read_record
+from assay.cli import checkout as checkout_module
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.verification.attestation import load_signer
@@ -254,3 +255,11 @@ def test_bad_options_are_one_sentence(
     )
     assert (refused.code, says in refused.err) == (2, True), refused.err
     assert len(refused.err.splitlines()) == 1
+
+
+def test_an_installed_package_is_no_checkout(
+    assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout_module, "ROOT", tmp_path)
+    refused = assay("remote", "gpu")
+    assert (refused.code, "clone the repository" in refused.err) == (3, True)

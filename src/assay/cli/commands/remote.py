@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.progress import say
 from assay.catalog.load import load_catalog
 from assay.cli import checkout
@@ -18,7 +18,7 @@ from assay.pipeline.request import default_signing_key
 from assay.pipeline.snakemake_run import only_run
 from assay.remote.host import remote_place
 from assay.remote.payload import LEFT_OUT, CarriedFiles, There
-from assay.remote.run import RemoteRun
+from assay.remote.run import NODE_SCRIPT, RemoteRun
 from assay.verification.attestation import load_signer, public_pem
 from assay.verification.sign import load_or_create_signer
 from assay.verification.time_service import time_service
@@ -63,6 +63,11 @@ def remote(
     **given: Any,
 ) -> None:
     """Reproduce on a machine reached by SSH; sign and verify here."""
+    if not (checkout.ROOT / NODE_SCRIPT).is_file():
+        raise MissingEnvironment(
+            "a run elsewhere takes a git checkout along, and the installed package is none: clone "
+            "the repository, and start its ./assay remote"
+        )
     typed = typed_options(context, OWN)
     _check_together(typed, resume=resume, remove=remove, dry_run=dry_run, bundle=bundle)
     project = project_folder(given["project"])
