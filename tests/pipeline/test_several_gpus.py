@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
+from assay.evidence.timings import collect_timings
 from assay.pipeline.gpu_places import COSTS
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
@@ -32,7 +34,7 @@ from assay.records.plan import Provision
 from assay.records.platform import PlatformRecord
 from assay.records.timings import StepTiming
 from assay.verification.contradictions import Findings
-from assay.verification.gpu_time_lines import check_time_lines
+from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.report_fixtures import make_request, provision, write_run
@@ -177,9 +179,10 @@ class Box:
     def findings(self, results: Path | None = None) -> Findings:
         """Return what verifying finds of GPUs and their time lines."""
         evidence = load_evidence(results or self.results)
+        timings = collect_timings(self.results, evidence.plan)
         found = check_machines(load_catalog(self.root), evidence)
-        check_time_lines(evidence, found)
-        return found
+        apart = check_windows(replace(evidence, timings=timings))
+        return Findings([*found.contradictions, *apart.contradictions])
 
 
 @pytest.fixture
