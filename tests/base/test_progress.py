@@ -1,5 +1,7 @@
 """Watched commands and locks between processes."""
 
+import errno
+import fcntl
 import multiprocessing
 import os
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, watch
 
 
@@ -62,3 +65,12 @@ def test_a_lock_is_released_by_an_error(tmp_path: Path):
         raise ValueError("inside")
     with exclusive(tmp_path / "lock", ""):
         assert (tmp_path / "lock").exists()
+
+
+def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(MissingEnvironment, match="no locks"), exclusive(tmp_path / "lock", ""):
+        pass

@@ -52,7 +52,7 @@ def test_a_terminated_command_line_leaves_no_job_behind(tmp_path: Path, root: Pa
 
 def test_a_lock_of_a_run_ends_with_it(tmp_path: Path):
     with only_run(tmp_path, "first"), only_run(tmp_path, "second"):
-        assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
+        assert sorted(path.name for path in (tmp_path / "results").glob("*.lock")) == [
             ".first.lock",
             ".second.lock",
         ]

@@ -25,6 +25,8 @@ from assay.base.progress import exclusive
 NODES = {"l4": "l4", "h100": "h100", "h200": "h200"}
 """Node name to the type of its one GPU."""
 PARTITION = "gpu"
+URGENT = "urgent"
+"""Whose jobs preempt those of the other partition, which Slurm then does not start again itself."""
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 CONFIG = Path("/etc/slurm")
 MARK = "# Written by Assay's tests; safe to delete.\n"
@@ -125,7 +127,7 @@ class Cluster:
 
     def _idle(self) -> bool:
         states = slurm("sinfo", "--noheader", "--Node", "--format=%N %T").split("\n")
-        return sorted(states) == sorted(f"{node} idle" for node in NODES)
+        return set(states) == {f"{node} idle" for node in NODES}  # each in every partition
 
     def logs(self) -> str:
         """The last lines of every daemon's log."""
@@ -185,9 +187,13 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 MinJobAge=600
 KillWait=5
+OverTimeLimit=0
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 GresTypes=gpu
 {nodes}
 PartitionName={PARTITION} Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
+PartitionName={URGENT} Nodes={",".join(NODES)} PriorityTier=10 PreemptMode=OFF State=UP
 """
 
 

@@ -3,6 +3,7 @@
 Standard library only: the launcher uses this before anything is installed.
 """
 
+import errno
 import fcntl
 import os
 import signal
@@ -15,8 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from assay.base.errors import MissingEnvironment
 from assay.base.printable import shown_line
 from assay.shared.parent_death import tied_to_parent
+
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def say(line: str) -> None:
@@ -155,7 +159,8 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
     """Hold the lock file ``path``; say ``waiting`` when another process holds it first.
 
     The file is removed at the end, so a waiter makes sure that what it locked still stands there.
-    Raises OSError where it cannot be made.
+    It is open for writing, which a lock over NFS takes. Raises OSError where it cannot be made,
+    MissingEnvironment on a file system without locks.
     """
     said = False
     while True:
@@ -167,6 +172,13 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
                     say(waiting)
                     said = True
                 fcntl.flock(stream, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+                raise MissingEnvironment(
+                    f"{path.parent}: this file system has no locks (flock): have it mounted with "
+                    "them, or the cache elsewhere"
+                ) from error
             if not _is_at(stream.fileno(), path):
                 continue
             try:

@@ -11,7 +11,7 @@ from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
 from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import SignalledExit, exclusive, quote, say
+from assay.base.progress import SignalledExit, quote, say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
@@ -27,6 +27,7 @@ from assay.pipeline.places import (
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.pods import PLUGIN_FOLDER, pod_options
 from assay.pipeline.retry import is_damaged
+from assay.pipeline.run_lock import held_run
 from assay.pipeline.run_owner import lock_path
 from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
 from assay.pipeline.slurm_journal import journal_of, told_retried
@@ -233,10 +234,7 @@ def only_run(home: Path, name: str) -> Iterator[None]:
     Snakemake's own locks outlive a killed process; this one does not. What a killed command left
     running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
-    lock = lock_path(home, name)
-    lock.parent.mkdir(exist_ok=True)
     waiting = f"another process is at run '{name}' of {home}; waiting for it"
-    with exclusive(lock, waiting):
-        lock.write_text(str(owners.myself()))
+    with held_run(lock_path(home, name), waiting):
         leftovers.end_leftovers(home / RESULTS / name)
         yield

@@ -1,0 +1,183 @@
+"""A checkout that measures through Slurm: a stand-in for each target's device and for its driver.
+
+The driver is a ``nvidia-smi`` that answers by the node it runs on, and the device's Python hands
+out made-up records (see ``tests.pipeline.test_batched_workflow``). Files in the folder change both:
+``gpu.NODE`` is what a node's driver lists, ``lost.NODE`` has it answer once with an error,
+of ``every`` so many jobs one ends before it answers, by no fault of its own.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.io import dump_record, read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.pipeline.slurm_jobs import ClusterJob, jobs_of
+from assay.pipeline.slurm_journal import journal_of
+from assay.records.platform import PlatformRecord
+from assay.records.slurm_jobs import SlurmJob
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.shared.files import write_bytes
+from tests.library_checkout import copy_code, write_config
+from tests.pipeline.test_batched_workflow import STAND_IN
+from tests.report_fixtures import cheats, provision, sanitizer, stopwatch, write_run
+from tests.slurm.cluster import Cluster
+
+PATIENCE_S = 300.0
+DRIVER = """#!/bin/sh
+if [ -e {folder}/lost.$SLURMD_NODENAME ]; then
+    rm {folder}/lost.$SLURMD_NODENAME; echo "GPU has fallen off the bus"; exit 15
+fi
+case "$1" in --query-gpu=*) cat {folder}/gpu.$SLURMD_NODENAME;; esac
+"""
+DEVICE = """#!{python}
+import json, os, random, subprocess, sys, time
+from pathlib import Path
+
+if sys.argv[1:] == ["--version"]:
+    sys.exit(0)
+folder = Path({folder!r})
+target = json.loads(Path(sys.argv[3]).read_text())["job"]["target"]["id"]
+job = int(os.environ["SLURM_JOB_ID"])
+if (folder / "every").exists() and job % int((folder / "every").read_text()) == 3:
+    way = random.Random(job).choice(["cancelled", "killed"])
+    with (folder / "ended").open("a") as log:
+        log.write(way + " " + str(job) + "\\n")
+    if way == "cancelled":
+        subprocess.run(["scancel", str(job)])
+        time.sleep(60)
+    os.kill(os.getppid(), 9)
+os.execv(folder / target / "python", [str(folder / target / "python"), *sys.argv[1:]])
+"""
+
+
+def waited(condition: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
+    """Return whether it came true in time."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() >= limit:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+class MeasuredCheckout:
+    """A repository, and the answers of its targets' devices."""
+
+    def __init__(self, folder: Path, targets: Sequence[str], names: Sequence[str]) -> None:
+        self.folder, self.root, self.targets = folder, folder / "checkout", targets
+        write_config(self.root, targets, names, profiled=["first"])
+        made = write_run(self.root, "made", [provision(target) for target in targets])
+        catalog = load_catalog(self.root)
+        for target in targets:
+            answers = folder / target / "records"
+            for stage in ("correctness", "benchmark"):
+                shutil.copytree(made / target / stage, answers / stage)
+            for name in names:
+                path = answers / "stopwatch" / f"{name}.json"
+                write_record(stopwatch(catalog, name, target), path)
+            write_record(cheats(target), answers / "cheats" / "cheats.json")
+            clean = sanitizer(target, catalog.targets[target].arch, ())
+            write_record(clean, answers / "sanitize" / "sanitize.json")
+            platform = read_record(PlatformRecord, made / target / "platform.json")
+            write_bytes(folder / target / "device.json", dump_record(platform.device))
+            stand_in = STAND_IN.format(python=sys.executable, folder=str(folder / target))
+            self._program(folder / target / "python", stand_in)
+            gpu = platform.device.gpu
+            self.lists(target, f"0, {gpu.uuid}, 580.65.06, Disabled, {gpu.product}")
+        shutil.rmtree(made)
+        copy_code(self.root)
+        self._program(folder / "bin" / "nvidia-smi", DRIVER.format(folder=folder))
+        device = DEVICE.format(python=sys.executable, folder=str(folder))
+        self._program(folder / "python", device)
+
+    def _program(self, path: Path, text: str) -> None:
+        write_bytes(path, text.encode())
+        path.chmod(0o755)
+
+    def lists(self, node: str, gpus: str) -> None:
+        """Have a node's driver list these GPUs."""
+        write_bytes(self.folder / f"gpu.{node}", f"{gpus}\n".encode())
+
+    def starts(self, target: str) -> list[str]:
+        """The task and comparisons of each start of a target's device side."""
+        return (self.folder / target / "starts").read_text().splitlines()
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """One run of it."""
+
+    place: MeasuredCheckout
+    name: str
+
+    def start(self, *more: str) -> "subprocess.Popen[bytes]":
+        """Start its command, whose words go to the file ``said``."""
+        folder, root = self.place.folder, self.place.root
+        environment = {
+            **os.environ,
+            "ASSAY_ROOT": str(root),
+            "ASSAY_LOCK_DIR": str(folder / "locks"),
+            "HOME": str(folder / "home"),
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(root / "src"),
+        }
+        words = ["reproduce", "--executor", "slurm", "--run", self.name, "--cores", "2", *more]
+        words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
+        with (folder / "said").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "assay.cli", *words],
+                cwd=root, env=environment, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    @property
+    def folder(self) -> Path:
+        """results/NAME."""
+        return self.place.root / "results" / self.name
+
+    def said(self) -> str:
+        """All that its commands said, for a failing assertion."""
+        log = self.folder / "logs" / "snakemake.log"
+        words = (self.place.folder / "said").read_text()
+        return f"{words[-4000:]}\n{log.read_text()[-4000:] if log.exists() else ''}"
+
+    def jobs(self, *states: str) -> list[ClusterJob]:
+        """Its jobs in the queue, or in ``states``."""
+        return jobs_of(self.folder, *states)
+
+    def job(self, cluster: Cluster, state: str) -> str:
+        """The id of its one job in a state, once there is one."""
+        found: list[str] = []
+
+        def there() -> bool:
+            found[:] = [job.job_id for job in self.jobs() if job.state == state]
+            return bool(found)
+
+        assert waited(there), self.said() + cluster.logs()
+        return found[0]
+
+    def journal(self) -> list[SlurmJob]:
+        """Every start of its jobs."""
+        return journal_of(self.folder)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All that they say but when it was measured."""
+        found = read_record(VerdictsFile, self.folder / "verdicts.json").verdicts
+        return tuple(verdict.model_copy(update={"measured_on": None}) for verdict in found)
+
+
+def kill_outright(command: "subprocess.Popen[bytes]") -> None:
+    """Kill a command and its Snakemake as a power cut would: neither cancels a job."""
+    os.kill(command.pid, signal.SIGSTOP)
+    children = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
+    for pid in (*map(int, children), command.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    command.wait()

@@ -1,0 +1,196 @@
+"""All that befalls jobs of a real cluster: the run goes on, and repeats only what was lost."""
+
+import gzip
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import read_record
+from assay.records.measurements import BenchmarkRecord
+from assay.records.slurm_jobs import SlurmJobsRecord
+from assay.verification.verify import verify
+from tests.slurm.cluster import PARTITION, URGENT, Cluster, slurm
+from tests.slurm.measured import MeasuredCheckout, MeasuredRun, kill_outright, waited
+
+pytestmark = pytest.mark.slurm
+
+NAMES = ("duel_a", "duel_b")
+NODE = "h100"
+CLEANED_S = 12.0
+"""A node has taken away what is left of a job by then, and can start it again."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as running:
+        yield running
+
+
+class Trouble:
+    """A run whose benchmark waits in its second comparison, until it is let go."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.cluster, self.place = cluster, MeasuredCheckout(folder, [NODE], NAMES)
+        self.run = MeasuredRun(self.place, "troubled")
+        self.slow, self.waiting = (folder / NODE / name for name in ("slow", "waiting"))
+        self.slow.write_text("benchmark.duel_b")
+
+    def benchmark_waits(self) -> str:
+        """Return the id of the job that waits there, with its first comparison kept."""
+        self.waiting.unlink(missing_ok=True)
+        asked = time.monotonic()
+
+        def there() -> bool:
+            if time.monotonic() - asked > CLEANED_S:
+                self.start_now()
+            return self.waiting.exists()
+
+        assert waited(there), self.run.said() + self.cluster.logs()
+        return self.run.job(self.cluster, "RUNNING")
+
+    def start_now(self) -> None:
+        """Slurm has a job that was put back wait for two minutes; a test has not the time."""
+        for job in self.run.jobs():
+            if job.state == "PENDING":
+                slurm("scontrol", "update", f"JobId={job.job_id}", "StartTime=now")
+
+    def preempt(self) -> None:
+        slurm(
+            "sbatch", "--wait", f"--partition={URGENT}", f"--gpus={NODE}:1", "--output=/dev/null",
+            "--wrap=true",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WrongGpu:
+    """A run on another node, whose driver lists another GPU than Slurm says it has."""
+
+    run: MeasuredRun
+    command: "subprocess.Popen[bytes]"
+
+
+@pytest.fixture(scope="module")
+def wrong(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> WrongGpu:
+    """Begun, so that it comes to its end beside the other run."""
+    place = MeasuredCheckout(tmp_path_factory.mktemp("wrong"), ["h200"], NAMES)
+    place.lists("h200", "0, GPU-l4, 580.65.06, [N/A], NVIDIA L4")
+    run = MeasuredRun(place, "wrong")
+    return WrongGpu(run, run.start())
+
+
+@pytest.fixture(scope="module")
+def trouble(cluster: Cluster, wrong: WrongGpu, tmp_path_factory: pytest.TempPathFactory) -> Trouble:
+    """A run that had everything happen to it, one after the other, and came to its end."""
+    trouble = Trouble(cluster, tmp_path_factory.mktemp("trouble"))
+    run, folder = trouble.run, trouble.place.folder
+
+    # The node is drained, so that the first job waits in the queue; the submitter is killed.
+    slurm("scontrol", "update", f"NodeName={NODE}", "State=DRAIN", "Reason=test")
+    command = run.start()
+    orphan = run.job(cluster, "PENDING")
+    kill_outright(command)
+    assert [job.job_id for job in run.jobs()] == [orphan]
+
+    # It comes back with a driver that answers nothing the first time.
+    (folder / f"lost.{NODE}").touch()
+    command = run.start()
+    assert waited(lambda: orphan not in [job.job_id for job in run.jobs()])
+    slurm("scontrol", "update", f"NodeName={NODE}", "State=RESUME")
+
+    slurm("scancel", trouble.benchmark_waits())
+    slurm("scontrol", "requeue", trouble.benchmark_waits())
+    trouble.benchmark_waits()
+    slurm("scontrol", "update", f"NodeName={NODE}", "State=DOWN", "Reason=test")
+    slurm("scontrol", "update", f"NodeName={NODE}", "State=RESUME")
+    trouble.benchmark_waits()
+    trouble.preempt()
+    trouble.benchmark_waits()
+
+    # Killed once more, now with a record that is half written.
+    kill_outright(command)
+    assert waited(lambda: run.jobs() == [])
+    (kept,) = (run.folder / "kept" / "benchmark" / NODE).glob("duel_a.*")
+    kept.write_bytes(kept.read_bytes()[:1000])
+    trouble.slow.unlink()
+    assert run.start().wait(300) == 0, run.said() + cluster.logs()
+    return trouble
+
+
+class TestTrouble:
+    """What a run is after all that."""
+
+    def test_only_what_was_lost_is_measured_again(self, trouble: Trouble) -> None:
+        measured = Counter(trouble.place.starts(NODE))
+        assert measured["correctness duel_a duel_b"] == 1
+        # Once at first, once because its record was half written; else it was taken up.
+        whole, rest = measured["benchmark duel_a duel_b"], measured["benchmark duel_b"]
+        assert (whole, rest) == (2, 4)
+
+    def test_every_start_is_told_and_why_it_was_lost(self, trouble: Trouble) -> None:
+        journal = [job for job in trouble.run.journal() if job.stage == "benchmark"]
+        assert [job.outcome for job in journal] == ["lost"] * 5 + ["done"]
+        told = [job.reason for job in journal[:4]]
+        put_back = "Slurm put it back into the queue"
+        assert told == ["it was cancelled", put_back, put_back, put_back]
+        platforms = [job for job in trouble.run.journal() if job.stage == "platform"]
+        assert [job.outcome for job in platforms] == ["failed", "done"]
+        assert platforms[0].reason == "the step failed (machine-lacks)"
+
+    def test_every_job_that_ended_well_held_the_one_gpu(self, trouble: Trouble) -> None:
+        done = [job for job in trouble.run.journal() if job.outcome == "done"]
+        assert {job.gpu and job.gpu.uuid for job in done} == {done[0].gpu and done[0].gpu.uuid}
+        assert all(job.gpu is not None and job.limits.cpus for job in done)
+
+    def test_the_command_said_what_it_made_again(self, trouble: Trouble) -> None:
+        said = (trouble.place.folder / "said").read_text()
+        assert "an earlier start left 1 job in Slurm's queue; cancelling" in said
+        assert "was preempted, and is in the queue again" in said
+        assert "benchmark.h100: Slurm job" in said
+        assert "a later one finished the step" in said
+
+    def test_no_job_is_left(self, trouble: Trouble) -> None:
+        assert trouble.run.jobs() == []
+
+    def test_no_sample_is_counted_twice(self, trouble: Trouble) -> None:
+        folder = trouble.run.folder / NODE / "benchmark"
+        records = [read_record(BenchmarkRecord, folder / f"{name}.json.gz") for name in NAMES]
+        given = trouble.place.folder / NODE / "records" / "benchmark"
+        for name, record in zip(NAMES, records, strict=True):
+            sent = BenchmarkRecord.model_validate_json(
+                gzip.decompress((given / f"{name}.json.gz").read_bytes())
+            )
+            assert len(record.processes) == len(sent.processes)
+
+    def test_the_signed_report_has_it_all_and_verifies(self, trouble: Trouble) -> None:
+        report = trouble.place.root / "reports" / trouble.run.name
+        key = trouble.place.folder / "key.pub"
+        assert verify(report, [key], repository=trouble.place.root).passed
+        record = read_record(SlurmJobsRecord, report / "evidence" / "slurm_jobs.json")
+        assert len(record.jobs) == len(trouble.run.journal())
+        assert not any(job.node == NODE for job in record.jobs)
+
+
+def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
+    cluster: Cluster, wrong: WrongGpu
+) -> None:
+    run, folder = wrong.run, wrong.run.place.folder
+    assert wrong.command.wait(300) == 1, run.said() + cluster.logs()
+    said = (folder / "said").read_text()
+    assert "the GPU of this job is NVIDIA L4, but target h200 is NVIDIA H200" in said
+    assert "on node h200)" in said
+    # Submitted again, it says the same and asks no device.
+    assert [(job.outcome, job.gpu) for job in run.journal()] == [("failed", None)]
+    assert not (folder / "h200" / "starts").exists()
+    assert not (run.folder / "h200" / "platform.json").exists()
+    assert run.jobs() == []
+
+
+def test_a_job_of_the_other_partition_is_no_part_of_a_run(cluster: Cluster, tmp_path: Path) -> None:
+    run = MeasuredRun(MeasuredCheckout(tmp_path, [NODE], NAMES), "alone")
+    slurm("sbatch", f"--partition={PARTITION}", "--hold", "--output=/dev/null", "--wrap=true")
+    assert run.jobs() == []
