@@ -10,9 +10,13 @@ import pytest
 from assay.catalog.load import load_catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import TARGET_STAGES
+from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
+from assay.pipeline.slurm_journal import JobJournal
 from assay.pipeline.steps import Steps
+from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
+from assay.records.slurm_jobs import CgroupLimits, HeldGpu
 from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision, write_repository
 
@@ -60,3 +64,58 @@ def test_a_cluster_is_not_asked_for_the_cores_of_the_submitting_machine(
     request = request.model_copy(update={"executor": executor})
     dag = Dag(request, make_plan(load_catalog(root), request), root)
     assert dag.threads("h100", 64) == threads
+
+
+class TestWhatACluster:
+    """Is asked for, by what the site says."""
+
+    SITE = ClusterFile.model_validate(
+        {
+            "schema": "assay/cluster/1",
+            "jobs": JobWishes(account="ours", qos="high", minutes=30),
+            "targets": {
+                "h100": TargetSite(
+                    gpu_type="nvidia_h100",
+                    partition="hopper",
+                    constraint="sxm&ib",
+                    nodes=("a", "b"),
+                )
+            },
+        }
+    )
+
+    def dag(self, root: Path, site: ClusterFile) -> Dag:
+        write_repository(root)
+        request = make_request("site", [provision()], ["demo"])
+        request = request.model_copy(update={"executor": "slurm", "cluster": site})
+        return Dag(request, make_plan(load_catalog(root), request), root, root)
+
+    def test_every_key_is_a_resource_of_the_executor(self, tmp_path: Path) -> None:
+        assert self.dag(tmp_path, self.SITE).resources("h100", "correctness") == {
+            "gpu": 1, "gpu_model": "nvidia_h100", "gres": None, "slurm_partition": "hopper",
+            "slurm_account": "ours", "qos": "high", "constraint": "sxm&ib",
+            "slurm_extra": "--nodelist=a,b", "runtime": 30, "mem_mb": 14000, "cpus_per_task": 1,
+        }  # fmt: skip
+
+    def test_a_site_without_gpus_option_is_asked_by_gres(self, tmp_path: Path) -> None:
+        site = self.SITE.model_copy(update={"gpu_option": "gres"})
+        asked = self.dag(tmp_path, site).resources("h100", "benchmark")
+        assert (asked["gpu"], asked["gpu_model"], asked["gres"]) == (0, None, "gpu:nvidia_h100:1")
+        assert asked["cpus_per_task"] == 4
+
+    def test_later_stages_go_to_the_node_of_the_platform(self, tmp_path: Path) -> None:
+        dag = self.dag(tmp_path, NO_CLUSTER)
+        assert dag.resources("h100", "benchmark")["slurm_extra"] is None
+        grant = SlurmGrant("17", 0, "gpu07", "gpu", None, "h100", 1, 0, None)
+        limits = CgroupLimits(cpus=(0,), memory_bytes=None, gpu_devices=())
+        journal = JobJournal(tmp_path / dag.run_dir, "h100", "platform", grant, limits)
+        journal.held(HeldGpu(index=0, product="NVIDIA H100", uuid="GPU-aa", driver="580"))
+        journal.end(None)
+        assert dag.resources("h100", "benchmark")["slurm_extra"] == "--nodelist=gpu07"
+        assert dag.resources("h100", "platform")["slurm_extra"] is None
+
+    def test_here_memory_and_minutes_are_numbers_all_the_same(self, tmp_path: Path) -> None:
+        root = write_repository(tmp_path)
+        request = make_request("here", [provision()], ["demo"])
+        dag = Dag(request, make_plan(load_catalog(root), request), root, root)
+        assert dag.resources("h100", "benchmark") == {"gpu": 1, "mem_mb": 8000, "runtime": 60}
