@@ -16,6 +16,7 @@ from assay.pipeline import request as requests
 from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
+from assay.records.cluster import CLUSTER_FILE
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.verdicts import Status, VerdictsFile
@@ -61,6 +62,14 @@ class TestTheCommitOfATree:
         commit, clean = git_state(tree)
         assert commit is not None and len(commit) == 40
         assert clean is True
+
+    def test_the_sites_own_file_leaves_the_tree_clean(self, tree: Path) -> None:
+        site, other = tree / CLUSTER_FILE, tree / "config" / "other.yaml"
+        site.parent.mkdir(exist_ok=True)
+        site.write_text("schema: assay/cluster/1\n")
+        assert git_state(tree)[1] is True
+        other.write_text("")
+        assert git_state(tree)[1] is False
 
     def test_a_changed_tree_is_of_the_commit_that_is_named(
         self, tree: Path, monkeypatch: pytest.MonkeyPatch

@@ -25,6 +25,7 @@ from assay.records.platform import PlatformRecord
 from assay.records.slurm_jobs import SlurmJob
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.files import write_bytes
+from assay.shared.parent_death import tied_to_parent
 from tests.library_checkout import copy_code, write_config
 from tests.pipeline.test_batched_workflow import STAND_IN
 from tests.report_fixtures import cheats, provision, sanitizer, stopwatch, write_run
@@ -73,6 +74,7 @@ class MeasuredCheckout:
 
     def __init__(self, folder: Path, targets: Sequence[str], names: Sequence[str]) -> None:
         self.folder, self.root, self.targets = folder, folder / "checkout", targets
+        self.commands: list[subprocess.Popen[bytes]] = []
         write_config(self.root, targets, names, profiled=["first"])
         made = write_run(self.root, "made", [provision(target) for target in targets])
         catalog = load_catalog(self.root)
@@ -106,6 +108,12 @@ class MeasuredCheckout:
         """Have a node's driver list these GPUs."""
         write_bytes(self.folder / f"gpu.{node}", f"{gpus}\n".encode())
 
+    def stop(self) -> None:
+        """End commands that a failed test left running."""
+        for command in self.commands:
+            if command.poll() is None:
+                kill_outright(command)
+
     def starts(self, target: str) -> list[str]:
         """The task and comparisons of each start of a target's device side."""
         return (self.folder / target / "starts").read_text().splitlines()
@@ -132,10 +140,12 @@ class MeasuredRun:
         words = ["reproduce", "--executor", "slurm", "--run", self.name, "--cores", "2", *more]
         words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
         with (folder / "said").open("a") as log:
-            return subprocess.Popen(
+            command = subprocess.Popen(
                 [sys.executable, "-m", "assay.cli", *words],
-                cwd=root, env=environment, stdout=log, stderr=log,
+                cwd=root, env=environment, stdout=log, stderr=log, preexec_fn=tied_to_parent(),
             )  # fmt: skip
+        self.place.commands.append(command)
+        return command
 
     @property
     def folder(self) -> Path:

@@ -1,4 +1,7 @@
-"""All that befalls jobs of a real cluster: the run goes on, and repeats only what was lost."""
+"""All that befalls jobs of a real cluster: the run goes on, and repeats only what was lost.
+
+Jobs that are cancelled, killed or meet their limit are in ``test_many``.
+"""
 
 import gzip
 import subprocess
@@ -21,7 +24,7 @@ pytestmark = pytest.mark.slurm
 
 NAMES = ("duel_a", "duel_b")
 NODE = "h100"
-CLEANED_S = 12.0
+CLEANED_S = 8.0
 """A node has taken away what is left of a job by then, and can start it again."""
 
 
@@ -75,9 +78,12 @@ class WrongGpu:
 
 
 @pytest.fixture(scope="module")
-def wrong(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> WrongGpu:
+def wrong(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> WrongGpu:
     """Begun, so that it comes to its end beside the other run."""
     place = MeasuredCheckout(tmp_path_factory.mktemp("wrong"), ["h200"], NAMES)
+    request.addfinalizer(place.stop)
     place.lists("h200", "0, GPU-l4, 580.65.06, [N/A], NVIDIA L4")
     run = MeasuredRun(place, "wrong")
     return WrongGpu(run, run.start())
@@ -102,7 +108,6 @@ def trouble(cluster: Cluster, wrong: WrongGpu, tmp_path_factory: pytest.TempPath
     assert waited(lambda: orphan not in [job.job_id for job in run.jobs()])
     slurm("scontrol", "update", f"NodeName={NODE}", "State=RESUME")
 
-    slurm("scancel", trouble.benchmark_waits())
     slurm("scontrol", "requeue", trouble.benchmark_waits())
     trouble.benchmark_waits()
     slurm("scontrol", "update", f"NodeName={NODE}", "State=DOWN", "Reason=test")
@@ -129,14 +134,13 @@ class TestTrouble:
         assert measured["correctness duel_a duel_b"] == 1
         # Once at first, once because its record was half written; else it was taken up.
         whole, rest = measured["benchmark duel_a duel_b"], measured["benchmark duel_b"]
-        assert (whole, rest) == (2, 4)
+        assert (whole, rest) == (2, 3)
 
     def test_every_start_is_told_and_why_it_was_lost(self, trouble: Trouble) -> None:
         journal = [job for job in trouble.run.journal() if job.stage == "benchmark"]
-        assert [job.outcome for job in journal] == ["lost"] * 5 + ["done"]
-        told = [job.reason for job in journal[:4]]
-        put_back = "Slurm put it back into the queue"
-        assert told == ["it was cancelled", put_back, put_back, put_back]
+        assert [job.outcome for job in journal] == ["lost"] * 4 + ["done"]
+        told = {job.reason for job in journal[:3]}
+        assert told == {"Slurm put it back into the queue"}
         platforms = [job for job in trouble.run.journal() if job.stage == "platform"]
         assert [job.outcome for job in platforms] == ["failed", "done"]
         assert platforms[0].reason == "the step failed (machine-lacks)"

@@ -95,18 +95,21 @@ def test_of_200_jobs_nothing_is_lost_and_nothing_counts_twice(
 
 
 @pytest.fixture(scope="module")
-def measured(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> MeasuredRun:
+def measured(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> MeasuredRun:
     """A run of three targets, of whose jobs one in ten ends on the way; one meets its limit."""
     folder = tmp_path_factory.mktemp("many")
     place = MeasuredCheckout(folder, list(NODES), ["duel"])
+    request.addfinalizer(place.stop)
     (folder / "every").write_text("10")
     (folder / "l4" / "slow").write_text("correctness.duel")
     run = MeasuredRun(place, "many")
     command = run.start()
     assert waited((folder / "l4" / "waiting").exists), run.said() + cluster.logs()
-    (slow,) = [job.job_id for job in run.journal() if (job.target, job.outcome) == ("l4", "lost")]
+    waits = [job for job in run.journal() if (job.target, job.stage) == ("l4", "correctness")]
     (folder / "l4" / "slow").unlink()
-    slurm("scontrol", "update", f"JobId={slow}", "TimeLimit=1")
+    slurm("scontrol", "update", f"JobId={waits[-1].job_id}", "TimeLimit=1")
     assert command.wait(500) == 0, run.said() + cluster.logs()
     return run
 

@@ -96,18 +96,25 @@ def batch_at(place: Place, record: type[R]) -> Measure[R]:
     return lambda jobs, into: run_device_batch(place, jobs, record, into=into)
 
 
+def kept_record(path: Path, record: type[R]) -> R | None:
+    """Return what an earlier start kept; None where there is nothing, or half of it."""
+    try:
+        return read_record(record, path) if path.is_file() else None
+    except BadInput:
+        return None
+
+
 def _taken_up(path: Path, record: type[R], accept: Callable[[R], None]) -> R | None:
     """Return a kept record; None where there is none that can be used, and then no file either."""
-    if not path.is_file():
-        return None
-    try:
-        found = read_record(record, path)
-        accept(found)
-        if not came_to_nothing(found):
+    found = kept_record(path, record)
+    if found is not None and not came_to_nothing(found):
+        try:
+            accept(found)
+        except CheckFailed:
+            pass
+        else:
             return found
-    except (BadInput, CheckFailed):
-        pass
-    path.unlink()
+    path.unlink(missing_ok=True)
     return None
 
 

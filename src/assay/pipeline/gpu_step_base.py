@@ -35,7 +35,7 @@ from assay.measuring.device_process import run_device_job
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_cores import cores_of_gpus
 from assay.measuring.node_environment import prepare_node
-from assay.measuring.resume import Item, Measure, Results, batch_at, measure_batch
+from assay.measuring.resume import Item, Measure, Results, batch_at, kept_record, measure_batch
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
@@ -334,12 +334,8 @@ class MeasuringParts:
     ) -> dict[str, str]:
         """Return the GPU of each item that an earlier start finished, by name."""
         folder = self._kept_folder(stage, target)
-        kept = {item.name: item.kept(folder) for item in items}
-        return {
-            name: read_record(stage.record, path).gpu_uuid
-            for name, path in kept.items()
-            if path.is_file()
-        }
+        kept = {item.name: kept_record(item.kept(folder), stage.record) for item in items}
+        return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
     def _told_of_all(
         self,

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
-from assay.base.io import read_record, write_record
+from assay.base.io import write_record
 from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence.stages import (
     BENCHMARKS,
@@ -31,7 +31,7 @@ from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Measure
+from assay.measuring.resume import Measure, kept_record
 from assay.measuring.spread import GpuLost
 from assay.pipeline import reuse as recorded
 from assay.pipeline.card_choice import chosen_comparisons
@@ -62,8 +62,7 @@ class MeasuringSteps(MeasuringParts):
         if offered:
             # Snakemake has removed the record itself, which may list GPUs that are not offered now.
             kept = self.run_dir / "kept" / PLATFORMS.stage / f"{target}.json"
-            earlier = read_record(PLATFORMS.record, kept) if kept.is_file() else None
-            record = joined(earlier, record)
+            record = joined(kept_record(kept, PLATFORMS.record), record)
             write_record(record, kept)
         write_record(record, self.run_dir / PLATFORMS.path(target))
 
@@ -92,8 +91,9 @@ class MeasuringSteps(MeasuringParts):
 
     def _was_timed(self, target: str, comparison: str, gpu: str | None) -> bool:
         """Return whether an earlier start timed a comparison on a GPU."""
-        kept = self._kept_folder(BENCHMARKS, target).glob(f"{comparison}.*.json.gz")
-        return any(read_record(BENCHMARKS.record, path).gpu_uuid == gpu for path in kept)
+        paths = self._kept_folder(BENCHMARKS, target).glob(f"{comparison}.*.json.gz")
+        found = (kept_record(path, BENCHMARKS.record) for path in paths)
+        return any(record is not None and record.gpu_uuid == gpu for record in found)
 
     def benchmark(self, target: str) -> None:
         """Raw samples of every comparison's arms that passed the gate.
