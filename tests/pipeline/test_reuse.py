@@ -215,6 +215,7 @@ class TestVariants:
         [
             ({}, True),
             ({"title": "In other words", "built_from": "the same"}, True),
+            ({"artifact": "original", "package": "a-library"}, True),
             ({"defines": {"BM": 128, "PAD": 0}}, True),
             ({"archs": ("sm_80", "sm_89", "sm_90a")}, True),
             ({"defines": {"BM": 256}}, False),

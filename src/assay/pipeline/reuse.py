@@ -335,10 +335,18 @@ def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
 def _same_variant(now: Variant, then: Variant) -> bool:
     """Whether two descriptions are of one configuration of one kernel.
 
-    Its words may have changed, and the architectures it is built for besides; a source that has
-    become another may ask for more: a verdict names the commit whose source was measured.
+    What is said of it may have changed (its title, whose code it is, the package that holds it), and
+    the architectures it is built for besides; a source that has become another may ask for more: a
+    verdict names the commit whose source was measured.
     """
-    words = {"title": "", "built_from": "", "defines": {}, "archs": ()}
+    words = {
+        "title": "",
+        "built_from": "",
+        "artifact": "original",
+        "package": None,
+        "defines": {},
+        "archs": (),
+    }
     kept = then.defines.items() <= now.defines.items()
     return kept and now.model_copy(update=words) == then.model_copy(update=words)
 
