@@ -90,9 +90,15 @@ def wrong(
 
 
 @pytest.fixture(scope="module")
-def trouble(cluster: Cluster, wrong: WrongGpu, tmp_path_factory: pytest.TempPathFactory) -> Trouble:
+def trouble(
+    cluster: Cluster,
+    wrong: WrongGpu,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Trouble:
     """A run that had everything happen to it, one after the other, and came to its end."""
     trouble = Trouble(cluster, tmp_path_factory.mktemp("trouble"))
+    request.addfinalizer(trouble.place.stop)
     run, folder = trouble.run, trouble.place.folder
 
     # The node is drained, so that the first job waits in the queue; the submitter is killed.
