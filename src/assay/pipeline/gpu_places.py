@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import median
 
 from assay.base.io import read_record
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
 from assay.judging.needs import measured_together, needed_on
 from assay.measuring.gpu_schedule import GpuUnit, bundled, in_order, place_units
+from assay.pipeline.unit_seconds import expected_seconds
 from assay.records.gpu_costs import GpuCosts
 from assay.records.plan import Plan, TargetPlan
 from assay.shared.job import ComparisonJob, DeviceJob, ProgramRunsJob
@@ -69,16 +69,10 @@ class GpuPlaces:
 
     @cached_property
     def seconds(self) -> dict[str, float]:
-        """Return what each unit is expected to take: what it took on this target, else on another;
-        one that never ran takes as much as one in the middle.
-        """
-        known: dict[str, float] = {}
-        costs = read_costs(self.root).costs
-        for cost in sorted(costs, key=lambda each: each.target == self.target.target):
-            known[cost.unit] = cost.seconds
+        """Return what each unit is expected to take."""
         names = [*self.target.comparisons, *(job.id for job in self.target.programs)]
-        middle = median(known.values()) if known else 1.0
-        return {name: known.get(name, middle) for name in names}
+        costs = read_costs(self.root).costs
+        return expected_seconds(self.catalog, costs, self.target.target, names)
 
     def _pinned(self) -> list[str]:
         """Return units that share the first GPU with sources' own programs, which run there: one
