@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,33 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
+@dataclass(frozen=True)
+class BegunRun:
+    """A run through Snakemake, beside which hundreds of other jobs are in the queue."""
+
+    run: MeasuredRun
+    command: "subprocess.Popen[bytes]"
+
+
+@pytest.fixture(scope="module")
+def begun(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> BegunRun:
+    """A run of three targets, of whose jobs one in ten ends on the way; one meets its limit."""
+    folder = tmp_path_factory.mktemp("many")
+    place = MeasuredCheckout(folder, list(NODES), ["duel"])
+    request.addfinalizer(place.stop)
+    (folder / "every").write_text("10")
+    (folder / "l4" / "slow").write_text("correctness.duel")
+    run = MeasuredRun(place, "many")
+    command = run.start()
+    assert waited((folder / "l4" / "waiting").exists), run.said() + cluster.logs()
+    waits = [job for job in run.journal() if (job.target, job.stage) == ("l4", "correctness")]
+    (folder / "l4" / "slow").unlink()
+    slurm("scontrol", "update", f"JobId={waits[-1].job_id}", "TimeLimit=1")
+    return BegunRun(run, command)
+
+
 class Queue:
     """Steps of a run, submitted without Snakemake."""
 
@@ -46,6 +74,7 @@ class Queue:
             submitted = subprocess.run(
                 [
                     "sbatch", "--parsable", f"--partition={PARTITION}", "--output=/dev/null",
+                    "--nice",
                     f"--job-name={job_name(self.run_dir)}_{number}", f"--chdir={REPOSITORY}",
                     f"--export=ALL,PYTHONPATH={REPOSITORY / 'src'}:{REPOSITORY}", f"--wrap={step}",
                 ],
@@ -64,7 +93,7 @@ class Queue:
 
 
 def test_of_200_jobs_nothing_is_lost_and_nothing_counts_twice(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, begun: BegunRun, tmp_path: Path
 ) -> None:
     queue = Queue(tmp_path / "results" / "many")
     queue.submit()
@@ -95,23 +124,10 @@ def test_of_200_jobs_nothing_is_lost_and_nothing_counts_twice(
 
 
 @pytest.fixture(scope="module")
-def measured(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> MeasuredRun:
-    """A run of three targets, of whose jobs one in ten ends on the way; one meets its limit."""
-    folder = tmp_path_factory.mktemp("many")
-    place = MeasuredCheckout(folder, list(NODES), ["duel"])
-    request.addfinalizer(place.stop)
-    (folder / "every").write_text("10")
-    (folder / "l4" / "slow").write_text("correctness.duel")
-    run = MeasuredRun(place, "many")
-    command = run.start()
-    assert waited((folder / "l4" / "waiting").exists), run.said() + cluster.logs()
-    waits = [job for job in run.journal() if (job.target, job.stage) == ("l4", "correctness")]
-    (folder / "l4" / "slow").unlink()
-    slurm("scontrol", "update", f"JobId={waits[-1].job_id}", "TimeLimit=1")
-    assert command.wait(500) == 0, run.said() + cluster.logs()
-    return run
+def measured(cluster: Cluster, begun: BegunRun) -> MeasuredRun:
+    """The run of three targets, at its end."""
+    assert begun.command.wait(500) == 0, begun.run.said() + cluster.logs()
+    return begun.run
 
 
 class TestTwentyJobs:
