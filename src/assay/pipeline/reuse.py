@@ -335,11 +335,11 @@ def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
 def _same_variant(now: Variant, then: Variant) -> bool:
     """Whether two descriptions are of one configuration of one kernel.
 
-    What is said of it may have changed (its title, whose code it is, the package that holds it), and
-    the architectures it is built for besides; a source that has become another may ask for more: a
-    verdict names the commit whose source was measured.
+    What is said of it may have changed (its title, whose code it is, the package that holds it),
+    and the architectures it is built for besides; a source that has become another may ask for
+    more: a verdict names the commit whose source was measured.
     """
-    words = {
+    words: dict[str, object] = {
         "title": "",
         "built_from": "",
         "artifact": "original",
