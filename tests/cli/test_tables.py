@@ -138,5 +138,6 @@ class TestTheCommandsTables:
         figures = figures_of_verdicts(file, UNWRITTEN)
         given = [GivenReport(name, name, figures, "key", "signed") for name in names]
         show_comparison(comparison_view(given, ()), [*Standing])
-        words = {word.rstrip(":") for word in screen.getvalue().split()}
+        words = {word.rstrip(":)") for word in screen.getvalue().split()}
         assert {verdict.claim for verdict in file.verdicts} | set(names) <= words
+        assert "all" in words and " -> inconsistent: 16384" not in screen.getvalue()

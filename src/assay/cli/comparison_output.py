@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.cells import cell_len
@@ -105,7 +106,7 @@ def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
     plain = all(isinstance(each.claimed, float) for each in figures) and not row.asked_otherwise
     if not plain or len(figures) < len(cells) or any("unverified" in text for text in cells):
         otherwise = "measured otherwise: " if row.asked_otherwise else ""
-        return f"claimed {row.claimed or 'nothing'}; {otherwise}{ARROW.join(cells)}"
+        return f"claimed {row.claimed or 'nothing'}; {otherwise}{_in_turn(cells)}"
     said = [each.said for each in figures]
     numbers = [
         f"{fmt.number(float(each.measured or 0.0))} {fmt.interval(each.ci90)}" for each in figures
@@ -114,6 +115,14 @@ def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
         return f"{row.claimed} {said[0]}: {ARROW.join(map(fmt.unbroken, numbers))}"
     pairs = zip(said, numbers, strict=True)
     return f"{row.claimed}: {ARROW.join(fmt.unbroken(f'{one} {two}') for one, two in pairs)}"
+
+
+def _in_turn(cells: Sequence[str]) -> str:
+    """Return what each report says, in their order; once where neighbours say the same."""
+    runs = [(text, len([*equal])) for text, equal in groupby(cells)]
+    if len(runs) == 1 and len(cells) > 1:
+        return f"{'both' if len(cells) == 2 else f'all {len(cells)}'} {runs[0][0]}"
+    return ARROW.join(f"{text} ({count} reports)" if count > 1 else text for text, count in runs)
 
 
 def _title(view: ComparisonView, shown: Sequence[str]) -> str:

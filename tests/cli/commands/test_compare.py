@@ -104,7 +104,7 @@ class TestWhatIsShown:
         assert [each["verified"] for each in document["reports"]] == [True, True]
         claims = {figure["claim"] for figure in document["figures"]}
         assert "demo_rate" in claims
-        text = page.read_text()
+        text = page.read_text().replace("\N{NO-BREAK SPACE}", " ")
         assert all(claim in text for claim in claims)
         assert escape(TITLE) in text and CLAIMED in text
         assert "<script" not in text and "http" not in text.replace("http-equiv", "")
