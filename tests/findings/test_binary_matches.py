@@ -62,6 +62,17 @@ class TestSameness:
     def test_other_device_code(self) -> None:
         assert match(by("g++ 14.2.0", cubins=(OTHER_CUBIN,))).sameness is Sameness.OTHER
 
+    def test_the_same_machine_code_from_another_text(self) -> None:
+        code = {"code_sha256": b.digest("machine code")}
+        then = MEASURED.model_copy(update=code)
+        assert match(by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **code), then).sameness is (
+            Sameness.INSTRUCTIONS
+        )
+        other = {"code_sha256": b.digest("other machine code")}
+        for now, before in ((other, then), ({"code_sha256": None}, MEASURED), (code, MEASURED)):
+            built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **now)
+            assert match(built, before).sameness is Sameness.OTHER
+
     def test_no_cubins_vouch_for_nothing(self) -> None:
         bare = MEASURED.model_copy(update={"cubins": ()})
         assert match(by("g++ 14.2.0", cubins=()), bare).sameness is Sameness.OTHER

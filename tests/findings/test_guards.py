@@ -83,6 +83,7 @@ def test_a_tool_that_cannot_run_here_is_no_clean_run() -> None:
 @pytest.mark.parametrize(
     ("sameness", "share"),
     [(Sameness.FILE, Share(1, 1)), (Sameness.DEVICE_CODE, Share(1, 1)),
+     (Sameness.INSTRUCTIONS, Share(1, 1)), (Sameness.OTHER, Share(0, 1)),
      (Sameness.NOT_COMPILED, None)],
 )  # fmt: skip
 def test_a_binary_counts_by_its_device_code_if_it_was_compiled(
@@ -92,7 +93,7 @@ def test_a_binary_counts_by_its_device_code_if_it_was_compiled(
 
 
 def test_every_other_difference_of_a_binary_counts_against_it() -> None:
-    same = {Sameness.FILE, Sameness.DEVICE_CODE, Sameness.NOT_COMPILED}
+    same = {Sameness.FILE, Sameness.DEVICE_CODE, Sameness.INSTRUCTIONS, Sameness.NOT_COMPILED}
     for sameness in set(Sameness) - same:
         assert found(matches=[sameness, Sameness.FILE]).binaries == Share(1, 2)
 

@@ -24,6 +24,8 @@ class Sameness(StrEnum):
     """The same, byte for byte."""
     DEVICE_CODE = "device_code"
     """All device code is the same, byte for byte; host code, by another compiler, is not."""
+    INSTRUCTIONS = "instructions"
+    """The same machine code, from another text of the source: line tables differ."""
     LINE_TABLES = "line_tables"
     """By another host compiler, whose headers the device code's line tables name: other digests,
     which say nothing of the instructions. ``verify --rebuild`` looks inside."""
@@ -93,9 +95,16 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
         return Sameness.FILE
     if then is None or built.artifact is None or built.resources != then.resources:
         return Sameness.OTHER
+    return _sameness_inside(then, built)
+
+
+def _sameness_inside(then: BuildRecord, built: BuildRecord) -> Sameness:
+    """Compare two binaries that are not the same file, by what their build records say of them."""
+    compilers = (then.toolchain.host_compiler, built.toolchain.host_compiler)
     if built.cubins and built.cubins == then.cubins:
         return Sameness.DEVICE_CODE
-    compilers = (then.toolchain.host_compiler, built.toolchain.host_compiler)
+    if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
+        return Sameness.INSTRUCTIONS
     if LINE_INFO in then.command and compilers[0] != compilers[1]:
         return Sameness.LINE_TABLES
     return Sameness.OTHER
@@ -117,6 +126,11 @@ def told(matches: Sequence[BinaryMatch]) -> str:
         parts.append(
             f"{count} {agreeing(count, 'has', 'have')} the same device code, byte for "
             f"byte, in other host code ({_compilers(matches, Sameness.DEVICE_CODE)})"
+        )
+    if count := counts[Sameness.INSTRUCTIONS]:
+        parts.append(
+            f"{count} {agreeing(count, 'has', 'have')} the same machine code, from another text of "
+            "the source"
         )
     if count := counts[Sameness.LINE_TABLES]:
         parts.append(

@@ -31,8 +31,8 @@ class Guards:
     sanitizer: Share | None
     """Runs of kernels under a tool of compute-sanitizer that had nothing to object to."""
     binaries: Share | None
-    """Measured binaries of which the compiled file or its device code is the same, byte for byte,
-    of those that were compiled again."""
+    """Measured binaries whose machine code is that of the file compiled here, of those that were
+    compiled again."""
     stopwatches: Share | None
     """Arms whose judged time another stopwatch confirms, in time or in cycles."""
 
@@ -57,7 +57,7 @@ def guards(
         if run.status != "unsupported"
     ]
     compiled = [
-        match.sameness in (Sameness.FILE, Sameness.DEVICE_CODE)
+        match.sameness in (Sameness.FILE, Sameness.DEVICE_CODE, Sameness.INSTRUCTIONS)
         for match in matches
         if match.sameness is not Sameness.NOT_COMPILED
     ]

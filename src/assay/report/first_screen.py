@@ -256,7 +256,7 @@ def guard_words(found: Guards) -> Iterator[GuardWords]:
         ),
         (
             found.binaries,
-            "binaries compiled again are the same, byte for byte",
+            "binaries compiled again hold the machine code that was measured",
             "binaries compiled again differ from those that were measured",
         ),
         (

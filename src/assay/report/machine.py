@@ -83,6 +83,8 @@ def _beside(match: BinaryMatch) -> str:
         return f"identical to {other}"
     if match.sameness is Sameness.DEVICE_CODE:
         return f"device code identical to that of {other}, host code by another compiler"
+    if match.sameness is Sameness.INSTRUCTIONS:
+        return f"machine code identical to that of {other}, line tables of another source text"
     return f"differs from {other} ({fmt.short_hash(match.measured_sha256)})"
 
 
