@@ -45,8 +45,13 @@ class Item:
 
     def kept(self, folder: Path) -> Path:
         """Return where the record is kept that this very measurement made."""
-        text = json.dumps([job_content(self.job), *self.rests_on], sort_keys=True)
-        return folder / f"{self.name}.{sha256_bytes(text.encode())}.json.gz"
+        return kept_path(folder, self.name, self.job, self.rests_on)
+
+
+def kept_path(folder: Path, name: str, job: DeviceJob, rests_on: Sequence[str]) -> Path:
+    """Return where a record is kept, under a name that holds a digest of all that it rests on."""
+    text = json.dumps([job_content(job), *rests_on], sort_keys=True)
+    return folder / f"{name}.{sha256_bytes(text.encode())}.json.gz"
 
 
 def measure_batch(

@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.measuring.operator_kernels import offered
 from assay.measuring.told import comparison_spec, protocol_spec, target_spec
-from assay.pipeline.card_choice import chosen_comparisons
+from assay.pipeline.card_choice import card_candidates
 from assay.pipeline.device_code import START, code_digest
 from assay.records.base import Record
 from assay.records.plan import Provision, Request, TargetPlan
@@ -88,9 +88,9 @@ class Definitions:
         }.get(stage, [])
 
     def _cards(self) -> list[str]:
-        """Return the comparisons that several GPUs are held against each other by, if they are."""
+        """Return the comparisons among which is chosen what GPUs are held against each other by."""
         plan = self.plan
-        return chosen_comparisons(self.catalog, plan.comparisons) if plan.cards else []
+        return card_candidates(self.catalog, plan.comparisons) if plan.cards else []
 
     def _planned(self, stage: str) -> list[Any]:
         """Return what a stage's plan lists beside comparisons."""

@@ -34,7 +34,7 @@ class CardsRecord(GpuRecord):
     recorded_at: Moment
     status: Literal["collected", "failed"]
     detail: str
-    """Why there is nothing, where it failed."""
+    """Why there is nothing, where it failed; else what was left out, and why."""
     control: Identifier
     """The comparison that was timed alone and beside busy neighbours."""
     gates: tuple[CorrectnessRecord, ...]

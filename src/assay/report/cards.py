@@ -91,10 +91,11 @@ def company_words(record: CardsRecord, found: Disturbance | None) -> str:
             f"{fmt.percent(found.margin)} is the margin"
         ),
     }[found.company]
+    rest = f" There was {record.detail}." if record.detail else ""
     return (
         f"{found.target}, one GPU beside {by} at the same work: {verdict}. Its A/A control "
         f"({found.control.arm} of {record.control}) took {_ratio(found.control.ratio)} times as "
-        "long as alone."
+        f"long as alone.{rest}"
     )
 
 
