@@ -15,6 +15,7 @@ from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.isolation import python_variables
 from assay.base.progress import quote
+from assay.measuring.device_warnings import CodeLines
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_place
@@ -215,12 +216,13 @@ def _start(
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
     last_words = ""
+    code_lines = CodeLines()
 
     def relay(line: str) -> None:
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            quote(f"{line}{place.label}")
+            quote(f"{code_lines.marked(line)}{place.label}")
 
     for file in batch:
         file.write()

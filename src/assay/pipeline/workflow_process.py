@@ -14,6 +14,7 @@ from typing import IO, Protocol
 
 from assay.base.printable import shown_line
 from assay.base.progress import ENDING, say
+from assay.measuring.device_warnings import ToldWarnings
 from assay.pipeline.failures import StepFailure, read_failures
 from assay.pipeline.stage_progress import OURS
 from assay.shared.parent_death import tied_to_parent
@@ -26,6 +27,8 @@ QUIET_S = 20.0
 """A count of finished steps is told when nothing else was for so long."""
 DRAIN_S = 5.0
 """Patience with whoever holds the workflow's output open when the workflow has ended."""
+QUOTED = f"{OURS}  "
+"""How a line begins that a step tells of another program."""
 COUNTED = re.compile(r"^(\d+) of (\d+) steps \(")
 """Snakemake's count of finished jobs."""
 
@@ -50,6 +53,7 @@ class WorkflowOutput:
         self._audience = audience
         self._told_at = time.monotonic()
         self._silenced = False
+        self._warnings = ToldWarnings("/".join(log.parts[-2:]))
         self._thread = threading.Thread(target=self._copy, daemon=True)
         self._thread.start()
 
@@ -70,6 +74,11 @@ class WorkflowOutput:
                     self._hand_on(line.rstrip("\n"))
 
     def _hand_on(self, line: str) -> None:
+        if line.startswith(QUOTED) and not self._verbose:
+            told = self._warnings.told(line.removeprefix(QUOTED))
+            if told is None:
+                return
+            line = f"{QUOTED}{told}"
         if self._audience is None:
             self._tell(line)
             return
