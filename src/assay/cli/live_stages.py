@@ -14,13 +14,13 @@ from rich.live import Live
 from rich.text import Text
 
 from assay.base.printable import shown_line
+from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.tables import is_terminal
 from assay.findings.step_timings import ON_GPU
-from assay.pipeline.places import run_dir
 from assay.pipeline.preview import stage_seconds
 from assay.pipeline.stage_progress import StageProgress
-from assay.records.plan import Request
+from assay.records.plan import Plan, Request
 from assay.report import formatting as fmt
 
 EVERY_S = 5
@@ -142,7 +142,9 @@ def live_stages(screen: Console, progress: StageProgress) -> Iterator[LiveStages
 
 
 @contextmanager
-def stages_shown(request: Request, cores: int, *, verbose: bool) -> Iterator[LiveStages | None]:
+def stages_shown(
+    catalog: Catalog, request: Request, plan: Plan, cores: int, *, verbose: bool
+) -> Iterator[LiveStages | None]:
     """Yield what shows a run's stages at a terminal; None elsewhere, where a line tells each step.
 
     Where everything is told (``verbose``), nothing stands still that could be kept up to date.
@@ -150,6 +152,6 @@ def stages_shown(request: Request, cores: int, *, verbose: bool) -> Iterator[Liv
     if verbose or not is_terminal(console.err):
         yield None
         return
-    known = stage_seconds(checkout.ROOT, run_dir(checkout.ROOT, request))
+    known = stage_seconds(checkout.ROOT, catalog, request, plan)
     with live_stages(console.err, StageProgress(known, cores)) as shown:
         yield shown

@@ -17,6 +17,7 @@ from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_p
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
 from assay.pipeline.durations import Estimate, Step, estimate
+from assay.pipeline.gpu_forecast import gpu_forecast
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.places import run_path
 from assay.pipeline.run_files import bound_run
@@ -59,6 +60,7 @@ def preview(
     known = known_seconds(root, run_dir_of(root, request)) | build_seconds(
         root, catalog, plan, steps, project=home
     )
+    known |= gpu_forecast(root, catalog, plan)
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
     return Preview(plan, steps, estimate(steps, known, cores))
@@ -145,13 +147,14 @@ def known_seconds(root: Path, run_dir: Path) -> dict[Step, float]:
     }
 
 
-def stage_seconds(root: Path, run_dir: Path) -> dict[str, float]:
+def stage_seconds(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dict[str, float]:
     """Return what a step of each stage takes, by what earlier ones took; compilations by their
-    processor seconds.
+    processor seconds, and what several GPUs share out by its units.
     """
     costs = [cost.cpu_seconds for cost in known_costs(root)]
     builds = {Stage.BUILD.value: fmean(costs)} if costs else {}
-    return mean_seconds(known_seconds(root, run_dir)) | builds
+    known = mean_seconds(known_seconds(root, run_dir_of(root, request)))
+    return known | builds | mean_seconds(gpu_forecast(root, catalog, plan))
 
 
 def build_seconds(

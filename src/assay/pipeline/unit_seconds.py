@@ -18,6 +18,8 @@ ARM_S = 0.1
 TURN_FACTOR = 1.3
 """A turn with what lies between turns, over the time that its launches are to fill. The three are
 fitted to what comparisons took on an H200; where launches are longer than a turn, it takes more."""
+GATE_ARM_S = 0.8
+"""Of each arm that is checked, several side by side."""
 PROGRAM_S = 2.0
 """Of all starts of a program, where none ever ran."""
 
@@ -26,9 +28,7 @@ def expected_seconds(
     catalog: Catalog, costs: Iterable[GpuCost], target: str, units: Iterable[str]
 ) -> dict[str, float]:
     """Return what each unit took on a target, else on another, else what is guessed of it."""
-    known: dict[str, float] = {}
-    for cost in sorted(costs, key=lambda each: each.target == target):
-        known[cost.unit] = cost.seconds
+    known = {unit: cost.seconds for unit, cost in _of_target(costs, target).items()}
     programs = [seconds for unit, seconds in known.items() if unit not in catalog.comparisons]
     program_s = median(programs) if programs else PROGRAM_S
     return {
@@ -39,6 +39,24 @@ def expected_seconds(
         else program_s
         for unit in units
     }
+
+
+def expected_gate_seconds(
+    catalog: Catalog, costs: Iterable[GpuCost], target: str, comparisons: Iterable[str]
+) -> dict[str, float]:
+    """Return the same of the gates of comparisons."""
+    known = _of_target(costs, target)
+    return {
+        name: known[name].gate_seconds
+        if name in known
+        else GATE_ARM_S * len(catalog.comparisons[name].arms)
+        for name in comparisons
+    }
+
+
+def _of_target(costs: Iterable[GpuCost], target: str) -> dict[str, GpuCost]:
+    """Return the cost of each unit on a target, else on another."""
+    return {cost.unit: cost for cost in sorted(costs, key=lambda each: each.target == target)}
 
 
 def guessed_seconds(catalog: Catalog, comparison: str) -> float:

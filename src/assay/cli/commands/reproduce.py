@@ -271,7 +271,7 @@ def reproduce(
     with (
         only_run(home(folder), request.run),
         bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
-        stages_shown(request, width, verbose=verbose) as audience,
+        stages_shown(catalog, request, plan, width, verbose=verbose) as audience,
     ):
         run_workflow(
             checkout.ROOT,
