@@ -73,6 +73,14 @@ class TestSameness:
             built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **now)
             assert match(built, before).sameness is Sameness.OTHER
 
+    def test_what_was_made_from_earlier_sources_has_its_own_record(self) -> None:
+        code = {"code_sha256": b.digest("machine code")}
+        then = MEASURED.model_copy(update=code)
+        built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **code)
+        found = replace(evidence(built, None), earlier_builds={("h100", "our_kernel"): then})
+        matches = binary_matches(b.catalog([]), found)
+        assert [each.sameness for each in matches] == [Sameness.INSTRUCTIONS]
+
     def test_no_cubins_vouch_for_nothing(self) -> None:
         bare = MEASURED.model_copy(update={"cubins": ()})
         assert match(by("g++ 14.2.0", cubins=()), bare).sameness is Sameness.OTHER

@@ -72,10 +72,7 @@ def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, .
 
 def _match(evidence: Evidence, artifact: str, arch: str, target: str, measured: str) -> BinaryMatch:
     built = evidence.builds.get((artifact, arch))
-    recorded = evidence.recorded_builds.get((artifact, arch))
-    then = recorded.record if recorded else None
-    if then is not None and (then.artifact is None or then.artifact.sha256 != measured):
-        then = None
+    then = _made(evidence, artifact, arch, target, measured)
     return BinaryMatch(
         artifact=artifact,
         arch=arch,
@@ -88,12 +85,28 @@ def _match(evidence: Evidence, artifact: str, arch: str, target: str, measured: 
     )
 
 
+def _made(
+    evidence: Evidence, artifact: str, arch: str, target: str, measured: str
+) -> BuildRecord | None:
+    """Return the record of what made a binary that was taken over; it may have been made from
+    sources that are others by now.
+    """
+    recorded = evidence.recorded_builds.get((artifact, arch))
+    records = (
+        evidence.target_builds.get(target, {}).get((artifact, arch)),
+        recorded.record if recorded else None,
+        evidence.earlier_builds.get((target, artifact)),
+    )
+    fitting = (each for each in records if each and each.artifact)
+    return next((e for e in fitting if e.artifact and e.artifact.sha256 == measured), None)
+
+
 def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None) -> Sameness:
     if built is None or not built.had_compiler:
         return Sameness.NOT_COMPILED
     if built.artifact is not None and built.artifact.sha256 == measured:
         return Sameness.FILE
-    if then is None or built.artifact is None or built.resources != then.resources:
+    if then is None or built.artifact is None:
         return Sameness.OTHER
     return _sameness_inside(then, built)
 
@@ -101,11 +114,12 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
 def _sameness_inside(then: BuildRecord, built: BuildRecord) -> Sameness:
     """Compare two binaries that are not the same file, by what their build records say of them."""
     compilers = (then.toolchain.host_compiler, built.toolchain.host_compiler)
-    if built.cubins and built.cubins == then.cubins:
+    alike = built.resources == then.resources
+    if alike and built.cubins and built.cubins == then.cubins:
         return Sameness.DEVICE_CODE
     if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
-        return Sameness.INSTRUCTIONS
-    if LINE_INFO in then.command and compilers[0] != compilers[1]:
+        return Sameness.INSTRUCTIONS  # a kernel's mangled name may hold a digest of its source
+    if alike and LINE_INFO in then.command and compilers[0] != compilers[1]:
         return Sameness.LINE_TABLES
     return Sameness.OTHER
 
