@@ -1,7 +1,7 @@
 """GPUs held against each other, phase by phase: what a later start takes up, and what it drops."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,8 @@ class Bench:
     gpus: tuple[str, ...] = (ONE, TWO)
     dies: tuple[str, str] = ("", "")
     """Phase and GPU of the first unit that cannot be measured."""
+    counted: list[str] = field(default_factory=list)
+    """GPUs of the records that this start is said to have made."""
 
     def gate_at(self, gpu: str) -> Measure[CorrectnessRecord]:
         """Return what checks on a GPU."""
@@ -78,6 +80,7 @@ class Bench:
                 times_at={gpu: self.time_at(gpu) for gpu in self.gpus},
                 folder=self.folder,
                 rests_on=("definition",),
+                measured=lambda record: self.counted.append(record.gpu_uuid),
             )
         )
 
@@ -126,8 +129,10 @@ def test_a_later_start_takes_up_finished_phases_and_repeats_one_cut_short(bench:
         bench.measure()
     assert list(bench.folder.glob(f"1.beside.{ONE}*")), "one GPU had finished its half"
     bench.done()
-    bench.dies = ("", "")
+    assert bench.counted == [ONE, TWO, ONE], "of the phase that was cut short nothing counts"
+    bench.dies, bench.counted = ("", ""), []
     record = bench.measure()
+    assert bench.counted == [ONE, TWO, ONE]
     assert bench.done() == [
         ("1.beside", ONE, "6"), ("1.beside", TWO, "6"), ("2.alone", ONE, "3"),
     ]  # fmt: skip

@@ -19,13 +19,13 @@ from assay.measuring.best_effort import now
 from assay.measuring.gpu_workers import work_at_once
 from assay.measuring.resume import Measure, kept_path, kept_record
 from assay.measuring.spread import measured_into
-from assay.records.base import Record
+from assay.records.base import GpuRecord
 from assay.records.cards import CardRun, CardSetting, CardsRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.shared.files import sha256_bytes
 from assay.shared.job import BenchmarkJob, CorrectnessJob, DeviceJob
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=GpuRecord)
 
 PATIENCE_S = 600.0
 """Most seconds of all, whatever was expected: something hangs."""
@@ -52,6 +52,8 @@ class CardBench:
     """Where finished phases are kept."""
     rests_on: tuple[str, ...]
     """Digests of what gives all this its meaning beside the jobs: definitions, platform."""
+    measured: Callable[[GpuRecord], object]
+    """Told of each record that this start made."""
 
 
 def measure_cards(bench: CardBench, left_out: str = "") -> CardsRecord:
@@ -62,7 +64,7 @@ def measure_cards(bench: CardBench, left_out: str = "") -> CardsRecord:
     gpus = list(bench.gates_at)
     if len(gpus) < 2:
         raise CheckFailed("fewer than two GPUs take part by now")
-    phases = _Phases(bench.folder, (*bench.rests_on, *gpus))
+    phases = _Phases(bench.folder, (*bench.rests_on, *gpus), bench.measured)
     checked = phases.done(
         "gate", CorrectnessRecord, bench.gates_at, dict.fromkeys(gpus, bench.gates)
     )
@@ -122,6 +124,7 @@ class _Phases:
 
     folder: Path
     rests_on: tuple[str, ...]
+    measured: Callable[[GpuRecord], object]
     wanted: set[Path] = field(default_factory=set)
 
     def rest_on(self, gates: Iterable[CorrectnessRecord]) -> None:
@@ -163,6 +166,8 @@ class _Phases:
         found = _kept(paths, record)
         if found is None:
             raise CheckFailed(f"cards, {name}: a record that was written cannot be read")
+        for one in (one for of_gpu in found.values() for one in of_gpu):
+            self.measured(one)
         return found
 
     def forget_others(self) -> None:

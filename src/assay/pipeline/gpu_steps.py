@@ -227,12 +227,7 @@ class MeasuringSteps(MeasuringParts):
                 f"{target}: {len(gpus)} GPUs are held against each other by "
                 f"{', '.join(choice.comparisons)}: about {choice.seconds:.0f} s"
             )
-            found = measure_cards(self._card_bench(target, gpus, choice), left_out_words(choice))
-            for run in found.runs:
-                self._count(run.benchmark)
-            for gate in found.gates:
-                self._count(gate)
-            return found
+            return measure_cards(self._card_bench(target, gpus, choice), left_out_words(choice))
 
         failed = self._failed(CARDS, target)
         record = told(
@@ -261,6 +256,7 @@ class MeasuringSteps(MeasuringParts):
             times_at={gpu: batch_at(place, BENCHMARKS.record) for gpu, place in places.items()},
             folder=self._kept_folder(CARDS, target),
             rests_on=(definition, platform_digest(self._platform(target))),
+            measured=self._count,
         )
 
     def _gate_job(self, target: str, comparison: str) -> CorrectnessJob:
