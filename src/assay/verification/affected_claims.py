@@ -1,8 +1,10 @@
 """Which claims rest on files that are not those that were signed, in words.
 
 The signature tells that a file was changed, and nothing of what it says is believed. Which claims
-rest on it is told by the other files, which are those that were signed; where it is the verdicts
-that were changed, by judging again or by the page, and where it is a page, by rendering it again.
+rest on it is told by the other files, which are those that were signed; where it is the file that
+states claims, by what their verdicts were given on; where it is the verdicts, by judging again or
+by the page; and where it is a page, by rendering it again, if this code made it, else by the
+verdicts' figures.
 """
 
 import math
@@ -11,14 +13,16 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.io import parse_record, read_record
 from assay.catalog.load import load_catalog
-from assay.catalog.model import Catalog
+from assay.catalog.model import Catalog, claim_files
 from assay.evidence.load import load_evidence
 from assay.evidence.report_contents import ReportContents
 from assay.evidence.stages import pipeline_path
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
+from assay.judging.verdicts import stated_value
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import PAGE, VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -47,17 +51,61 @@ def affected_claims(report_dir: Path, changed: Sequence[str], texts: Texts | Non
     with suppress(Exception):
         evidence = [path for path in changed if path.startswith(EVIDENCE)]
         if evidence:
-            return _resting_on(report_dir, evidence)
+            stated = "" if VERDICTS in changed else _stated_otherwise(report_dir, evidence)
+            return stated or _resting_on(report_dir, evidence)
         if VERDICTS in changed:
             return _judged_otherwise(report_dir, page=PAGE not in changed)
         if PAGE in changed and texts is not None:
-            return _told_otherwise(report_dir, texts)
+            return _told_otherwise(report_dir, changed, texts)
     return ""
 
 
 def _verdicts(report_dir: Path) -> VerdictsFile:
     data = plain_bytes(report_dir, VERDICTS, MOST_DOCUMENT)
     return parse_record(VerdictsFile, data, report_dir / VERDICTS)
+
+
+def _stated_otherwise(report_dir: Path, changed: Sequence[str]) -> str:
+    """Return the claims that stand otherwise in changed files of claims than their verdicts say;
+    empty where none does, or where such a file cannot be read any more.
+    """
+    catalog: Catalog | None = None
+    with suppress(BadInput):
+        catalog = load_catalog(report_dir / EVIDENCE)
+    if catalog is None:
+        return ""
+    differing: dict[str, str] = {}
+    for row in _verdicts(report_dir).verdicts:
+        stated_in = {f"{EVIDENCE}{path}" for path in claim_files(catalog, [row.source])}
+        difference = _difference(row, catalog) if stated_in & {*changed} else ""
+        if difference:
+            differing.setdefault(row.claim, f"{row.claim} ({difference})")
+    if not differing:
+        return ""
+    return f"other claims are stated than were judged: {_listed([*differing.values()])}"
+
+
+def _difference(row: Verdict, catalog: Catalog) -> str:
+    """Return how a claim or an audit now stands otherwise than its verdict says; empty where not.
+
+    Of an audit whose figure is another claim's, that claim tells it.
+    """
+    claim, entry = catalog.claims.get(row.claim), catalog.audits.get(row.claim)
+    if claim is not None:
+        unit = claim.unit.value if claim.unit else None
+        states = {"claimed": stated_value(claim), "unit": unit, "relation": claim.relation.value}
+        judged = {"claimed": row.claimed, "unit": row.unit, "relation": row.relation}
+    elif entry is None:
+        return "judged, and not stated any more"
+    elif entry.claimed is None or entry.claimed.value is None:
+        return ""
+    else:
+        states, judged = {"claimed": entry.claimed.value}, {"claimed": row.claimed}
+    return "; ".join(
+        f"{name}: judged {judged[name]}, stated {value}"
+        for name, value in states.items()
+        if value != judged[name]
+    )
 
 
 def _resting_on(report_dir: Path, changed: Sequence[str]) -> str:
@@ -121,49 +169,58 @@ def _judged_otherwise(report_dir: Path, *, page: bool) -> str:
     """
     given = _verdicts(report_dir)
     if given.rules != RULES:
-        return _not_as_shown(report_dir, given) if page else ""
+        others = _not_as_shown(report_dir, given) if page else []
+        shows = "the page, which is the one that was signed, says other things of"
+        return f"{shows} {_listed(others)}" if others else ""
     contents = _contents(report_dir, given)
     changed = changed_verdicts(given, judge(contents.catalog, contents.evidence))
     return f"the raw samples give other verdicts on {_listed(changed)}" if changed else ""
 
 
-def _not_as_shown(report_dir: Path, given: VerdictsFile) -> str:
-    """Return the claims of which the page shows no figure and verdict that a row has."""
+def _not_as_shown(report_dir: Path, given: VerdictsFile) -> list[str]:
+    """Return the claims of which the page shows no figures and verdict that a row has."""
     text = plain_bytes(report_dir, PAGE, MOST_DOCUMENT).decode()
-    shown = {claim: (figure, line) for claim, figure, line in _lines(text)}
+    shown = {claim: (figures, line) for claim, figures, line in _lines(text)}
     claims = dict.fromkeys(row.claim for row in given.verdicts)
-    others = [
+    return [
         claim
         for claim in claims
         if claim in shown
         and not any(_is_shown(row, *shown[claim]) for row in given.verdicts if row.claim == claim)
     ]
-    if not others:
-        return ""
-    return f"the page, which is the one that was signed, says other things of {_listed(others)}"
 
 
-def _lines(page: str) -> Iterator[tuple[str, str, str]]:
-    """Yield of each claim its id, the measured figure that its line shows, and the whole line."""
+def _lines(page: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield of each claim its id, the claimed and the measured figure that its line shows, and the
+    whole line.
+    """
     for part in page.split(_SECTION)[1:]:
         claim, _, said = part.partition('"')
         line = said.partition('class="more"')[0]
-        cells = line.split("<td>", 3)
-        yield claim, cells[2] if len(cells) > 2 else "", line
+        yield claim, line.split("<td>", 3)[1:3], line
 
 
-def _is_shown(row: Verdict, figure: str, line: str) -> bool:
-    """Return whether a line is of a row: its status, and its figure to the digits of the line, in
-    whichever unit that is told.
-    """
+def _is_shown(row: Verdict, figures: Sequence[str], line: str) -> bool:
+    """Return whether a line is of a row: its status, and its figures."""
     words = [status.word for status in (row.status, row.as_if) if status is not None]
     if not any(f">{word}<" in line for word in words):
         return False
-    number = _NUMBER.match(figure)
-    if number is None or not isinstance(row.measured, float):
+    values = (row.claimed, row.measured)
+    return all(map(_tells, figures, values))
+
+
+def _tells(text: str, value: float | str | None) -> bool:
+    """Return whether a figure's text is of a value: to the digits of the text, in whichever unit
+    that is told. What is no number on either side is not compared.
+    """
+    number = _NUMBER.search(text)
+    if number is None or not isinstance(value, float):
         return True
-    told = float(number[0])
-    return any(math.isclose(told, row.measured * by, rel_tol=1e-3) for by in (1.0, 1e3, 1e-3))
+    told, decimals = float(number[0]), len(number[0].partition(".")[2])
+    step = 0.0 if "e" in number[0] else 0.51 * 10.0**-decimals
+    return any(
+        math.isclose(told, value * by, rel_tol=1e-3, abs_tol=step) for by in (1.0, 1e3, 1e-3)
+    )
 
 
 def _contents(report_dir: Path, verdicts: VerdictsFile) -> ReportContents:
@@ -177,23 +234,37 @@ def _contents(report_dir: Path, verdicts: VerdictsFile) -> ReportContents:
     )
 
 
-def _told_otherwise(report_dir: Path, texts: Texts) -> str:
-    """Return of which claims the page shows another figure than this version does; nothing where it
-    does of many: another version made the page.
+def _told_otherwise(report_dir: Path, changed: Sequence[str], texts: Texts) -> str:
+    """Return of which claims the page shows other figures than the verdicts have.
+
+    Where this code made the page, they are those that it renders otherwise. Another code writes
+    numbers otherwise, so that its page's are compared with the verdicts' as numbers; where many
+    differ, they are written in a way that cannot be read here, and none is named.
     """
-    contents = _contents(report_dir, _verdicts(report_dir))
-    page = plain_bytes(report_dir, PAGE, MOST_DOCUMENT).decode()
-    again = texts(contents, SharedSummaries())[PAGE]
-    given, made = _figures(page), _figures(again)
-    others = [claim for claim in made if given.get(claim) != made[claim]]
-    if not 0 < len(others) <= MOST_CLAIMS:
+    given = _verdicts(report_dir)
+    if given.rules == RULES:
+        again = texts(_contents(report_dir, given), SharedSummaries())
+        untouched = [name for name in again if name not in changed]
+        if untouched and all(_is_in(report_dir, name, again[name]) for name in untouched):
+            page = plain_bytes(report_dir, PAGE, MOST_DOCUMENT).decode()
+            shown, made = _figures(page), _figures(again[PAGE])
+            return _shown_otherwise([name for name in made if shown.get(name) != made[name]])
+    return _shown_otherwise(_not_as_shown(report_dir, given))
+
+
+def _is_in(report_dir: Path, name: str, text: str) -> bool:
+    return plain_bytes(report_dir, name, MOST_DOCUMENT) == text.encode()
+
+
+def _shown_otherwise(claims: Sequence[str]) -> str:
+    if not 0 < len(claims) <= MOST_CLAIMS:
         return ""
-    return f"the page shows other figures of {_listed(others)} than the evidence gives"
+    return f"the page shows other figures of {_listed(claims)} than the evidence gives"
 
 
 def _figures(page: str) -> dict[str, list[str]]:
     """Return the claimed and the measured figure that a page shows of each claim, by its id."""
-    return {claim: line.split("<td>", 3)[1:3] for claim, _, line in _lines(page)}
+    return {claim: figures for claim, figures, _ in _lines(page)}
 
 
 def _name(row: Verdict) -> str:

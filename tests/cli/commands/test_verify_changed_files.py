@@ -2,16 +2,20 @@
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from assay.judging.rules import RULES
 from assay.verification.affected_claims import affected_claims
 from assay.verification.sign import sign
 from tests.report.told import told_report
-from tests.report_fixtures import signed_report, write_repository
+from tests.report_fixtures import REPOSITORY, signed_report, write_repository
+from tests.verification.test_project_report import CODE, document
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +78,86 @@ def test_of_a_page_the_claim_is_named_whose_figure_is_another(
     )
 
 
+def test_a_page_of_another_code_is_compared_by_its_numbers(report: Path, copy: Path) -> None:
+    """By another formatter an untouched figure reads otherwise, which accuses no claim."""
+    names = ("report.html", "appendix.html", "report.md")
+    made = {name: (report / name).read_text() for name in names}
+    (figure,) = re.findall(r'id="demo_ratio".*?<td>.*?<td>([^ <]+)', made["report.html"], re.DOTALL)
+    otherwise = {
+        "report.html": made["report.html"].replace(f"<td>{figure}", "<td>200 µs"),
+        "appendix.html": made["appendix.html"],
+        "report.md": made["report.md"] + "told otherwise",
+    }
+
+    def said(page: str, rules: int) -> str:
+        file = json.loads((report / "verdicts.json").read_text())
+        (copy / "verdicts.json").write_text(json.dumps({**file, "rules": rules}))
+        (copy / "report.html").write_text(page)
+        return affected_claims(copy, ["report.html"], lambda *_: otherwise)
+
+    names_it = "the page shows other figures of demo_rate than the evidence gives"
+    head, line = made["report.html"].split('<tbody class="claim" id="demo_rate"')
+    for cell in (1, 2):
+        figure = line.split("<td>")[cell].split("<")[0]
+        changed = line.replace(f"<td>{figure}", f"<td>9{figure}", 1)
+        edited = f'{head}<tbody class="claim" id="demo_rate"{changed}'
+        assert said(edited, RULES - 1) == names_it
+        assert said(edited, RULES) == names_it, "of the same rules, by another code"
+    assert said(made["report.html"] + "<!-- 9 -->", RULES - 1) == ""
+
+
+def test_an_older_reports_page_is_read_in_its_own_units(tmp_path: Path) -> None:
+    """All its figures are those of its verdicts, in whichever way they are written."""
+    published = REPOSITORY / "reports" / "published" / "hopper_20261122_sources"
+    old = shutil.copytree(published, tmp_path / "old")
+    assert json.loads((old / "verdicts.json").read_text())["rules"] < RULES
+    page = (old / "report.html").read_text()
+
+    def said(text: str) -> str:
+        (old / "report.html").write_text(text)
+        return affected_claims(old, ["report.html"], lambda *_: {"report.html": ""})
+
+    assert said(page + "<!-- edited -->") == ""
+    shown = "<td>111\N{NO-BREAK SPACE}TFLOP/s<td>91.53\N{NO-BREAK SPACE}TFLOP/s"
+    assert shown in page
+    named = "the page shows other figures of s000_baseline_bsr than the evidence gives"
+    assert said(page.replace(shown, shown.replace("91.53", "111.3"))) == named
+
+
+def test_of_claims_the_one_is_named_that_is_stated_otherwise(
+    assay: Any, report: Path, copy: Path
+) -> None:
+    """Not the audits whose verdicts rest on the same file."""
+    claims = copy / "evidence" / "config" / "claims" / "demo.yaml"
+    text = claims.read_text()
+    (value,) = re.findall(r"- id: demo_rate\n.*?value: (\S+)", text, re.DOTALL)
+    head, rest = text.split("- id: demo_rate\n")
+    claims.write_text(f"{head}- id: demo_rate\n{rest.replace(value, '9' + value, 1)}")
+    said = last_line(assay, copy, report)
+    assert said.startswith(
+        "other claims are stated than were judged: demo_rate (claimed: judged "
+        f"{float(value)}, stated 9{float(value)}): evidence/config/claims/demo.yaml has "
+    )
+
+
+def test_of_an_audit_its_own_printed_figure_is_compared(report: Path, copy: Path) -> None:
+    path = "evidence/config/claims/demo.yaml"
+    text = (copy / path).read_text()
+    (copy / path).write_text(text.replace("claimed: {value: 2.0", "claimed: {value: 2.5"))
+    named = "demo_audit (claimed: judged 2.0, stated 2.5)"
+    said = affected_claims(copy, [path], None)
+    assert said == f"other claims are stated than were judged: {named}"
+
+
+def test_claims_that_are_stated_as_judged_fall_to_what_rests_on_their_file(
+    report: Path, copy: Path
+) -> None:
+    path = "evidence/config/claims/demo.yaml"
+    (copy / path).write_text((copy / path).read_text() + "# more\n")
+    said = affected_claims(copy, [path], None)
+    assert said == "the verdict on demo_audit rests on what was changed"
+
+
 def test_what_no_figure_rests_on_is_said_to_be_that(assay: Any, report: Path, copy: Path) -> None:
     """A text without figures of its own: no claim is made up."""
     (copy / "report.md").write_text("9" + (copy / "report.md").read_text())
@@ -106,3 +190,17 @@ def test_of_verdicts_by_other_rules_the_signed_page_tells_which_was_changed(
     told = "the page, which is the one that was signed, says other things of demo_rate"
     assert said(measured=999.0) == told
     assert said(status="exceeded") == told
+
+
+def test_of_a_projects_claims_the_changed_one_is_named(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    (root / "project").mkdir()
+    (root / "project" / "assay.yaml").write_text(yaml.safe_dump(document()))
+    (root / "project" / "rows.py").write_text(CODE)
+    report = signed_report(root, key=tmp_path / "key")
+    path = "evidence/project/assay.yaml"
+    (report / path).write_text((report / path).read_text().replace("1.5x", "2.5x"))
+    said = affected_claims(report, [path], None)
+    assert (
+        said == "other claims are stated than were judged: ratio (claimed: judged 1.5, stated 2.5)"
+    )
