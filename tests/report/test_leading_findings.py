@@ -95,9 +95,32 @@ def test_what_the_authors_program_prints_elsewhere_is_part_of_the_figures_own_fi
     lines = findings(catalog, (*verdicts, away))
     (line,) = [one for one in lines if "Deeper tile over shallower one" in one]
     assert line is lines[0]
-    assert " is not reproduced, since other work was counted than was done: " in line
+    assert (
+        " is not reproduced, since other work was counted than was done, as was found on NVIDIA L4 "
+        "<PCIe>: " in line
+    )
     assert line.endswith(
         ", while the author's own program prints 7.500\N{MULTIPLICATION SIGN} on NVIDIA L4 <PCIe>."
+    )
+
+
+def test_a_cause_that_another_gpu_showed_of_some_is_said_to_be_of_these(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    """What a verdict found itself is not put down to another GPU."""
+    catalog, found = told
+    cause = {"status": Status.NOT_REPRODUCED, "as_if": None, "why": Why.OTHER_WORK}
+    (own,) = (v for v in found if v.claim == "demo_rate")
+    (borrowed,) = (v for v in found if v.claim == "demo_ratio")
+    rows = (
+        own.model_copy(update={**cause, "readings": ()}),
+        borrowed.model_copy(update={**cause, "why_on": "l4", "readings": ()}),
+    )
+    own_alone = findings(catalog, rows[:1])[0]
+    assert " is not reproduced, since other work was counted than was done: " in own_alone
+    assert findings(catalog, rows)[0].startswith(
+        "2 figures of “A demo <source> & more” are not reproduced, since other work was counted "
+        "than was done, as was found of 1 of them on NVIDIA L4 <PCIe>: "
     )
 
 

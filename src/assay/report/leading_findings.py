@@ -126,7 +126,7 @@ def _told(
     number = len(group.members)
     before = (
         f" of {_title(catalog, group.source)} {agreeing(number, 'is', 'are')} {group.status.word}"
-        f"{_cause(group)}: "
+        f"{_cause(catalog, group)}: "
     )
     return LeadingFinding(
         number=counted(number, "figure"),
@@ -145,12 +145,25 @@ def _title(catalog: Catalog, source: str) -> str:
     return f"“{catalog.sources[source].source.title}”"
 
 
-def _cause(group: _Group) -> str:
+def _cause(catalog: Catalog, group: _Group) -> str:
     if group.why is None:
         return ""
     if group.why is Why.REBUILT:
         return " by what ran in its place"
-    return f", since {group.why.words}"
+    return f", since {group.why.words}{_found_on(catalog, group)}"
+
+
+def _found_on(catalog: Catalog, group: _Group) -> str:
+    """Return on which GPUs the cause was found, of how many figures; empty where each verdict that
+    counts found it itself.
+    """
+    there = [each.lead.why_on for each in group.members if each.lead.why_on is not None]
+    if not there:
+        return ""
+    number = len(there)
+    which = f" of {number} of them" if number < len(group.members) else ""
+    on = " and ".join(catalog.targets[target].product for target in dict.fromkeys(there))
+    return f", as was found{which} on {on}"
 
 
 def _place_among(group: _Group, shown: Verdict) -> str:
