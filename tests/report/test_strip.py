@@ -3,6 +3,7 @@
 import re
 import textwrap
 from dataclasses import replace
+from html import unescape
 from itertools import combinations
 
 import pytest
@@ -11,6 +12,7 @@ from assay.records.verdicts import Status
 from assay.report.marks import mark_of
 from assay.report.ratios import Ratio
 from assay.report.strip import (
+    AXIS,
     DOT,
     LETTERS,
     LETTERS_ABOVE,
@@ -103,3 +105,16 @@ def test_a_lane_is_called_by_its_sources_title() -> None:
 
 def test_nothing_measured_draws_nothing() -> None:
     assert strip([Lane("source 000", ())], (0.08, 0.05), []) is None
+
+
+@pytest.mark.parametrize("drawing", ["wide", "narrow"])
+def test_the_axis_says_which_figures_are_the_other_way_round_and_has_room_for_it(
+    drawing: str,
+) -> None:
+    svg = getattr(drawn(dot(0, 0.5)), drawing)
+    texts = re.findall(r'<text x="[\d.]+" y="([\d.]+)" [^>]*>([^<]*)</text>', svg)
+    first = next(n for n, (_, line) in enumerate(texts) if line.startswith("measured ÷ claimed"))
+    lines = texts[first:]
+    assert unescape(" ".join(line for _, line in lines)) == AXIS
+    height = re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)
+    assert height and float(height[1]) > max(float(y) for y, _ in lines)

@@ -9,7 +9,7 @@ from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.marks import mark_of, verdict_mark
-from assay.report.ratios import ratio_of
+from assay.report.ratios import toward_better
 from assay.report.strip import Dot, Lane, Strip, strip
 from assay.shared.counting import agreeing, counted
 
@@ -29,7 +29,7 @@ def figure_strip(
     drawn: list[Outcome] = []
     for each in of_kinds:
         verdict, line = each.lead, lines[each.lead.claim]
-        ratio = ratio_of(verdict)
+        ratio = toward_better(catalog, verdict)
         if ratio is None:
             continue
         drawn.append(each)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from assay.catalog.model import Catalog
+from assay.records.claims import METRIC_UNITS, ClaimKind, Relation
+from assay.records.evaluations import Derived, Metric, Program
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict
 
@@ -29,6 +32,39 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
     if verdict.unit in SLOW_IS_MORE:
         return Ratio(whole / value, whole / high, whole / low)
     return Ratio(value / whole, low / whole, high / whole)
+
+
+def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
+    """Return a figure's ratio so that more is better by what its claim says; None as ``ratio_of``.
+
+    That is claimed over measured where less is better: of times, of a figure that is at most so
+    much, and of a rival's lead.
+    """
+    ratio = ratio_of(verdict)
+    if ratio is None or verdict.unit in SLOW_IS_MORE:
+        return ratio
+    at_most = verdict.relation == Relation.AT_MOST.value
+    if not at_most and not _is_a_rivals_lead(catalog, verdict.claim):
+        return ratio
+    return Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+
+
+def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
+    """Return whether a claim says how much faster a rival is than what its source is about.
+
+    The rival is the claim that its source compares with, else what another project's program
+    answers where a kernel answers the other side.
+    """
+    claim = catalog.claims.get(name)
+    if claim is None or not isinstance(claim.evaluation, Derived):
+        return False
+    sides = claim.evaluation.numerator, claim.evaluation.denominator
+    above, below = (catalog.claims[side] for side in sides)
+    rivals = [side.kind is ClaimKind.COMPARATOR for side in (above, below)]
+    if not any(rivals):
+        rivals = [isinstance(side.evaluation, Program) for side in (above, below)]
+    leads = (False, True) if above.unit in METRIC_UNITS[Metric.TIME] else (True, False)
+    return tuple(rivals) == leads
 
 
 def _on_axis(value: float, unit: str | None) -> float:

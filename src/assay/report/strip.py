@@ -1,4 +1,4 @@
-"""The strip plot of all figures: measured over claimed, a lane a source, each dot a link.
+"""The strip plot of all figures: how they stand to their claims, a lane a source, each dot a link.
 
 It is drawn twice, for a wide and for a narrow page; the style sheet shows the one that fits, so
 that its letters keep their size.
@@ -26,6 +26,8 @@ BESIDE = 230.0
 """Room for the labels beside the lanes, of two lines of ``LETTERS``."""
 LETTERS = 32
 LETTERS_ABOVE = 46
+AXIS = "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
+"""What the axis says, in lines of ``LETTERS_ABOVE`` on a narrow page."""
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
@@ -130,18 +132,22 @@ def _drawing(
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
-        _text(across(1) - 10, 12, "← slower or less", "end"),
-        _text(across(1) + 10, 12, "faster or more →", "start"),
+        _text(across(1) - 10, 12, "← behind", "end"),
+        _text(across(1) + 10, 12, "ahead →", "start"),
     ]
-    axis = _text((left + width) / 2, top + 34, "measured ÷ claimed (of times, claimed ÷ measured)",
-                 "middle")  # fmt: skip
+    said = textwrap.wrap(AXIS, len(AXIS) if beside else LETTERS_ABOVE)
+    axis = [
+        _text((left + width) / 2, top + 34 + 14 * number, line, "middle")
+        for number, line in enumerate(said)
+    ]
     inside = "".join(
-        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
+        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, *axis]
     )
     name = "wide" if beside else "narrow"
+    high = top + 28 + 14 * len(said)
     return (
         f'<svg class="strip {name}" role="group" aria-label="Every measured figure over the '
-        f'claimed one" viewBox="0 0 {short(width)} {short(top + 42)}">{inside}</svg>'
+        f'claimed one" viewBox="0 0 {short(width)} {short(high)}">{inside}</svg>'
     )
 
 

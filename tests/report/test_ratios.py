@@ -1,0 +1,71 @@
+"""A figure stands to the right of its claim where it is better by what the claim says."""
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report.ratios import ratio_of, toward_better
+from tests.report_fixtures import REPOSITORY
+
+PUBLISHED = REPOSITORY / "reports" / "published" / "hopper_20261122_sources"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(REPOSITORY)
+
+
+@pytest.fixture(scope="module")
+def row() -> Verdict:
+    return read_record(VerdictsFile, PUBLISHED / "verdicts.json").verdicts[0]
+
+
+def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict:
+    """Return a verdict on a claim that measured so much."""
+    entry = catalog.claims[claim]
+    assert entry.value is not None and entry.unit is not None
+    return row.model_copy(
+        update={
+            "claim": claim,
+            "claimed": entry.value,
+            "unit": entry.unit.value,
+            "relation": entry.relation.value,
+            "measured": measured * entry.value,
+            "ci90": (0.8 * measured * entry.value, 1.6 * measured * entry.value),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "more_is_better"),
+    [
+        ("s002_final", True),
+        ("s002_speedup_final", True),
+        ("s000_phase2_gain", True),
+        ("s002_gap_baseline", False),
+        ("s002_gap_phase2", False),
+        ("s000_gap", False),
+        ("s001_gap", False),
+        ("s004_speedup", True),
+        ("s004_sdpa_time", False),
+        ("s001_realistic_latency", False),
+        ("s002_warp_specialization", False),
+    ],
+)
+def test_better_is_more_than_one(
+    row: Verdict, catalog: Catalog, claim: str, more_is_better: bool
+) -> None:
+    """A rival's lead over the own kernel, a time and what is at most so much are better lower; one
+    that is a rival's time over the own one is not.
+    """
+    ratio = toward_better(catalog, said(row, catalog, claim, 0.5))
+    assert ratio is not None
+    value, low, high = (0.5, 0.4, 0.8) if more_is_better else (2.0, 1.25, 2.5)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((value, low, high))
+
+
+def test_a_tables_factor_is_measured_over_claimed(row: Verdict, catalog: Catalog) -> None:
+    ratio = ratio_of(said(row, catalog, "s002_gap_baseline", 0.5))
+    assert ratio is not None and ratio.value == pytest.approx(0.5)
