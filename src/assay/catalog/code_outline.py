@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.records.workloads import Workload
@@ -67,7 +68,10 @@ class CodeOutlines:
 
     def _read(self, file: str) -> Outline | CodeProblem:
         """Return a file's outline, or why there is none."""
-        text = read_text(self.folder / file, MOST_CODE)
+        try:
+            text = read_text(self.folder / file, MOST_CODE)
+        except BadInput as error:
+            return CodeProblem(file, 1, str(error))
         self.characters += len(text)
         if self.characters > MOST_CODE_TOGETHER:
             says = f"is not looked into: measurements name more than {MOST_CODE_TOGETHER:,} bytes"

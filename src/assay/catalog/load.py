@@ -1,13 +1,13 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
-from assay.base.yaml_problems import YamlProblem, YamlProblems
+from assay.base.yaml_problems import YamlProblem, YamlProblems, suggest
 from assay.catalog.claims_files import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
@@ -54,19 +54,72 @@ class CheckedProject:
     """A project together with Assay's own configuration, and all that is wrong with its file."""
 
     catalog: Catalog
-    """Of what is not wrong."""
+    """Of what could be lowered."""
+    sound: Catalog
+    """Of what, in that, names nothing that there is not."""
     own: Project
     problems: tuple[YamlProblem, ...]
+
+    @property
+    def unsure(self) -> frozenset[str]:
+        """Return every text of the claims that are not sound: what they may be answered by."""
+        texts = (each for of, each in self.own.claim_texts if of not in self.sound.claims)
+        return frozenset().union(*texts)
 
 
 def check_project(root: Path, folder: Path) -> CheckedProject:
     """Read the project in ``folder``. Raises BadInput for what is no YAML, or no mapping."""
     own = load_project(folder)
     base = _catalog(root, {})
-    problems = [*own.problems, *_taken_ids(base, own)]
+    problems = [*own.problems, *_taken_ids(base, own), *_unknown_names(base, own)]
     if own.sources:
         problems += _broken_references(own, reference_problems(with_project(base, own)))
-    return CheckedProject(with_project(base, own), own, tuple(problems))
+    found = tuple(sorted(dict.fromkeys(problems)))
+    sound = with_project(base, _sound(base, own))
+    return CheckedProject(with_project(base, own), sound, own, found)
+
+
+def _sound(base: Catalog, own: Project) -> Project:
+    """Return a project without the entries whose names do not fit, nor those that rest on them."""
+    while wrong := {each.of for each in reference_problems(with_project(base, own))}:
+        less = _without(own, wrong)
+        if less == own:  # what is wrong is of no entry
+            return replace(own, sources={}, comparisons={})
+        own = less
+    return own
+
+
+def _without(own: Project, wrong: Collection[str]) -> Project:
+    sources: dict[str, ClaimsFile] = {}
+    for name, entry in own.sources.items():
+        claims = tuple(claim for claim in entry.claims if claim.id not in wrong)
+        kept = {claim.id for claim in claims}
+        changed = {
+            "claims": claims,
+            "audits": tuple(audit for audit in entry.audits if audit.id not in wrong),
+            "commands": tuple(
+                command
+                for command in entry.commands
+                if all(figure.claim in kept for figure in command.figures)
+            ),
+        }
+        sources[name] = entry.model_copy(update=changed)
+    comparisons = {name: each for name, each in own.comparisons.items() if name not in wrong}
+    return replace(own, sources=sources, comparisons=comparisons)
+
+
+def _unknown_names(base: Catalog, own: Project) -> Iterator[YamlProblem]:
+    """Yield names of entries that could not be lowered which name nothing."""
+    known = {
+        "target": base.targets.keys() | own.named,
+        "comparison": base.comparisons.keys() | own.named,
+        "protocol": base.protocols.keys(),
+    }
+    for each in own.names:
+        if each.name not in known[each.noun]:
+            meant = suggest(each.name, sorted(known[each.noun]))
+            says = f"{each.called}: there is no {each.noun} '{each.name}'{meant}"
+            yield YamlProblem(each.line, says)
 
 
 def with_project(base: Catalog, own: Project) -> Catalog:

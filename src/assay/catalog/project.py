@@ -1,10 +1,12 @@
 """A project's ``assay.yaml``, read whole, and lowered to the records of Assay's configuration."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assay.base.errors import BadInput
+from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import YamlProblem, read_placed_yaml
 from assay.catalog.project_claims import lower_audits, lower_claims
 from assay.catalog.project_commands import lower_commands
@@ -17,6 +19,16 @@ from assay.records.originals import OriginalSource
 from assay.records.projects import ProjectSource, ProjectTarget
 from assay.records.targets import Target
 from assay.records.workloads import Comparison, Workload
+
+
+@dataclass(frozen=True)
+class NamedElsewhere:
+    """What an entry that could not be lowered names of Assay's, or of the project's targets."""
+
+    noun: Literal["target", "comparison", "protocol"]
+    name: str
+    called: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,10 @@ class Project:
     """All that is wrong; what is said above is of the rest."""
     named: frozenset[str] = frozenset()
     """Every id that the file gives, to an entry that is wrong, too."""
+    names: tuple[NamedElsewhere, ...] = ()
+    """Of entries that are wrong; those of the others are looked at as references."""
+    claim_texts: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Every text in each claim as typed, by its id ("" without one): what it may be answered by."""
 
 
 def load_project(folder: Path) -> Project:
@@ -71,10 +87,13 @@ def _lowered(reading: ProjectReading) -> Project:
     claims = lower_claims(reading, entries["claims"], measured)
     audits = lower_audits(reading, entries["audits"])
     commands = lower_commands(reading, entries["commands"], entries["claims"], claims)
-    if not reading.problems:
-        for at, source in entries["sources"]:
-            if source.id not in claims:
-                reading.refuse(at, f"source '{source.id}': no claim is of it")
+    typed = {str(entry.get("source")) for _, entry in reading.raw("claims")}
+    if len(sources) == 1 and typed:
+        typed.add(sources[0].id)  # a claim need not say which
+    for at, source in entries["sources"]:
+        if source.id not in claims and source.id not in typed:
+            reading.refuse(at, f"source '{source.id}': no claim is of it")
+    lowered = {claim.id for each in claims.values() for claim in each} | comparisons.keys()
     return Project(
         folder=reading.folder,
         title=str(head.get("title") or ""),
@@ -94,15 +113,62 @@ def _lowered(reading: ProjectReading) -> Project:
         lines=reading.lines,
         problems=tuple(reading.problems),
         named=reading.named(*PARTS),
+        names=tuple(_names_of_the_wrong(reading, lowered)),
+        claim_texts=tuple(
+            (str(entry.get("id", "")), frozenset(_texts(entry)))
+            for _, entry in reading.raw("claims")
+        ),
     )
+
+
+def _names_of_the_wrong(
+    reading: ProjectReading, lowered: Collection[str]
+) -> Iterator[NamedElsewhere]:
+    """Yield what entries that could not be lowered name outside of their own lists."""
+    keys: tuple[tuple[str, Literal["target", "comparison", "protocol"], YamlPath], ...] = (
+        ("claims", "target", ("target",)),
+        ("claims", "comparison", ("answer", "comparison")),
+        ("measurements", "protocol", ("protocol",)),
+    )
+    for part, noun, below in keys:
+        for at, entry in reading.raw(part):
+            if entry.get("id") in lowered:
+                continue
+            value: Any = entry
+            for key in below:
+                value = value.get(key) if isinstance(value, dict) else None
+            called = f"{part.removesuffix('s')} '{entry.get('id', at[1])}'"
+            for name in value if isinstance(value, list) else [value]:
+                if isinstance(name, str):
+                    line = reading.document.places.line((*at, *below))
+                    yield NamedElsewhere(noun, name, called, line)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
 
 
 def _files(reading: ProjectReading, head: dict[str, Any]) -> dict[str, str]:
     """Return the digest of assay.yaml and of each file of code."""
     named = head.get("files", ())
     plain = isinstance(named, list) and all(isinstance(name, str) for name in named)
+    there = []
+    for number, name in enumerate(named if plain else ()):
+        path = reading.folder / name
+        if path.is_symlink() or not path.is_file():
+            reading.refuse(("files", number), f"files: {path}: is no plain file of the project")
+        else:
+            there.append(name)
     try:
-        names = code_files(reading.folder, tuple(named) if plain else ())
+        names = code_files(reading.folder, tuple(there))
         return digests(reading.folder, [PROJECT_FILE, *names])
     except BadInput as error:
         reading.refuse(("files",), str(error))

@@ -1,10 +1,10 @@
 """Claims and audits of a project, lowered to those that Assay's own sources have."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import suggest
+from assay.base.yaml_problems import read_part, suggest
 from assay.catalog.project_reading import ProjectReading
 from assay.records.claims import METRIC_UNITS, Audit, Claim, ClaimKind
 from assay.records.evaluations import Metric, NotRun
@@ -31,7 +31,24 @@ def lower_claims(
         claim = reading.made(Claim, at, called, _plain_claim(entry, evaluation))
         if claim is not None:
             found.setdefault(source, []).append(claim)
+    _look_into_malformed(reading, {at for at, _ in entries}, measured)
     return found
+
+
+def _look_into_malformed(
+    reading: ProjectReading, read: Collection[YamlPath], measured: Mapping[str, Measurement]
+) -> None:
+    """Note what the answers of claims name and there is not, where the rest of them is wrong."""
+    for at, entry in reading.raw("claims"):
+        if at in read or not isinstance(entry.get("answer"), dict):
+            continue
+        here = (*at, "answer")
+        answer, _ = read_part(ShortAnswer, entry["answer"], reading.document, here)
+        called = f"claim '{entry.get('id', at[1])}'"
+        if answer is not None and answer.command is not None:
+            _by_command(reading, here, called, answer.command)
+        elif answer is not None and answer.measurement is not None:
+            _arms(reading, here, called, answer, measured, None)
 
 
 def lower_audits(
@@ -103,11 +120,13 @@ def _arms(
     arm, over = answer.arm or arms[0], answer.over
     if over is None and unit in METRIC_UNITS[Metric.TIME_RATIO] and len(arms) == 2:
         over = next(each for each in arms if each != arm)
+    before = len(reading.problems)
     for key, each in (("arm", arm), ("over", over)):
         if each is not None and each not in arms:
             meant = suggest(each, arms)
             reading.refuse((*at, key), f"{called}: '{name}' has no arm '{each}'{meant}")
-            return None
+    if len(reading.problems) > before:
+        return None
     if over == arm:
         reading.refuse((*at, "over"), f"{called}: over: '{arm}' is held against itself")
         return None

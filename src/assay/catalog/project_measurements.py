@@ -24,16 +24,14 @@ def lower_measurements(
         called = f"measurement '{entry.id}'"
         reading.note_lines(entry.id, at, {arm: ("arms", arm) for arm in entry.arms})
         file, function = entry.callable.split(":")
-        if file not in files:
-            meant = suggest(file, files)
-            reading.refuse((*at, "callable"), f"{called}: there is no file {file}{meant}")
+        _file_is_there(reading, at, called, file, files)
         if entry.control is not None and entry.control not in entry.arms:
             meant = suggest(entry.control, entry.arms)
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
-            continue
         read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
         code = ProjectCode(file=file, function=function, files=read)
-        if not (_packages_fit(reading, at, entry) and _cuda_fits(reading, at, entry, files)):
+        fits = [_packages_fit(reading, at, entry), _cuda_fits(reading, at, entry, files)]
+        if not all(fits):
             continue
         kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
                 "flops", "bytes")  # fmt: skip
@@ -61,7 +59,8 @@ def lower_measurements(
                     {"id": arm, "variant": f"{entry.id}_{arm}", "workload": entry.id}
                     for arm in entry.arms
                 ),
-                "control": entry.control or list(entry.arms)[-1],
+                # One that is no arm is said above, and keeps nothing else from being looked at.
+                "control": entry.control if entry.control in entry.arms else list(entry.arms)[-1],
             },
         )
         if workload is None or comparison is None:
@@ -69,7 +68,20 @@ def lower_measurements(
         workloads[entry.id], comparisons[entry.id] = workload, comparison
         for arm in entry.arms:
             variants[f"{entry.id}_{arm}"] = _variant(entry, arm)
+    read_at = {at for at, _ in entries}
+    for at, typed in reading.raw("measurements"):
+        if at not in read_at and isinstance(typed.get("callable"), str):
+            file = typed["callable"].partition(":")[0]
+            _file_is_there(reading, at, f"measurement '{typed.get('id', at[1])}'", file, files)
     return comparisons, variants, workloads
+
+
+def _file_is_there(
+    reading: ProjectReading, at: YamlPath, called: str, file: str, files: dict[str, str]
+) -> None:
+    if file not in files:
+        meant = suggest(file, files)
+        reading.refuse((*at, "callable"), f"{called}: there is no file {file}{meant}")
 
 
 def _variant(entry: Measurement, arm: str) -> Variant:

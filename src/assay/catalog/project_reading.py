@@ -119,6 +119,13 @@ class ProjectReading:
             if isinstance(entry, dict) and isinstance(entry.get("id"), str)
         )
 
+    def raw(self, name: str) -> Iterator[tuple[YamlPath, dict[str, Any]]]:
+        """Yield the entries of a list that are mappings as they were typed, with their places."""
+        entries = self.document.value.get(name)
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict):
+                yield (name, number), entry
+
     def is_asked(self, command: str) -> bool:
         """Return whether a claim, were it as wrong as it may be, names a command in its answer."""
         claims = self.document.value.get("claims")

@@ -45,7 +45,7 @@ def check_references(catalog: Catalog) -> None:
 
 
 def reference_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield the first problem of every entry whose names do not all fit."""
+    """Yield what is wrong with entries whose names do not all fit, once for each part of one."""
     for of, check in _checks(catalog):
         try:
             check()
@@ -62,7 +62,8 @@ def _checks(catalog: Catalog) -> Iterator[tuple[str, Callable[[], None]]]:
             where = f"variant '{variant.id}'"
             yield variant.id, partial(require_known, where, "rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
-        yield claim.id, partial(_check_claim, catalog, claim)
+        for check in _claim_checks(catalog, claim):
+            yield claim.id, check
     for audit in catalog.audits.values():
         yield audit.id, partial(_check_audit, catalog, audit)
     yield "", partial(_check_originals, catalog)
@@ -98,14 +99,20 @@ def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
         _check_arm(where, arm, variant, workload)
 
 
-def _check_claim(catalog: Catalog, claim: Claim) -> None:
+def _claim_checks(catalog: Catalog, claim: Claim) -> Iterator[Callable[[], None]]:
+    """Yield what checks a claim, each part by itself: all that is wrong with it is told at once."""
     where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
     for target in claim.hardware.targets:
-        require_known(where, "target", target, catalog.targets)
+        yield partial(require_known, where, "target", target, catalog.targets)
+    yield partial(_check_answer, catalog, where, claim)
+    for reading in claim.readings:
+        called = f"{where}: reading '{reading.id}'"
+        yield partial(check_reading, catalog, called, claim, reading)
+
+
+def _check_answer(catalog: Catalog, where: str, claim: Claim) -> None:
     check_evaluation(catalog, where, claim.evaluation)
     check_formulas(catalog, where, claim)
-    for reading in claim.readings:
-        check_reading(catalog, f"{where}: reading '{reading.id}'", claim, reading)
 
 
 def _check_audit(catalog: Catalog, audit: Audit) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
@@ -56,7 +57,11 @@ def _problems(
     targets: list[str],
 ) -> Iterator[str]:
     file = variant.source or ""
-    text = read_text(folder / file, MOST_CODE)
+    try:
+        text = read_text(folder / file, MOST_CODE)
+    except BadInput as error:
+        yield str(error)
+        return
     if re.search(rf"\b{variant.symbol}\s*\(", text) is None:
         defined = re.findall(r"\b([A-Za-z_]\w*)\s*\(", text)
         yield f"{file} defines no '{variant.symbol}'{suggest(variant.symbol or '', defined)}"

@@ -2,12 +2,15 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.io import read_bytes
+from assay.base.yaml_problems import MOST_TOLD
 from assay.catalog.code_outline import CodeOutlines
+from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
@@ -17,6 +20,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.plan import Answer, Provision
 from assay.records.workloads import Comparison
+from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
 
@@ -38,14 +42,36 @@ class ProjectProblem:
         return f"{self.file}, line {self.line}: {self.says}"
 
 
-def project_problems(
-    catalog: Catalog, folder: Path, lines: Mapping[str, int], *, whole: bool = True
-) -> Iterator[ProjectProblem]:
-    """Yield what is wrong with the project in ``folder``, beyond what reading it found.
+class ProjectProblems(BadInput):
+    """All that is wrong with a project; its text has a line for each, and their count."""
 
-    ``lines``: where its entries stand, by id, and parts of them by ``id.part``. ``whole``: whether
-    ``catalog`` has all of them; else what only shows by all claims is left for when it has.
+    def __init__(self, folder: Path, problems: Sequence[ProjectProblem]) -> None:
+        told = [str(each) for each in problems[:MOST_TOLD]]
+        if more := len(problems) - len(told):
+            told.append(f"and {more} more")
+        head = f"{folder}: {counted(len(problems), 'problem')}"
+        super().__init__("\n  ".join([head, *told]), code="project")
+
+
+def sound_project(root: Path, folder: Path) -> Catalog:
+    """Return the catalog of the project in ``folder``. Raises BadInput for one that does not pass
+    ``./assay check``, with all that is wrong.
     """
+    checked = check_project(root, folder)
+    if problems := every_problem(checked):
+        raise ProjectProblems(folder, problems)
+    return checked.catalog
+
+
+def every_problem(checked: CheckedProject) -> list[ProjectProblem]:
+    """Return all that is wrong with a project, in the order of its files and lines."""
+    found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
+    return sorted(dict.fromkeys([*found, *_beyond_reading(checked)]))
+
+
+def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
+    """Yield what is wrong with a project beyond what reading its file found."""
+    catalog, folder, lines = checked.catalog, checked.own.folder, checked.own.lines
 
     def here(of: str, says: str, part: str = "") -> ProjectProblem:
         return ProjectProblem(PROJECT_FILE, lines.get(f"{of}.{part}", lines.get(of, 1)), says)
@@ -54,26 +80,29 @@ def project_problems(
         yield here(name, f"source '{name}': {says}", "file")
     for name, says in _commands(catalog, folder):
         yield here(name, f"command '{name}': {says}")
-    measured = set(comparisons_of(catalog, catalog.claims.values())) if whole else set()
+    sound, unsure = checked.sound, checked.unsure
+    measured = set(comparisons_of(sound, sound.claims.values()))
     outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
         made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
-        for each in outlines.problems(workload, made):
-            yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
-        words = outlines.words(workload)
+        words: frozenset[str] = frozenset()
+        if workload.code and workload.code.file in checked.own.files:  # else that is said above
+            for each in outlines.problems(workload, made):
+                yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
+            words = outlines.words(workload)
         for arm, says in compiled_arms_problems(catalog, folder, name, words):
             yield here(name, says, arm)
-        if not whole:
-            continue
+        if name in unsure:
+            continue  # a claim that is wrong may ask for it, and for any arm
         if name not in measured:
             says = "no claim is answered by it, so nobody measures it"
             yield here(name, f"measurement '{name}': {says}: name it in an answer, or leave it out")
             continue
-        for arm in _unused(catalog, comparison):
+        for arm in _unused(sound, comparison):
             says = f"measurement '{name}': no claim asks for arm '{arm}'"
             yield here(name, f"{says}: name it in an answer, or leave it out", arm)
-    for name, says in _unanswered(catalog) if whole else ():
+    for name, says in _unanswered(sound):
         yield here(name, says, "answer")
 
 

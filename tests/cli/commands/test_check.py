@@ -103,8 +103,8 @@ class TestCheck:
         assert "'TFLIP/s' is none" in answer.err
         assert "there is no target 'h10': did you mean 'h100'?" in answer.err
         line = self.line(mine, "softmax.py", "def case(")
-        assert f"softmax.py, line {line}: measurement 'softmax': nothing there" in answer.out
-        assert "no claim" not in answer.out  # of claims that are not read nothing follows
+        assert f"softmax.py, line {line}: measurement 'softmax': nothing there" in answer.err
+        assert "no claim" not in answer.err  # of claims that are not read nothing follows
 
     def test_an_arm_that_nobody_asks_for_has_its_line(self, assay: Any, mine: Path) -> None:
         edit(
@@ -197,9 +197,75 @@ class TestCheck:
         answer = assay("check", "--project", mine)
         assert answer.code == 2
         lines = answer.err.splitlines()
-        assert lines[0].endswith("assay.yaml: 4 problems")
-        assert all(line.startswith("  line ") for line in lines[1:])
+        assert lines[0].endswith("mine: 4 problems")
+        assert all(line.startswith("  assay.yaml, line ") for line in lines[1:])
         assert any("did you mean 'relation'" in line for line in lines)
+
+    def test_each_kind_of_problem_is_said_beside_the_others(self, assay: Any, mine: Path) -> None:
+        more = """
+  - {id: gone, title: It has no file, callable: gone.py:case, arms: {one: a, two: b},
+     dtype: float16, relative_tolerance: 1.0e-3}
+  - {id: stray, title: Nobody asks for it, callable: "softmax.py:cased", arms: {one: a, two: b},
+     flops: "1", bytes: "1", dtype: float16, relative_tolerance: 1.0e-3, protocol: nome}
+  - {id: unused, title: Nor for it, callable: "softmax.py:case", arms: {fused: a, steps: b},
+     parameters: {rows: 8, columns: 8}, flops: rows, bytes: rows,
+     dtype: float16, relative_tolerance: 1.0e-3}
+"""
+        edit(
+            mine,
+            "assay.yaml",
+            ("\n# One entry a printed figure", f"{more}\n# One entry a printed figure"),
+            ("arm: n8192}", "arm: n819}"),
+            (
+                "target: h100                  # ./assay",
+                "target: h1000  # ./assay",
+            ),
+            ("{measurement: softmax, arm: fused, over: steps}", "{measurement: softmax, arm: b}"),
+            ("value: 2,500 GB/s\n    target: h100", "value: 2,500 GB/s\n    target: h20"),
+            (
+                "answer: {measurement: softmax, arm: fused}",
+                "answer: {measurement: softmax, over: x}",
+            ),
+            ("relation: at_least", "relatoin: at_least"),
+        )
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        said = answer.err.splitlines()
+        for words in (
+            "assay.yaml, line 32: measurement 'gone': there is no file gone.py",
+            "there is no protocol 'nome'",
+            "softmax.py, line 1: measurement 'stray': defines no function 'cased'",
+            "measurement 'unused': no claim is answered by it",
+            "there is no target 'h1000'",
+            "there is no arm of 'cublas_sizes' 'n819'",
+            "did you mean 'relation'",
+            "'softmax' has no arm 'b'",
+            "there is no target 'h20'",
+            "'softmax' has no arm 'x'",
+        ):
+            assert any(words in line for line in said), words
+        assert said[0].endswith(f"mine: {len(said) - 1} problems")
+        refused = assay("reproduce", "--project", mine)
+        assert (refused.code, refused.err) == (2, answer.err)
+
+    def test_what_check_refuses_is_not_reproduced(self, assay: Any, mine: Path) -> None:
+        more = """
+commands:
+  - {id: mine, build: g++ bench.cpp -o bench, run: ./bench}
+"""
+        (mine / "bench.cpp").write_text("int main() {}\n")
+        edit(
+            mine,
+            "assay.yaml",
+            ("\n# One entry a printed figure", f"{more}\n# One entry a printed figure"),
+            ("{measurement: softmax, arm: fused}", "{command: mine, reads: '{value} GB/s'}"),
+        )
+        told = "bench.cpp is not copied to where it runs: name it under files"
+        checked = assay("check", "--project", mine)
+        assert (checked.code, told in checked.out) == (1, True)
+        refused = assay("reproduce", "--project", mine)
+        assert (refused.code, told in refused.err) == (2, True)
+        assert not (mine / "results").exists()
 
     def test_a_path_that_would_be_a_pattern_is_refused(self, assay: Any, tmp_path: Path) -> None:
         folder = tmp_path / "{mine}"

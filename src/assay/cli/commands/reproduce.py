@@ -45,6 +45,7 @@ from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.places import report_dir, report_path, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
+from assay.pipeline.project_check import sound_project
 from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
@@ -219,7 +220,8 @@ def reproduce(
     if sweeps and folder is not None:
         raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
     use_own_cache(folder)
-    catalog = load_catalog(checkout.ROOT, folder)
+    root = checkout.ROOT
+    catalog = load_catalog(root) if folder is None else sound_project(root, folder)
     _offer_gpus(gpus, executor)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
