@@ -23,7 +23,7 @@ from assay.verification.turn_lengths import BUSY_MS
 from assay.verification.turn_order import check_turns
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORTS = ("hopper_20261122_original", "hopper_20261122_sources")
+REPORTS = ("hopper_20261122_original", "hopper_20261123_sources")
 FACTOR = 0.7
 
 
