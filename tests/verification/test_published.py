@@ -129,19 +129,30 @@ def test_the_exported_schemas_are_the_models(tmp_path: Path) -> None:
     assert "Report directory or archive" in kept["plan.schema.json"]
 
 
-def test_the_judged_table_of_the_kernels_is_that_of_the_report_it_names() -> None:
+def judged_tables() -> list[tuple[str, str]]:
+    """The report that each table of verdicts in the kernels' README follows, and the table."""
     text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
     section = text.split("## Judged")[1].split("\n## ")[0]
-    named = re.search(r"reports/published/[\w.]+", section)
-    assert named is not None
-    with opened_report(ROOT / named.group()) as folder:
+    before, *tables = section.split("| claim | measured | verdict |")
+    found = []
+    for table in tables:
+        found.append((re.findall(r"reports/published/[\w.]+", before)[-1], table.split("\n\n")[0]))
+        before = table
+    return found
+
+
+@pytest.mark.parametrize(("named", "table"), judged_tables())
+def test_a_judged_table_of_the_kernels_is_that_of_the_report_it_names(
+    named: str, table: str
+) -> None:
+    with opened_report(ROOT / named) as folder:
         judged = json.loads((folder / "verdicts.json").read_text())["verdicts"]
     ours = {
         (entry["measured"], *entry["ci90"]): entry["status"].replace("_", " ")
         for entry in judged
         if entry["source"] == "assay"
     }
-    shown = re.findall(r"^\|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\].*? \| ([\w ]+)", section, re.M)
+    shown = re.findall(r"^\|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\].*? \| ([\w ]+)", table, re.M)
     assert len(shown) == len(ours)
     for *figures, status in shown:
         digits = [len(figure.replace(".", "").lstrip("0")) for figure in figures]
@@ -155,3 +166,8 @@ def test_the_judged_table_of_the_kernels_is_that_of_the_report_it_names() -> Non
         ]
         assert len(fitting) == 1, figures
         assert status.startswith(fitting[0])
+
+
+def test_the_kernels_have_tables_of_two_rounds() -> None:
+    reports = [Path(named).name.split(".")[0] for named, _ in judged_tables()]
+    assert reports == ["h100_20261121_whole", "h200_20261123_rivals"]
