@@ -22,13 +22,12 @@ def reader(
 ) -> ReportReader:
     """Return what reads reports with this checkout's eyes; ``fresh``: nothing that was kept counts.
 
-    The reports of a ``project`` that has keys of its own are verified by those.
+    The keys of a ``project`` count for its reports, beside this checkout's.
 
     Whose margins a report was judged by is listed, and fails nothing: reports of other checkouts
     are compared, too.
     """
     ours = trusted_keys(checkout.ROOT)
-    project = project if keys_of(project) else None
     needed = 1 if keys else threshold_of(project)
 
     def verify(directory: Path, log: VerificationLog) -> None:

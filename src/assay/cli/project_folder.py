@@ -77,10 +77,14 @@ def home(folder: Path | None) -> Path:
 
 
 def keys_of(folder: Path | None) -> list[Path]:
-    """Return the keys that reports are verified with where none is named: a project has its own."""
-    return trusted_keys(checkout.ROOT) if folder is None else project_keys(folder)
+    """Return the keys that reports are verified with where none is named: a project's own, beside
+    those that the checkout trusts.
+    """
+    return [*project_keys(folder), *trusted_keys(checkout.ROOT)]
 
 
 def threshold_of(folder: Path | None) -> int:
-    """Return how many of them must have signed."""
-    return threshold(checkout.ROOT) if folder is None else project_threshold(folder)
+    """Return how many of them must have signed: as a project says that has keys of its own."""
+    if folder is not None and project_keys(folder):
+        return project_threshold(folder)
+    return threshold(checkout.ROOT)

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from assay.base.progress import say
+from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.commands.verify import Trust, check_report
+from assay.cli.project_folder import keys_of, project_folder, threshold_of
 from assay.shared.counting import counted
 from assay.verification.open_report import OpenReport, open_report
 from assay.verification.policy import Policy
@@ -27,14 +29,20 @@ VerifyOption = Annotated[
 def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> OpenReport:
     """Return a report whose files are what a trusted key signed; ``whole``: one that verifies.
 
-    Says which of the two was checked. Raises AssayError.
+    Typed in a project's folder, its keys count for a project's report. Says which of the two was
+    checked. Raises AssayError.
     """
     log = VerificationLog()
     with opened_report(path) as folder:
+        project = project_folder(None) if project_of(folder / "evidence") else None
         if whole:
             log.called = (folder, path) if folder != path else None
-            check_report(folder, Trust(keys or None), Policy(checkout.ROOT), texts=False, log=log)
-        report = replace(open_report(folder, keys or None), path=path, judged=whole)
+            trust = Trust(keys or None, project=project)
+            check_report(folder, trust, Policy(checkout.ROOT), texts=False, log=log)
+        opened = open_report(
+            folder, keys or keys_of(project), needed=1 if keys else threshold_of(project)
+        )
+        report = replace(opened, path=path, judged=whole)
     assert report.signed is not None
     signer = report.signed.signers[0]
     checked = "every file is as it was signed; nothing was judged again (--verify does)"

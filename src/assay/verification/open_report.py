@@ -98,22 +98,25 @@ def open_report(
     *,
     signed: bool = True,
     judged: bool = False,
+    needed: int | None = None,
 ) -> OpenReport:
     """Return the report at ``path``, a directory or its archive.
 
     Its signature and every byte are checked against ``keys``, files of public keys (None: those
     that the checkout trusts). So what it says is what a trusted key signed, and need not be true:
     ``judged``: True verifies it whole first, as ``./assay verify`` does but for the pages, which
-    takes seconds. ``signed``: False reads what nobody vouches for, each file within bounds and all
-    of them without any of time: for reports of your own. Raises CheckFailed where a check fails,
-    BadInput where there is no report, or a malformed one; with ``judged`` a MissingEnvironment
+    takes seconds. ``needed``: how many of the keys must have signed; None: one of those named, or
+    as many as the checkout asks for. ``signed``: False reads what nobody vouches for, each file
+    within bounds and all of them without any of time: for reports of your own. Raises
+    CheckFailed where a check fails, BadInput where there is no report, or a malformed one; with ``judged`` a MissingEnvironment
     where the code of the report's rules cannot be run here.
     """
     if judged and not signed:
         raise BadInput("a report is verified by its signature: judged=True goes with signed=True")
     root = checkout_root()
     named = trusted_keys(root) if keys is None else [Path(key) for key in keys]
-    needed = threshold(root) if keys is None else 1
+    if needed is None:
+        needed = threshold(root) if keys is None else 1
     with opened_report(Path(path)) as folder:
         if judged:
             policy = Policy(root)

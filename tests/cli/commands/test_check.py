@@ -51,6 +51,9 @@ class TestNew:
         assert (mine / "assay.yaml").read_bytes() == before
         (tmp_path / "empty").mkdir()
         assert assay("new", tmp_path / "empty").code == 0
+        (tmp_path / "begun/.git").mkdir(parents=True)
+        assert assay("new", tmp_path / "begun").code == 0
+        assert "/*_tables/" in (tmp_path / "begun/.gitignore").read_text().splitlines()
 
 
 class TestCheck:

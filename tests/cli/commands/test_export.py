@@ -13,6 +13,7 @@ import pytest
 import assay as package
 from assay.base.errors import BadInput, CheckFailed
 from assay.cli import checkout, table_files
+from assay.cli.project_folder import keys_of
 from assay.findings.headline import published_figures
 from assay.frames import TABLES
 from assay.report.first_screen import headline_words
@@ -20,6 +21,7 @@ from assay.verification import report_archive
 from assay.verification.policy import Policy
 from assay.verification.report_archive import pack_report
 from assay.verification.sign import sign
+from assay.verification.trusted_keys import trusted_keys
 from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -291,3 +293,39 @@ class TestCiteAndBadge:
         assert f"of {figures.split.total} figures reproduced" in words
         headline = headline_words(contents.catalog, figures).removesuffix(".")
         assert f"assay: {headline}" in words, "as the page begins"
+
+
+class TestProjectsReport:
+    """Keys of a project count in its folder, beside those of the checkout."""
+
+    PUBLISHED = next((ROOT / "projects/deepgemm/reports/published").glob("*.tar.xz"))
+
+    def test_the_projects_keys_count_inside_it(
+        self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "mine"
+        assert assay("new", folder).code == 0
+        (folder / "trusted_keys").mkdir()
+        for each in trusted_keys(ROOT):
+            shutil.copy(each, folder / "trusted_keys")
+        monkeypatch.setattr("assay.cli.project_folder.trusted_keys", lambda root: [])
+        for command in (("cite", self.PUBLISHED), ("badge", self.PUBLISHED)):
+            assert "which is not trusted" in assay(*command).err
+            with monkeypatch.context() as inside:
+                inside.chdir(folder)
+                assert assay(*command).code == 0
+
+    def test_the_checkouts_keys_count_beside_a_projects(self, assay: Any, tmp_path: Path) -> None:
+        folder = tmp_path / "mine"
+        assert assay("new", folder).code == 0
+        assert keys_of(folder) == trusted_keys(ROOT)
+        (folder / "trusted_keys").mkdir()
+        own = folder / "trusted_keys" / "own.pub"
+        shutil.copy(trusted_keys(ROOT)[0], own)
+        assert keys_of(folder) == [own, *trusted_keys(ROOT)]
+
+
+def test_a_badge_makes_no_folder(assay: Any, report: Path, key: Any, tmp_path: Path) -> None:
+    answer = assay("badge", report, *key, "--out", tmp_path / "gone/x.svg")
+    assert (answer.code, "there is no folder" in answer.err) == (2, True)
+    assert not (tmp_path / "gone").exists()

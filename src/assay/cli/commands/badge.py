@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from assay.base.errors import BadInput
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.signed_report import VerifyOption, signed_report
@@ -26,6 +27,8 @@ def badge(
 
     Its signature and every byte are checked; with --verify it is judged again first.
     """
+    if out is not None and not out.absolute().parent.is_dir():
+        raise BadInput(f"--out {out}: there is no folder {out.parent}")
     contents = signed_report(report_dir, key, whole=verify).contents
     text = draw_badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
     if out is None:

@@ -29,7 +29,7 @@ def new(
 ) -> None:
     """Write an example of a project of your own."""
     try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or _holds_files(folder)):
             raise BadInput(f"{folder}: is there, and is no empty folder")
     except OSError as error:
         raise BadInput(f"{folder}: cannot be read: {error.strerror}") from error
@@ -42,3 +42,8 @@ def new(
     for when, command in (("next", "check"), ("then", "reproduce")):
         words = [checkout.COMMAND, command, "--project", str(folder)]
         say(f"{when}: {shlex.join(words)}")
+
+
+def _holds_files(folder: Path) -> bool:
+    """Return whether a folder holds anything but the history of a repository that begins here."""
+    return any(path.name != ".git" for path in folder.iterdir())

@@ -32,7 +32,6 @@ from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
@@ -153,11 +152,11 @@ class Trust:
     """Whom the caller trusts, as far as it was said."""
 
     keys: Sequence[Path] | None = None
-    """None: those of config/trusted_keys, or of a project's own, and the threshold there."""
+    """None: those of config/trusted_keys and of a project, and the threshold there."""
     threshold: int | None = None
     time_authorities: Path | None = None
     project: Path | None = None
-    """Whose own keys stand in the place of the repository's, which then vouch for origins alone."""
+    """Whose own keys count beside the repository's."""
 
 
 def check_report(
@@ -166,11 +165,11 @@ def check_report(
     """Verify a report with everything that this checkout can check it by. Raises AssayError."""
     # A project's keys say nothing of reports of Assay's own sources.
     project = trust.project if project_of(folder / "evidence") else None
-    ours = [*keys_of(project), *(trusted_keys(checkout.ROOT) if project else ())]
+    ours = keys_of(project)
     asked = 1 if trust.keys else threshold_of(project)
     verify_report(
         folder,
-        trust.keys or keys_of(project),
+        trust.keys or ours,
         repository=checkout.ROOT,
         renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
         origin_keys=ours,
