@@ -4,6 +4,7 @@ What is written here is lowered to the records of Assay's own configuration (``c
 which judging, planning and verifying know. No field here is known to any of them.
 """
 
+from datetime import date
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -43,12 +44,27 @@ from assay.shared.output_readers import figure_reader
 ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
 
 
+def _day(text: str) -> str:
+    try:
+        year, month, day = (*map(int, text.split("-")), 1, 1)[:3]
+        if text != f"{year:04}-{month:02}-{day:02}"[: len(text)]:
+            raise ValueError(text)
+        date(year, month, day)
+    except ValueError:
+        raise ValueError(f"'{text}' is no date: YYYY, YYYY-MM or YYYY-MM-DD") from None
+    return text
+
+
+PublishedOn = Annotated[str, StringConstraints(max_length=10), AfterValidator(_day)]
+"""A year, a month or a day."""
+
+
 class ProjectSource(Record):
     """A document that publishes figures, or what the project publishes of itself."""
 
     id: Identifier
     title: str
-    date: str | None = None
+    date: PublishedOn | None = None
     file: str | None = None
     """File name of the document; None for the project's own statements."""
     sha256: Sha256 | None = None

@@ -108,8 +108,8 @@ def open_report(
     takes seconds. ``needed``: how many of the keys must have signed; None: one of those named, or
     as many as the checkout asks for. ``signed``: False reads what nobody vouches for, each file
     within bounds and all of them without any of time: for reports of your own. Raises
-    CheckFailed where a check fails, BadInput where there is no report, or a malformed one; with ``judged`` a MissingEnvironment
-    where the code of the report's rules cannot be run here.
+    CheckFailed where a check fails, BadInput where there is no report, or a malformed one; with
+    ``judged`` a MissingEnvironment where the code of the report's rules cannot be run here.
     """
     if judged and not signed:
         raise BadInput("a report is verified by its signature: judged=True goes with signed=True")

@@ -251,6 +251,17 @@ class TestCheck:
         refused = assay("reproduce", "--project", mine)
         assert (refused.code, refused.err) == (2, answer.err)
 
+    @pytest.mark.parametrize("day", ["2026-13-45", "2026-02-30", "soon", "2026-W01-1", "20260115"])
+    def test_a_date_is_one(self, assay: Any, mine: Path, day: str) -> None:
+        edit(mine, "assay.yaml", ("2026-01-15", day))
+        answer = assay("check", "--project", mine)
+        assert (answer.code, f"'{day}' is no date" in answer.err) == (2, True)
+
+    def test_a_year_or_a_month_is_a_date(self, assay: Any, mine: Path) -> None:
+        for day, less in (("2026-01-15", "2026-01"), ('"2026-01"', '"2026"')):
+            edit(mine, "assay.yaml", (day, less))
+            assert assay("check", "--project", mine).code == 0
+
     def test_what_check_refuses_is_not_reproduced(self, assay: Any, mine: Path) -> None:
         more = """
 commands:
