@@ -11,6 +11,7 @@ from assay.base.yaml_problems import YamlProblems
 from assay.catalog.as_written import last_digit
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
+from assay.findings.claimed_figures import claimed_figure
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.units import Unit, unit_as_written
@@ -93,6 +94,26 @@ class TestWhatFollows:
         ).claims.values()
         assert (found.value, found.unit) == (number, unit)
         assert found.resolution == pytest.approx(resolution)
+
+    @pytest.mark.parametrize(
+        ("typed", "shown"),
+        [
+            ({"value": "3.0x"}, "≥ 3.0\N{MULTIPLICATION SIGN}"),
+            ({"value": "3x"}, "≥ 3\N{MULTIPLICATION SIGN}"),
+            ({"value": "3.0x", "resolution": 0}, "≥ 3.0\N{MULTIPLICATION SIGN}"),
+            ({"value": "3.0x", "resolution": 0.01}, "≥ 3.00\N{MULTIPLICATION SIGN}"),
+            ({"value": "1,500.00 GB/s"}, "≥ 1500.00 GB/s"),
+        ],
+    )
+    def test_a_bound_is_told_with_the_digits_of_its_source(
+        self, tmp_path: Path, typed: dict[str, Any], shown: str
+    ) -> None:
+        """Though it is exact in arithmetic, where ``resolution`` is 0."""
+        bound = {**claim("fast", typed["value"]), **typed, "relation": "at_least"}
+        (found,) = load(tmp_path / "p", {**document(), "claims": [bound]}).claims.values()
+        assert found.resolution == typed.get("resolution", 0)
+        assert found.value is not None and found.unit is not None
+        assert claimed_figure(found.value, found.unit.value, "at_least", found) == shown
 
     def test_digits_as_typed_tell_the_resolution_of_a_bare_number(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())

@@ -1,11 +1,13 @@
 """Figures as people write them: a number with its unit, and the digits that say how exact it is."""
 
 import re
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import PlacedYaml, YamlProblem, suggest
+from assay.records.claims import MOST_DECIMALS
 from assay.records.units import SPELLINGS, unit_as_written
 
 FIGURE = re.compile(
@@ -22,13 +24,24 @@ def last_digit(typed: str) -> float:
 
     Raises ValueError for what is no number.
     """
+    return float(Decimal(1).scaleb(_exponent(typed)))
+
+
+def decimals(typed: str) -> int:
+    """Return how many digits stand behind the point of a number as it is typed: 1 for 3.0; no more
+    than ``MOST_DECIMALS``. Raises ValueError for what is no number.
+    """
+    return min(max(0, -_exponent(typed)), MOST_DECIMALS)
+
+
+def _exponent(typed: str) -> int:
     try:
         exponent = Decimal(typed.strip()).as_tuple().exponent
     except InvalidOperation as error:
         raise ValueError(f"'{typed}' is no number") from error
     if not isinstance(exponent, int):
         raise ValueError(f"'{typed}' is no finite number")
-    return float(Decimal(1).scaleb(exponent))
+    return exponent
 
 
 def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
@@ -60,8 +73,11 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
             problems.append(document.problem(where, f"unit: '{claim['unit']}' is none{meant}"))
             return claim, problems
         claim["unit"] = unit.value
-        numeric = isinstance(claim.get("value"), int | float) and "resolution" not in claim
-        if numeric and not isinstance(claim["value"], bool):
-            exact = unit.facts.exact or claim.get("relation") in BOUNDS
-            claim["resolution"] = 0.0 if exact else last_digit(typed)
+        value, bound = claim.get("value"), claim.get("relation") in BOUNDS
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if "resolution" not in claim:
+                claim["resolution"] = 0.0 if unit.facts.exact or bound else last_digit(typed)
+            if bound and claim["resolution"] == 0:
+                with suppress(ValueError):  # what is no figure is refused with the claim
+                    claim.setdefault("decimals", decimals(typed))
     return claim, problems

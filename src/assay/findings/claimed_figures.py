@@ -15,6 +15,8 @@ RELATIONS = {
 def printed_digits(claim: Claim | None, claimed: float) -> str:
     """Return a claimed figure with as many digits as its source prints; ``claim``: its entry."""
     if claim is not None and claim.value == claimed:
+        if claim.decimals is not None:
+            return f"{claimed:.{claim.decimals}f}"
         return printed(claimed, claim.resolution)
     return number(claimed)
 

@@ -97,6 +97,9 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.TIME_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
 }
 
+MOST_DECIMALS = 12
+"""Beyond them no source prints a figure."""
+
 NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
 """Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
 
@@ -120,6 +123,9 @@ class Claim(Record):
     unit: Unit | None
     resolution: Measurable | None
     """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for counts and bounds)."""
+    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
+    """Decimals with which the source prints ``value``, where ``resolution`` does not tell: of a
+    bound. By default those that are typed."""
     relation: Relation = Relation.EQUALS
     configuration: dict[str, Scalar] = {}
     """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""

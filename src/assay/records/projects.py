@@ -20,7 +20,7 @@ from assay.records.base import (
     Sha256,
     Symbol,
 )
-from assay.records.claims import ClaimKind, Hardware, Relation
+from assay.records.claims import MOST_DECIMALS, ClaimKind, Hardware, Relation
 from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
@@ -317,6 +317,8 @@ class ProjectClaim(Record):
     """TFLOP/s, GFLOP/s, PFLOP/s, GB/s, TB/s, ms, us, x, %, count, lines, max_abs_error."""
     resolution: Annotated[float, Field(ge=0)] | None = None
     """One unit of the last printed digit; by default that of ``value`` as it is typed."""
+    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
+    """Decimals with which the source prints a bound; by default those that are typed."""
     relation: Relation = Relation.EQUALS
     target: Identifier | tuple[Identifier, ...] | None = None
     """The target that it is claimed for, or several; in place of ``hardware``."""

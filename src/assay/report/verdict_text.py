@@ -7,6 +7,7 @@ from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import RELATIONS, printed_digits
 from assay.judging.counts import outcome
 from assay.records.claims import Audit, Claim
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.marks import Mark, verdict_mark
@@ -23,7 +24,8 @@ class VerdictText:
     measured: str
     interval: str | None
     factor: str | None
-    """Measured over claimed, in words; None where there is no ratio."""
+    """Measured over claimed, in words; None where there is no ratio. Of a ratio that is claimed to
+    be 1 it is the measured one, and as that is told."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -68,12 +70,14 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     ratio = ratio_of(verdict)
     says_more = verdict.reason and verdict.reason != verdict.why
     away = verdict.status is Status.ELSEWHERE
+    shown = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
+    itself = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
-        measured=fmt.figure(verdict.measured, verdict.unit, verdict.claimed),
+        measured=shown,
         interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
-        factor=None if ratio is None else fmt.factor(ratio.value),
+        factor=None if ratio is None else shown if itself else fmt.factor(ratio.value),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
         instead_of=_instead_of(catalog, verdict) if away else None,

@@ -1,0 +1,36 @@
+"""A verdict in short: one number is told one way."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report.verdict_text import verdict_text
+from tests.report.told import told_report
+
+
+@pytest.fixture(scope="module")
+def ratio(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, Verdict]:
+    report: Path = told_report(tmp_path_factory.mktemp("text") / "repo")
+    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+    (row,) = (verdict for verdict in verdicts if verdict.claim == "demo_ratio")
+    return load_catalog(report / "evidence"), row
+
+
+@pytest.mark.parametrize(
+    ("claimed", "measured", "told"),
+    [
+        (1.0, 1.592, ("1.592\N{MULTIPLICATION SIGN}", "1.592\N{MULTIPLICATION SIGN}")),
+        (2.0, 1.592, ("1.592\N{MULTIPLICATION SIGN}", "0.80\N{MULTIPLICATION SIGN}")),
+    ],
+)
+def test_a_ratio_claimed_to_be_one_and_its_factor_are_one_number(
+    ratio: tuple[Catalog, Verdict], claimed: float, measured: float, told: tuple[str, str]
+) -> None:
+    catalog, row = ratio
+    changes = {"claimed": claimed, "measured": measured, "ci90": (measured, measured)}
+    text = verdict_text(catalog, row.model_copy(update=changes))
+    assert (text.measured, text.factor) == told
