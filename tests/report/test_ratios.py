@@ -7,9 +7,8 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.ratios import ratio_of, toward_better
+from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY
-
-PUBLISHED = REPOSITORY / "reports" / "published" / "hopper_20261122_sources"
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +17,9 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="module")
-def row() -> Verdict:
-    return read_record(VerdictsFile, PUBLISHED / "verdicts.json").verdicts[0]
+def row(tmp_path_factory: pytest.TempPathFactory) -> Verdict:
+    report = told_report(tmp_path_factory.mktemp("ratios") / "repo")
+    return read_record(VerdictsFile, report / "verdicts.json").verdicts[0]
 
 
 def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict:

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,11 @@ def test_a_page_of_another_code_is_compared_by_its_numbers(report: Path, copy: P
 
 def test_an_older_reports_page_is_read_in_its_own_units(tmp_path: Path) -> None:
     """All its figures are those of its verdicts, in whichever way they are written."""
-    published = REPOSITORY / "reports" / "published" / "hopper_20261122_sources"
-    old = shutil.copytree(published, tmp_path / "old")
+    archive = REPOSITORY / "reports" / "published" / "hopper_20261122_sources.tar.xz"
+    with tarfile.open(archive) as packed:
+        for name in ("verdicts.json", "report.html"):
+            packed.extract(f"hopper_20261122_sources/{name}", tmp_path, filter="data")
+    old = tmp_path / "hopper_20261122_sources"
     assert json.loads((old / "verdicts.json").read_text())["rules"] < RULES
     page = (old / "report.html").read_text()
 
