@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from assay.catalog.load import load_catalog
+from assay.catalog.load import check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.device.kernels import project_code
 from assay.device.kernels.prepare import prepare_arm
@@ -21,7 +21,7 @@ from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
 from assay.judging.audit import audit
 from assay.measuring.told import variant_spec, workload_spec
-from assay.pipeline.project_check import project_problems
+from assay.pipeline.project_check import every_problem
 from assay.records.evaluations import Unanswerable
 from assay.shared import project_place
 from assay.shared.specs import ArmSpec, Json
@@ -106,8 +106,8 @@ def arms() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", PROJECTS)
 class TestAProject:
-    def test_nothing_is_wrong_with_it(self, name: str, catalogs: dict[str, Catalog]) -> None:
-        assert list(project_problems(catalogs[name], PROJECTS[name], {})) == []
+    def test_nothing_is_wrong_with_it(self, name: str) -> None:
+        assert every_problem(check_project(ROOT, PROJECTS[name])) == []
 
     def test_every_document_is_named_by_its_bytes_and_where_it_was_had(
         self, name: str, catalogs: dict[str, Catalog]
