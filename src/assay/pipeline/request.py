@@ -171,7 +171,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
     asked = _asked(catalog, options.sources, options.claims) if elsewhere else set()
-    reports = published_reports(root, asked)
+    reports = published_reports(root, asked, options.project)
     published = find_recorded(root, catalog, elsewhere, reports, keys)
     for target, why in missing.items():
         if target in published:

@@ -14,16 +14,23 @@ from assay.verification.report_archive import SUFFIX, is_archive, read_archive, 
 PLAN = f"evidence/{plan_path()}"
 
 
-def published_reports(root: Path, claims: Collection[str] | None = None) -> list[Path]:
-    """Return reports that belong to the repository: the one that measured most of ``claims`` first
-    (None: of all that there are), and of such as measured as many, the one signed last.
+def published_reports(
+    root: Path, claims: Collection[str] | None = None, project: Path | None = None
+) -> list[Path]:
+    """Return reports that belong to the repository, and to a ``project`` where one is given: the
+    one that measured most of ``claims`` first (None: of all that there are), and of such as
+    measured as many, the one signed last.
 
     ``claims``: ids of claims or, for a project, of which no report of ours knows any, of the
     comparisons that answer its own.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    found = reports_in(root / "reports" / "published")
+    found = [
+        report
+        for home in dict.fromkeys(filter(None, (root, project)))
+        for report in reports_in(home / "reports" / "published")
+    ]
     told = {path: _told(path, claims) for path in found}
     return sorted(found, key=lambda path: (told[path], report_name(path)), reverse=True)
 
