@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
 
+COMPILERS = frozenset({"nvcc", "nvc", "nvc++", "gcc", "g++", "cc", "c++", "clang", "clang++"})
+"""What makes only what its line names; what other builds make nobody knows."""
+SHELL_WORDS = frozenset({"cd", "export", "source", ".", "set", "exec", "time"})
 SUPPOSED = "supposed"
 """What a plan is told of targets here: each is thought to be measured."""
 
@@ -126,6 +130,30 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
                 name = Path(os.path.normpath(where / word))
                 if name not in copied and _is_file_below(folder, name):
                     yield command.id, f"{name} is not copied to where it runs: name it under files"
+
+
+def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
+    """Yield what may fail later: programs that neither this machine, nor the folder, nor a build
+    line has. Another machine may have them, and nobody looks into a command's image.
+    """
+    for source in catalog.sources.values():
+        for command in source.commands:
+            built = _words(command.build.line) if command.build else []
+            for line in (command.build, command.run, command.typed):
+                first = next(iter(_words(line.line)), "") if line else ""
+                if "=" in first or first in SHELL_WORDS or not first:
+                    continue
+                if "/" in first:
+                    made = bool(built) and (
+                        Path(built[0]).name not in COMPILERS
+                        or Path(first).name in {Path(word).name for word in (*built, "a.out")}
+                    )
+                    there = made or (folder / command.directory / first).is_file()
+                else:
+                    there = command.image is not None or shutil.which(first) is not None
+                if not there:
+                    says = f"command '{command.id}': '{first}' is neither here nor made by build"
+                    yield f"remark: {says}: a container or another machine must have it"
 
 
 def _words(line: str) -> list[str]:

@@ -251,6 +251,32 @@ class TestCheck:
         refused = assay("reproduce", "--project", mine)
         assert (refused.code, refused.err) == (2, answer.err)
 
+    def test_a_program_that_nobody_has_is_remarked(self, assay: Any, mine: Path) -> None:
+        lines = """
+files: [bench.cpp]
+commands:
+  - {id: mine, build: nvcx bench.cpp -o bench, run: ./bensh}
+  - {id: yours, build: g++ bench.cpp -o bench, run: ./bensh}
+  - {id: fine, build: sh bench.cpp -o bench, run: ./bench}
+"""
+        (mine / "bench.cpp").write_text("int main() {}\n")
+        edit(
+            mine,
+            "assay.yaml",
+            ("\n# One entry a printed figure", f"{lines}\n# One entry a printed figure"),
+            ("{comparison: cublas_sizes, arm: n8192}", "{command: mine, reads: '{value} TFLOP/s'}"),
+            ("{comparison: cublas_sizes, arm: n8192_zeros, over: n8192}",
+             "{command: yours, reads: '{value}x'}"),
+            ("{measurement: softmax, arm: fused}", "{command: fine, reads: '{value} GB/s'}"),
+        )  # fmt: skip
+        answer = assay("check", "--project", mine)
+        remarks = [line for line in answer.out.splitlines() if line.startswith("remark: ")]
+        assert [line.split("'")[1::2] for line in remarks] == [
+            ["mine", "nvcx"],
+            ["yours", "./bensh"],
+        ]
+        assert answer.code == 0
+
     @pytest.mark.parametrize("day", ["2026-13-45", "2026-02-30", "soon", "2026-W01-1", "20260115"])
     def test_a_date_is_one(self, assay: Any, mine: Path, day: str) -> None:
         edit(mine, "assay.yaml", ("2026-01-15", day))

@@ -6,7 +6,7 @@ from assay.catalog.model import Catalog
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.pipeline.project_check import ProjectProblems, every_problem
+from assay.pipeline.project_check import ProjectProblems, every_problem, project_remarks
 from assay.shared.counting import counted
 
 
@@ -18,6 +18,8 @@ def check(project: ProjectOption = None) -> None:
         return
     checked = check_project(checkout.ROOT, folder)
     problems = every_problem(checked)
+    for remark in project_remarks(checked.catalog, folder):
+        say(remark)
     if checked.problems:
         raise ProjectProblems(folder, problems)
     for problem in problems:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from assay.base import progress
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
@@ -45,7 +46,7 @@ from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.places import report_dir, report_path, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import preview
-from assay.pipeline.project_check import sound_project
+from assay.pipeline.project_check import project_remarks, sound_project
 from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
@@ -222,6 +223,8 @@ def reproduce(
     use_own_cache(folder)
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else sound_project(root, folder)
+    for remark in project_remarks(catalog, folder) if folder else ():
+        progress.say(remark)
     _offer_gpus(gpus, executor)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
