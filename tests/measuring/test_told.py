@@ -47,7 +47,7 @@ CATALOG = load_catalog(REPOSITORY)
         (Comparison, ComparisonSpec, {"title", "protocol", "profile"}, set()),
         # How a kernel is compiled is in its artifact.
         (Variant, VariantSpec,
-         {"title", "source", "archs", "defines", "flags", "artifact", "built_from", "rival"},
+         {"title", "source", "archs", "defines", "flags", "artifact", "built_from", "rival", "package"},
          set()),
         (OperatorKernel, OperatorSpec, set(), {"operation", "arch", "symbol", "artifact"}),
         # What the scheduler, the builds and the report look at.

@@ -69,7 +69,7 @@ class TestAMissingCompiler:
         self, root: Path, tmp_path: Path, begun: list[str]
     ) -> None:
         with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
-            make_request(root, load_catalog(root), options(tmp_path, sources=()))
+            make_request(root, load_catalog(root), options(tmp_path, sources=(), sweeps=True))
 
     def test_what_was_compiled_elsewhere_needs_none(
         self, root: Path, tmp_path: Path, begun: list[str]
