@@ -8,6 +8,7 @@ from assay.base.errors import BadInput
 from assay.catalog.cluster import USUAL, gpu_type_of, load_cluster, wishes_of
 from assay.catalog.load import base_files
 from assay.records.cluster import CLUSTER_FILE, NO_CLUSTER, PROJECT_CLUSTER_FILE, ClusterFile
+from assay.records.site_files import SITE_FILES
 from assay.shared.files import write_bytes
 from tests.builders import target
 
@@ -134,3 +135,10 @@ KEYS = set(ClusterFile.model_fields) - {"schema_"}
 def test_no_run_and_no_report_takes_it_along(tmp_path: Path):
     site(tmp_path, "jobs: {account: secret}\n")
     assert CLUSTER_FILE not in base_files(tmp_path, claims=True)
+
+
+@pytest.mark.parametrize("name", SITE_FILES)
+def test_what_a_site_says_is_no_part_of_a_catalog(tmp_path: Path, name: str):
+    for path in (name, "config/judging.yaml"):
+        write_bytes(tmp_path / path, b"schema: x\n")
+    assert base_files(tmp_path, claims=True) == ["config/judging.yaml"]

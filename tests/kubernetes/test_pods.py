@@ -237,7 +237,7 @@ class TestSite:
                  line.endswith(":")]  # fmt: skip
         whole = "\n".join(line for line in lines if not line[:1].isupper() and "--" not in line)
         whole = whole.replace("<64 hexadecimal digits>", "0" * 64)
-        self.write(tmp_path, whole.replace("/work/assay", str(tmp_path)))
+        self.write(tmp_path, whole.replace("/srv/assay", str(tmp_path)))
         assert self.load(tmp_path).targets["h100"].cores == 4
 
     def test_a_target_that_is_none_is_told(self, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from assay.measuring.device_warnings import CodeLines, ToldWarnings
 from assay.pipeline.workflow_process import WorkflowOutput
 
 BETA = (
-    "/work/src/assay/device/kernels/bsr_rivals.py:40: UserWarning: Sparse BSR tensor support is in "
+    "/opt/src/assay/device/kernels/bsr_rivals.py:40: UserWarning: Sparse BSR tensor support is in "
     "beta state. If you miss a functionality in the sparse tensor support, please submit a feature "
     "request to https://github.com/pytorch/pytorch/issues. (Triggered internally at a place.)"
 )

@@ -47,8 +47,8 @@ CATALOG = load_catalog(REPOSITORY)
         (Comparison, ComparisonSpec, {"title", "protocol", "profile"}, set()),
         # How a kernel is compiled is in its artifact.
         (Variant, VariantSpec,
-         {"title", "source", "archs", "defines", "flags", "artifact", "built_from", "rival", "package"},
-         set()),
+         {"title", "source", "archs", "defines", "flags", "artifact", "built_from", "rival",
+          "package"}, set()),
         (OperatorKernel, OperatorSpec, set(), {"operation", "arch", "symbol", "artifact"}),
         # What the scheduler, the builds and the report look at.
         (Target, TargetSpec,

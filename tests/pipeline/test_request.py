@@ -16,9 +16,9 @@ from assay.pipeline import request as requests
 from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
-from assay.records.cluster import CLUSTER_FILE
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
+from assay.records.site_files import SITE_FILES
 from assay.records.verdicts import Status, VerdictsFile
 from tests import builders as b
 from tests.report_fixtures import provision, signed_report, write_repository, write_run
@@ -63,8 +63,9 @@ class TestTheCommitOfATree:
         assert commit is not None and len(commit) == 40
         assert clean is True
 
-    def test_the_sites_own_file_leaves_the_tree_clean(self, tree: Path) -> None:
-        site, other = tree / CLUSTER_FILE, tree / "config" / "other.yaml"
+    @pytest.mark.parametrize("name", SITE_FILES)
+    def test_the_sites_own_file_leaves_the_tree_clean(self, tree: Path, name: str) -> None:
+        site, other = tree / name, tree / "config" / "other.yaml"
         site.parent.mkdir(exist_ok=True)
         site.write_text("schema: assay/cluster/1\n")
         assert git_state(tree)[1] is True

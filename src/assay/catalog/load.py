@@ -18,9 +18,9 @@ from assay.records.claims import (
     Claim,
     ClaimsFile,
 )
-from assay.records.cluster import CLUSTER_FILE
 from assay.records.kernels import KernelManifest
 from assay.records.rivals import Rival, RivalsFile
+from assay.records.site_files import SITE_FILES
 from assay.records.targets import Target
 from assay.records.tuning import TuningFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
@@ -249,7 +249,7 @@ def base_files(root: Path, *, claims: bool) -> list[str]:
     return [
         name
         for name in names
-        if name != CLUSTER_FILE and (claims or not name.startswith(OWN_CLAIMS))
+        if name not in SITE_FILES and (claims or not name.startswith(OWN_CLAIMS))
     ]
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from assay.base.commits import COMMIT
 from assay.base.errors import BadInput
-from assay.records.cluster import CLUSTER_FILE
-from assay.records.kubernetes import KUBERNETES_FILE
+from assay.records.site_files import SITE_FILES
 
-MEANT = ("--", ".", f":(exclude){CLUSTER_FILE}", f":(exclude){KUBERNETES_FILE}")
+MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))
 """A site says where its jobs run, which makes no figure another one."""
 
 

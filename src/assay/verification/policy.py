@@ -20,7 +20,7 @@ from assay.base.strict_yaml import parse_yaml
 from assay.catalog.load import OWN_CLAIMS, base_files
 from assay.catalog.project_folder import project_of
 from assay.judging.rules import RULES
-from assay.records.cluster import CLUSTER_FILE
+from assay.records.site_files import SITE_FILES
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
 from assay.verification.commit_tree import (
@@ -167,7 +167,7 @@ def _is_policy(path: str) -> bool:
     parts = path.split("/")
     if parts[0] == "kernels":
         return len(parts) == 3 and parts[2] == "kernel.yaml"
-    return path.endswith(".yaml") and path != CLUSTER_FILE
+    return path.endswith(".yaml") and path not in SITE_FILES
 
 
 def _files(root: Path, *, claims: bool) -> dict[str, bytes]:
