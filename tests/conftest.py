@@ -204,6 +204,14 @@ def own_cache_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def own_folder_of_what_is_kept() -> Iterator[None]:
+    """End what a command that a test runs in this process says of its cache with that test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", "")  # as good as none, and undone whatever was set since
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""

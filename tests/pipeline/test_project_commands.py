@@ -122,7 +122,6 @@ def test_nothing_of_it_lands_in_the_checkout(
     checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("ASSAY_CACHE", "")  # so that it is as before in the end
     folder = tmp_path / "mine"
     use_own_cache(folder)
     before = files_of(checkout.root)
@@ -142,7 +141,6 @@ def test_a_user_without_a_place_for_what_is_kept_is_told(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("ASSAY_CACHE", "")  # so that it is as before in the end
     with pytest.raises(MissingEnvironment, match="name another folder of yours with ASSAY_CACHE"):
         use_own_cache(tmp_path)
     use_own_cache(None)  # Assay's own runs keep theirs in the checkout
