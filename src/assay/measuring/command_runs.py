@@ -170,7 +170,7 @@ class Lines:
                 remark += f"[the image has no program of this line: {shlex.quote(line)}]\n"
         return LineRun(
             exit_code=outcome.exit_code,
-            # As fine as the clock: verify tells a run from a copy of it by its time.
+            # As fine as the clock: verify tells a copy of a run by its time.
             seconds=round(seconds, 9),
             stdout=output.text(),
             stderr=errors.text() + remark,

@@ -164,7 +164,7 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
         seconds = time.monotonic() - began
     return {
         "exit_code": process.returncode,
-        "seconds": round(seconds, 4),
+        "seconds": round(seconds, 9),
         "stdout": output.text(),
         "stderr": errors.text() + remark,
         "cut": output.cut or errors.cut,

@@ -57,7 +57,7 @@ def run_once(command: Sequence[str], timeout_s: float, recorder: Recorder) -> Js
                 process.wait()
         return {
             "exit_code": process.returncode,
-            "seconds": round(time.monotonic() - began, 4),
+            "seconds": round(time.monotonic() - began, 9),
             "stdout": _text(output),
             "stderr": _text(errors) + remark,
         }
