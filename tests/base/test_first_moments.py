@@ -100,3 +100,30 @@ def test_a_python_without_the_packages_is_told_so(tmp_path: Path) -> None:
     assert "has no package '" in found.stderr
     assert "unset ASSAY_NO_VENV" in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+DEAF = """
+import os, signal, subprocess, sys, time
+from assay.base.signals import leave_on_signals
+leave_on_signals()
+number = int(sys.argv[2])
+hear = lambda: os.kill(os.getpid(), number)
+class Held:
+    __del__ = lambda self: hear()
+if sys.argv[1] == "fork":
+    os.register_at_fork(after_in_parent=hear)
+    subprocess.run(["true"], preexec_fn=lambda: None)
+else:
+    Held()
+print("went on", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("moment", ["fork", "release"])
+def test_a_signal_that_python_drops_comes_again(number: signal.Signals, moment: str) -> None:
+    source = str(REPOSITORY / "src")
+    found = start(sys.executable, "-c", DEAF, moment, str(int(number)), PYTHONPATH=source)
+    assert found.returncode == (-number if number == signal.SIGINT else CODES[number])
+    assert (found.stdout, "Exception ignored" in found.stderr) == ("went on\n", False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from assay.base.progress import SignalledExit
+from assay.base.signals import SignalledExit
 from assay.cli import main as cli
 from assay.cli.commands import claims
 

@@ -259,7 +259,7 @@ class TestRemoval:
             # Tests that were started in the background inherit that these are ignored.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
-            from assay.base.progress import leave_on_signals
+            from assay.base.signals import leave_on_signals
             leave_on_signals()
             from assay.runtimes.base import Task
             from assay.runtimes.choose import open_runtime

@@ -15,7 +15,7 @@ from assay.runtimes import leftovers, owners
 STEP = """
 import os, sys, time
 from pathlib import Path
-from assay.base.progress import leave_on_signals
+from assay.base.signals import leave_on_signals
 from assay.pipeline.run_owner import leave_with_owner
 leave_on_signals()
 place = Path(sys.argv[1])

@@ -12,7 +12,7 @@ from assay.pipeline.snakemake_run import only_run
 CALLER = """
 import sys
 from pathlib import Path
-from assay.base.progress import leave_on_signals
+from assay.base.signals import leave_on_signals
 from assay.pipeline.workflow_process import run_process
 leave_on_signals()
 place = Path(sys.argv[1])

@@ -259,7 +259,7 @@ class TestHowApartItRuns:
         (report / "seconds").write_text("600")
         code = (
             "import sys; from pathlib import Path\n"
-            "from assay.base.progress import leave_on_signals\n"
+            "from assay.base.signals import leave_on_signals\n"
             "from assay.verification.own_rules import passed_by_commit\n"
             "leave_on_signals()\n"
             "passed_by_commit(Path(sys.argv[1]), sys.argv[2], [], Path(sys.argv[3]))\n"

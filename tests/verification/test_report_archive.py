@@ -149,7 +149,7 @@ class TestOpening:
         path.write_bytes(pack_report(folder))
         program = (
             "import sys, time; from pathlib import Path\n"
-            "from assay.base.progress import leave_on_signals\n"
+            "from assay.base.signals import leave_on_signals\n"
             "from assay.verification.report_archive import opened_report\n"
             "leave_on_signals()\n"
             "with opened_report(Path(sys.argv[1])) as report:\n"

@@ -31,17 +31,8 @@ from assay.base.isolation import (
 )
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.printable import shown_sentence
-from assay.base.progress import (
-    NOT_BEGUN,
-    SignalledExit,
-    exclusive,
-    has_output,
-    hold_signals,
-    leave_on_signals,
-    quote,
-    say,
-    watch,
-)
+from assay.base.progress import exclusive, has_output, quote, say, watch
+from assay.base.signals import NOT_BEGUN, SignalledExit, hold_signals, leave_on_signals
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_json

@@ -3,7 +3,8 @@
 import sys
 
 from assay.base.errors import BadInput
-from assay.base.progress import end_on_signals, has_output, say
+from assay.base.progress import has_output, say
+from assay.base.signals import end_on_signals
 from assay.base.source_date import source_date
 from assay.shared.exit_codes import ExitCode
 

@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 
 from assay.base.errors import AssayError, BadInput, Interrupted
 from assay.base.isolation import HOST_PATH, host_packages
-from assay.base.progress import SignalledExit, leave_on_signals
+from assay.base.signals import SignalledExit, leave_on_signals
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode

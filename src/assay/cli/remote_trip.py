@@ -7,7 +7,8 @@ from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.printable import shown_line
-from assay.base.progress import SignalledExit, say
+from assay.base.progress import say
+from assay.base.signals import SignalledExit
 from assay.base.source_files import source_files
 from assay.cli import checkout, console
 from assay.cli.commands.reproduce import tell_outcome

@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.progress import ENDING, SignalledExit
+from assay.base.signals import ENDING, SignalledExit
 from assay.measuring.device_process import NoMemory
 from assay.shared.parent_death import tied_to_parent
 

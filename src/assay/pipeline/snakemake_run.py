@@ -11,7 +11,8 @@ from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
 from assay.base.isolation import host_packages, isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import SignalledExit, quote, say
+from assay.base.progress import quote, say
+from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now

@@ -18,7 +18,8 @@ from assay.base.cache_place import cache_folder
 from assay.base.checkout_root import root_of
 from assay.base.errors import AssayError
 from assay.base.io import write_record, write_record_if_changed
-from assay.base.progress import leave_on_signals, say
+from assay.base.progress import say
+from assay.base.signals import leave_on_signals
 from assay.base.unwritable import is_about_writing, unwritable_sentence
 from assay.building import build as building
 from assay.building.file_compile import compile_file

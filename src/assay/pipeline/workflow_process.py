@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from assay.base.printable import shown_line
-from assay.base.progress import ENDING, say
+from assay.base.progress import say
+from assay.base.signals import ENDING
 from assay.measuring.device_warnings import ToldWarnings
 from assay.pipeline.failures import StepFailure, read_failures
 from assay.pipeline.stage_progress import OURS
