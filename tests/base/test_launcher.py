@@ -25,6 +25,7 @@ MODULES = (
     "base/pip_locks",
     "base/printable",
     "base/progress",
+    "base/signals",
     "shared/counting",
     "shared/exit_codes",
     "shared/files",
