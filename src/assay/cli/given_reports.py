@@ -1,9 +1,11 @@
 """Reports that a command takes several of: each verified first, or kept from when it was."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from assay.base.errors import BadInput
+from assay.base.cache_place import project_cache
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
@@ -35,8 +37,20 @@ def reader(
         check_report(directory, Trust(keys, project=project), rules, texts=False, log=log)
 
     trusted = load_trusted_keys(keys or keys_of(project), ours)
-    folder = None if fresh else checkout.ROOT / KEPT
+    folder = None if fresh else _kept_in(project)
     return ReportReader(verify, trusted, needed, checkout.ROOT, folder)
+
+
+def _kept_in(project: Path | None) -> Path | None:
+    """Return where reports that verified are kept: a project's with its user, where that can be
+    written; nothing of it lands in the repository.
+    """
+    if project is None:
+        return checkout.ROOT / KEPT
+    try:
+        return project_cache(os.environ) / KEPT.name
+    except MissingEnvironment:  # they are verified each time
+        return None
 
 
 def given_reports(

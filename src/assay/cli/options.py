@@ -14,7 +14,10 @@ ReportArgument = Annotated[
 ]
 ReportsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(help="Reports or archives; else those published here.", metavar="REPORT_DIR"),
+    typer.Argument(
+        help="Reports or archives; else those published here, or by the project.",
+        metavar="REPORT_DIR",
+    ),
 ]
 KeyOption = Annotated[
     list[Path] | None,

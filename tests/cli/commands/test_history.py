@@ -97,9 +97,10 @@ class TestWithoutAReport:
         assert reports_on("demo_rate", None) == [broken]
 
     def test_a_named_projects_own_runs_are_shown_too(
-        self, assay: Any, tmp_path: Path, report: Path
+        self, assay: Any, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project = self.publish(tmp_path / "mine", report)
+        monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
         shutil.copytree(report, project / "reports" / "demo_run")
         key = ("--key", report / "signer.pub")
         answer = assay("history", "demo_rate", "--project", project, *key)

@@ -1,5 +1,6 @@
-"""A project's own published reports stand in for a GPU, as Assay's do for its own sources."""
+"""A project's own published reports: in its folder every command that reads reports takes them."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,17 +8,81 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+OURS = ROOT / "config" / "trusted_keys"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a project that published a report, and a cache of its user's."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    return shutil.copytree(ROOT / "projects/deepgemm", tmp_path / "deepgemm")
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A checkout that trusts no key of the report's signer: the project does."""
+    keys = folder / "trusted_keys"
+    keys.mkdir()
+    for path in OURS.glob("*.pub"):
+        shutil.copy(path, keys)
+    monkeypatch.setattr("assay.cli.project_folder.trusted_keys", lambda _: [])
+    monkeypatch.setattr("assay.cli.given_reports.trusted_keys", lambda _: [])
 
 
 def test_a_projects_published_report_answers_where_there_is_no_gpu(
-    assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    assay: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.pipeline.request.find_host_driver", lambda: None)
-    folder = tmp_path / "deepgemm"
-    shutil.copytree(ROOT / "projects/deepgemm", folder)
     asked = ("reproduce", "--project", folder, "--dry-run", "--claim", "scaled_128_rate")
     found = assay(*asked)
     assert found.code == 0
     assert "would be taken over from a report on h200" in found.out
     shutil.rmtree(folder / "reports/published")
     assert "would be taken over" not in assay(*asked).out
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_site_is_of_them_by_the_projects_keys(
+    assay: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    site = tmp_path / "site"
+    answer = assay("site", site)
+    assert answer.code == 0
+    assert "1 report, " in answer.out
+    assert "unverified" not in answer.out + answer.err
+    assert "claims/scaled_128_rate.html" in (site / "index.html").read_text()
+    (kept,) = (tmp_path / "cache" / "verified").iterdir()
+    monkeypatch.chdir(tmp_path)
+    again = assay("site", site, "--project", folder)
+    assert "(verified before, and unchanged since)" in again.err
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_a_project_that_published_none_has_no_site(
+    assay: Any, folder: Path, tmp_path: Path
+) -> None:
+    shutil.rmtree(folder / "reports")
+    answer = assay("site", tmp_path / "site", "--project", folder)
+    assert answer.code == 2
+    assert f"publish one in {folder / 'reports' / 'published'}" in answer.err
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_they_are_compared_by_the_projects_keys(assay: Any, folder: Path) -> None:
+    (report,) = (folder / "reports" / "published").iterdir()
+    assert "unverified: " in assay("compare", report, report).err
+    answer = assay("compare", report, report, "--project", folder)
+    assert answer.code == 0
+    assert "unverified: " not in answer.err
+
+
+def test_its_claims_are_listed_with_their_verdicts(
+    assay: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
+    told = {each["target"]: each["status"] for each in rows["scaled_128_rate"]["verdicts"]}
+    assert told["h200"] == "elsewhere"
+    assert "scaled_128_rate" in assay("claims", "--status", "elsewhere").out

@@ -7,7 +7,7 @@ import typer
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.listing import claim_rows, matching, statuses
-from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.cli.report_verdicts import verdicts_of
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
@@ -30,8 +30,7 @@ def claims(
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
-    # What is published here says nothing of a project's claims.
-    report = None if folder else next(iter(published_reports(checkout.ROOT)), None)
+    report = next(iter(published_reports(home(folder))), None)
     verdicts = verdicts_of(report).verdicts if report else ()
     rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
     if as_json:

@@ -11,6 +11,7 @@ from assay.cli.comparison_output import comparison_document, show_comparison
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption
+from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.shared.files import write_bytes
@@ -45,6 +46,7 @@ def compare(
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
     ] = None,
     fresh: FreshOption = False,
+    project: ProjectOption = None,
 ) -> None:
     """Compare reports: what changed, what shifted."""
     folders = report_dirs or []
@@ -52,7 +54,7 @@ def compare(
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
     if unknown := [name for name in only or () if name not in PARTS]:
         raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
-    reports = list(given_reports(folders, key, fresh=fresh))
+    reports = list(given_reports(folders, key, fresh=fresh, project=project_folder(project)))
     view = comparison_view(reports, claim or ())
     if html is not None:
         write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())

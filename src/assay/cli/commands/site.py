@@ -16,6 +16,7 @@ from assay.cli.collector import without_collector
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
+from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.findings.given_report import GivenReport
 from assay.report.site import Site
 from assay.shared.counting import counted
@@ -31,13 +32,16 @@ def site(
     report_dirs: ReportsArgument = None,
     key: KeyOption = None,
     fresh: FreshOption = False,
+    project: ProjectOption = None,
 ) -> None:
     """Write a static site over signed reports, verifying each."""
     _require_place(folder)
-    paths = report_dirs or published_reports(checkout.ROOT)
+    own = project_folder(project)
+    paths = report_dirs or published_reports(home(own))
     if not paths:
-        raise BadInput("there is no report: name one, or publish one in reports/published")
-    made = site_of(given_reports(paths, key, fresh=fresh))
+        where = "reports/published" if own is None else own / "reports" / "published"
+        raise BadInput(f"there is no report: name one, or publish one in {where}")
+    made = site_of(given_reports(paths, key, fresh=fresh, project=own))
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
     left = sum(not report.verified for report in made.reports)
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
