@@ -130,6 +130,11 @@ class TestTold:
             "here); 14 were not compiled in this run."
         )
 
+    def test_one_host_compiler_is_not_told_apart_from_itself(self) -> None:
+        alike = replace(self.one(Sameness.DEVICE_CODE), host_compilers=("g++ 12.2.0",) * 2)
+        assert told([alike]).endswith("1 has the same device code, byte for byte, in other host "
+                                      "code.")  # fmt: skip
+
     @pytest.mark.parametrize("sameness", Sameness)
     def test_each_outcome_is_counted(self, sameness: Sameness) -> None:
         sentence = told([self.one(sameness)])

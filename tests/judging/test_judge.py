@@ -434,7 +434,11 @@ class TestFlopFormulas:
         claim = b.claim("rate", bench(), value=OURS_RATE, flop_formula=FlopFormula.UNSTATED)
         verdict = verdict_on(claim)
         assert verdict.status is Status.REPRODUCED
-        assert "does not say which FLOPs" in verdict.explanation
+        says = "The source does not say which FLOPs it counted; those of the {} are taken."
+        assert says.format("stored blocks") in verdict.explanation
+        rival = bench(Metric.RATE, Term(comparison="duel", arm="rival"))
+        dense = claim.model_copy(update={"evaluation": rival})
+        assert says.format("whole product") in verdict_on(dense).explanation
 
     def test_the_count_of_example_41_is_converted(self) -> None:
         time = 0.0245
@@ -900,8 +904,8 @@ class TestWithoutGpu:
         verdict = verdict_on(claim, on=None, inspections=[counted])
         assert verdict.status is status
         if matches is not None:
-            words = f"{matches} places with 'tma'; the source says at least 1."
-            assert words in verdict.explanation
+            places = "1 place" if matches == 1 else f"{matches} places"
+            assert f"'tma' in {places}; the source says at least 1." in verdict.explanation
 
     def test_a_program_that_compiles_says_whether_it_ran_there(self) -> None:
         """A build says nothing of a run; a run on that architecture does."""

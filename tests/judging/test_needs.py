@@ -10,7 +10,7 @@ from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging.cutlass_output import job_id
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, Program, Term
+from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, NotRun, Program, Term
 from assay.records.plan import Plan, Request
 from assay.records.readings import Reading
 from assay.records.units import Unit
@@ -93,6 +93,20 @@ def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim
     plan = planned([read], "none")
     assert {job.id for job in plan.builds} == {"our_kernel"}
     assert {job.id for job in plan.not_compiled} == {"other_kernel", "ex88"}
+
+
+def test_why_a_report_does_not_answer_is_the_gpu_that_is_missing_here(read: Claim) -> None:
+    """Nobody asked a report for what a project claims: that it lacks that is no reason."""
+    lack = (
+        "reports/published/old, which figures are taken from, has no record of it that fits "
+        "today's configuration (h100/benchmark/duel.json.gz)."
+    )
+    taken = {"recorded_in": "reports/published/old", "recorded_paths": ()}
+    (answer,) = planned([read], "recorded", **taken).answers
+    assert (answer.reason, answer.detail) == (NotRun.NOT_RECORDED, lack)
+    absence = "no NVIDIA H100 here (this machine has none)"
+    (answer,) = planned([read], "recorded", **taken, absence=absence).answers
+    assert (answer.reason, answer.detail) == (NotRun.NO_DEVICE, f"N{absence[1:]}; {lack}")
 
 
 def test_a_report_without_a_readings_record_still_answers_the_claim(read: Claim) -> None:

@@ -9,7 +9,6 @@ from assay.evidence.report_contents import read_contents
 from assay.judging.verdicts import FIGURES
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
-from assay.report.claim_details import NOT_RECORDED
 from assay.report.verdict_text import claimed_text
 from tests.report.newest import newest_texts
 from tests.report.told import told_report
@@ -155,8 +154,9 @@ def test_a_cause_that_another_gpu_showed_is_said_to_be_from_there(real: dict[str
 
 def test_what_no_report_measured_says_so_before_it_names_a_file(real: dict[str, str]) -> None:
     said = words(real["report.html"])
-    assert said.count(" holds no h100/") > 1
-    assert said.count(f" {NOT_RECORDED}: reports/published/") == said.count(" holds no h100/")
+    lacking = "has no record of it that fits today's configuration (h100/"
+    assert said.count(lacking) > 1
+    assert said.count(f", which figures are taken from, {lacking}") == said.count(lacking)
 
 
 MOST_WORDS = 32

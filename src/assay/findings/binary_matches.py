@@ -139,7 +139,7 @@ def told(matches: Sequence[BinaryMatch]) -> str:
     if count := counts[Sameness.DEVICE_CODE]:
         parts.append(
             f"{count} {agreeing(count, 'has', 'have')} the same device code, byte for "
-            f"byte, in other host code ({_compilers(matches, Sameness.DEVICE_CODE)})"
+            f"byte, in other host code{_compilers(matches, Sameness.DEVICE_CODE)}"
         )
     if count := counts[Sameness.INSTRUCTIONS]:
         parts.append(
@@ -149,8 +149,8 @@ def told(matches: Sequence[BinaryMatch]) -> str:
     if count := counts[Sameness.LINE_TABLES]:
         parts.append(
             f"{count} {agreeing(count, 'has', 'have')} line tables in the device code, "
-            "which name headers of the host compiler "
-            f"({_compilers(matches, Sameness.LINE_TABLES)}): ./assay verify --rebuild says "
+            "which name headers of the host compiler"
+            f"{_compilers(matches, Sameness.LINE_TABLES)}: ./assay verify --rebuild says "
             "whether all else is the same"
         )
     if count := counts[Sameness.OTHER]:
@@ -161,9 +161,11 @@ def told(matches: Sequence[BinaryMatch]) -> str:
 
 
 def _compilers(matches: Sequence[BinaryMatch], sameness: Sameness) -> str:
-    """As: by g++ 12 then, by g++ 14 here."""
+    """As: (by g++ 12 then, by g++ 14 here). Empty where it was the same compiler."""
     pairs = dict.fromkeys(m.host_compilers for m in matches if m.sameness is sameness)
-    return "; ".join(f"by {pair[0]} then, by {pair[1]} here" for pair in pairs if pair)
+    told = (f"by {pair[0]} then, by {pair[1]} here" for pair in pairs if pair and len({*pair}) > 1)
+    listed = "; ".join(told)
+    return f" ({listed})" if listed else ""
 
 
 def told_not_compiled(plan: Plan) -> str | None:

@@ -135,10 +135,27 @@ def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provisio
         detail = f"What the claim needs is not built for {arch}."
         return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
     if provision.kind == "recorded" and (lacking := _not_recorded(catalog, claim, provision)):
-        detail = f"{provision.recorded_in} holds no {lacking} that fits the configuration."
-        return _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
+        return _unrecorded_answer(claim, provision, lacking)
     way = "measure" if provision.kind == "device" else "recorded"
     return _answer(claim.id, name, way, None, provision.detail)
+
+
+def _unrecorded_answer(claim: Claim, provision: Provision, path: str) -> Answer:
+    """Return why there is no figure where a report, whose figures are taken over, has none.
+
+    Where this machine lacks the GPU, that is the reason: nobody ever asked that report for what a
+    project claims.
+    """
+    lack = (
+        f"{provision.recorded_in}, which figures are taken from, has no record of it that fits "
+        f"today's configuration ({path})."
+    )
+    absence = provision.absence
+    if absence is None:
+        return _answer(claim.id, provision.target, "not_run", NotRun.NOT_RECORDED, lack)
+    reason = provision.reason or NotRun.NO_DEVICE
+    detail = f"{absence[:1].upper()}{absence[1:].rstrip('.')}; {lack}"
+    return _answer(claim.id, provision.target, "not_run", reason, detail)
 
 
 def _parts(catalog: Catalog, evaluation: Derived) -> tuple[Claim, Claim]:

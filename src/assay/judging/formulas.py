@@ -42,9 +42,7 @@ class Conversion:
 
 
 AS_IS = Conversion(1.0, None)
-UNSTATED = Conversion(
-    1.0, "The source does not say which FLOPs it counted; stored-block FLOPs are assumed."
-)
+_UNSTATED = "The source does not say which FLOPs it counted; those of {} are taken."
 
 
 def score_elements(seq_q: int, seq_kv: int, causal: bool) -> int:
@@ -88,6 +86,10 @@ def _counted_by(
 ) -> Conversion:
     """From ``done`` FLOPs to those that a formula counts. Raises Uncounted where there is none."""
     factor = _factor(formula, facts, done)
+    if factor == 1:
+        return Conversion(
+            factor, f"FLOPs are counted as {formula.text}, which are those that {who}."
+        )
     sentence = (
         f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate "
         "is restated by that factor before it is compared."
@@ -129,7 +131,8 @@ def _benchmark_named(
     formula: FlopFormula | None, facts: ArmFacts, workload: Workload
 ) -> Conversion:
     if formula is FlopFormula.UNSTATED:
-        return UNSTATED
+        counted = "the whole product" if facts.density in (None, 1) else "the stored blocks"
+        return Conversion(1.0, _UNSTATED.format(counted))
     if formula in CUTLASS_41:
         return _benchmark_41(formula, workload)
     if formula not in WHOLE or facts.density == 1:
@@ -185,7 +188,7 @@ def _program_named(
     if parser == "cutlass_57" or printed is None or formula is None:
         return AS_IS
     if formula is FlopFormula.UNSTATED:
-        return Conversion(1.0, "The source does not say which FLOPs it counted; the program's own.")
+        return Conversion(1.0, _UNSTATED.format("the program's own count"))
     if parser == "cutlass_88":
         if formula in WHOLE and shape["causal"]:
             return Conversion(attention_flop(parser, shape) / printed, _WHOLE_SENTENCE)

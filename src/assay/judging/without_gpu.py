@@ -201,10 +201,12 @@ def judge_inspection(
         Relation.AT_LEAST: measured >= claimed,
         Relation.AT_MOST: measured <= claimed,
     }[claim.relation]
-    what = evaluation.quantity if found.text is None else f"places with '{found.text}'"
+    told = f"{measured} {evaluation.quantity}"
+    if found.text is not None:
+        told = f"'{found.text}' in {counted(measured, 'place')}"
     bound = {Relation.AT_LEAST: "at least ", Relation.AT_MOST: "at most "}.get(claim.relation, "")
     text = (
-        f"{found.path} of {found.package} {found.version} has {measured} {what}; "
+        f"{found.path} of {found.package} {found.version} has {told}; "
         f"the source says {bound}{printed(claimed, claim.resolution)}."
     )
     alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]

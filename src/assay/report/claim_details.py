@@ -9,7 +9,6 @@ from assay.evidence.stages import platform_path
 from assay.findings.work_done import work_by_reading
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
-from assay.records.evaluations import NotRun
 from assay.records.verdicts import Nearest, Verdict
 from assay.report import formatting as fmt
 from assay.report.counts import capital
@@ -19,9 +18,6 @@ from assay.report.readings import ReadingTable, in_short, reading_table
 from assay.report.sentences import sentences, without
 from assay.report.verdict_text import VerdictText, entry_of, verdict_text
 from assay.shared.counting import counted
-
-NOT_RECORDED = "No earlier report measured it as stated"
-"""What the name of a missing file means."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +81,6 @@ def _found_elsewhere(catalog: Catalog, lead: Verdict) -> str:
 
 def _explanation(verdict: Verdict) -> str:
     """Return a verdict's explanation without the figures in it, which stand beside it."""
-    if verdict.reason == NotRun.NOT_RECORDED.value:
-        return f"{NOT_RECORDED}: {verdict.explanation}"
     figures = FIGURES.search(verdict.explanation)
     if figures is None or verdict.ci90 is None:
         return verdict.explanation

@@ -22,7 +22,6 @@ from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
-from assay.report.claim_details import NOT_RECORDED
 from assay.report.claims import ClaimLine
 from assay.report.counts import status_words, told
 from assay.report.facets import choice_of
@@ -228,7 +227,7 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
 def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
     """Return why something was not measured, in words."""
     if why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans):
-        return NOT_RECORDED[0].lower() + NOT_RECORDED[1:]
+        return "no earlier report measured it as stated"
     return why.words
 
 
