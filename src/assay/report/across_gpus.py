@@ -6,9 +6,24 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.counts import kind_of
+from assay.records.units import Unit
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
+
+FAST: Mapping[str, int] = {Unit.TFLOP_PER_S: 1, Unit.GB_PER_S: 1, Unit.MS: -1}
+"""Power to which a figure is raised before it says how fast something is. Verdicts are judged in
+these units; a ratio of one GPU's kernels is no speed."""
+
+
+@dataclass(frozen=True)
+class AcrossCell:
+    """A claim's figure on one GPU."""
+
+    figure: str
+    interval: str | None = None
+    roof: str | None = None
+    """Share of that GPU's bound for the problem."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +33,9 @@ class AcrossRow:
     claim: str
     title: str
     claimed: str
-    cells: tuple[tuple[str, str | None], ...]
-    """(figure, its interval)."""
+    cells: tuple[AcrossCell, ...]
+    ratios: tuple[tuple[str, str | None], ...]
+    """(how many times as fast as on the first GPU, interval), of every other GPU."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +43,8 @@ class AcrossGpus:
     """The table."""
 
     gpus: tuple[str, ...]
+    ratios: tuple[str, ...]
+    """Which GPU over which."""
     rows: tuple[AcrossRow, ...]
 
 
@@ -49,22 +67,51 @@ def across_gpus(
     ]
     if not several:
         return None
+    first, *others = targets
     rows = tuple(
         AcrossRow(
             claim,
             lines[claim].title,
             lines[claim].claimed,
             tuple(_cell(on.get(target)) for target in targets),
+            tuple(_ratio(on.get(first), on.get(other)) for other in others),
         )
         for claim, on in several.items()
     )
-    return AcrossGpus(tuple(catalog.targets[target].product for target in targets), rows)
+    names = [catalog.targets[target].product for target in targets]
+    return AcrossGpus(tuple(names), tuple(f"{name} over {names[0]}" for name in names[1:]), rows)
 
 
-def _cell(verdict: Verdict | None) -> tuple[str, str | None]:
+def _cell(verdict: Verdict | None) -> AcrossCell:
     if verdict is None:
-        return fmt.NOTHING, None
-    return (
+        return AcrossCell(fmt.NOTHING)
+    share = verdict.roofline_fraction if verdict.unit in FAST else None
+    return AcrossCell(
         fmt.figure(verdict.measured, verdict.unit, verdict.claimed),
         fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
+        None if share is None else f"{fmt.percent(share)} of its bound",
     )
+
+
+def _ratio(one: Verdict | None, other: Verdict | None) -> tuple[str, str | None]:
+    """Return a ratio of two GPUs' speeds. Its interval is that of two figures measured apart, their
+    logarithms' ends subtracted, which is conservative.
+    """
+    speeds = [_speed(verdict) for verdict in (one, other) if verdict is not None]
+    if len(speeds) < 2 or speeds[0] is None or speeds[1] is None:
+        return fmt.NOTHING, None
+    (slow, (slow_low, slow_high)), (fast, (fast_low, fast_high)) = speeds[0], speeds[1]
+    return (
+        fmt.quantity(fast / slow, Unit.RATIO),
+        fmt.interval((fast_low / slow_high, fast_high / slow_low)),
+    )
+
+
+def _speed(verdict: Verdict) -> tuple[float, tuple[float, float]] | None:
+    """Return a figure and its interval as more the faster; None for what is no speed."""
+    measured, interval = verdict.measured, verdict.ci90
+    power = FAST.get(verdict.unit or "")
+    if power is None or not isinstance(measured, float) or interval is None or interval[0] <= 0:
+        return None
+    low, high = sorted(end**power for end in interval)
+    return measured**power, (low, high)
