@@ -5,6 +5,7 @@ The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 
 import errno
 import os
+import select
 import shlex
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ COMMANDS = (
     "test", "version",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
+OUTPUTS = (1, 2)
+"""Standard output and standard error, as the kernel numbers them."""
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
 """What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -125,6 +128,10 @@ def _refuse(arguments: Sequence[str], error: BadInput) -> NoReturn:
 
 def _end_for_system(error: OSError) -> NoReturn:
     """End for what the system refuses: a name, a place that cannot be written, our own output."""
+    if error.errno == errno.EPIPE and (gone := [each for each in OUTPUTS if _is_unread(each)]):
+        for output in gone:
+            _send_nowhere(output)
+        sys.exit(ExitCode.READER_GONE)  # who reads the first lines alone is told nothing
     if not isinstance(error.filename, str | Path):
         if error.errno not in OUTPUT_CODES:
             raise error
@@ -162,6 +169,13 @@ def _end(sentence: str, exit_code: int) -> NoReturn:
     except OSError:
         _send_nowhere(2)
     sys.exit(exit_code)
+
+
+def _is_unread(output: int) -> bool:
+    """Return whether an output is a pipe whose reader is gone."""
+    asked = select.poll()
+    asked.register(output, select.POLLOUT)
+    return any(said & select.POLLERR for _, said in asked.poll(0))
 
 
 def _send_nowhere(output: int) -> None:

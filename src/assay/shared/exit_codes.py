@@ -15,3 +15,5 @@ class ExitCode(IntEnum):
     """Something is missing here, and the sentence says what; on the device side, a usable GPU."""
     INTERRUPTED = 130
     """As shells give it to what Ctrl-C ended."""
+    READER_GONE = 141
+    """As shells give it to what writes into a pipe that nobody reads any more."""

@@ -43,10 +43,13 @@ def export(
     folder = out or Path(f"{report.run}_tables")
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is no directory")
+    written = []  # told when all is written: a reader who goes after a line keeps none away
     for name in dict.fromkeys(names):
         frame = getattr(report, name)
         path = folder / f"{name}.{table_format.value}"
         write_bytes(path, table_bytes(frame, table_format))
-        say(f"{path}: {counted(len(frame), 'row')}")
+        written.append(f"{path}: {counted(len(frame), 'row')}")
     write_bytes(folder / "about.json", about(report))
+    for line in written:
+        say(line)
     say(f"{folder / 'about.json'}: columns and their units, and which report this is")
