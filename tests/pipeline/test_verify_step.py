@@ -54,6 +54,8 @@ def test_the_rules_of_a_commit_are_checked(root: Path) -> None:
     text, request = verified(root, git(root, "rev-parse", "HEAD"), True)
     assert "ok  policy: " in text
     assert "--accept-policy" not in _verify_command(request)
+    again = request.model_copy(update={"extra_keys": (f"{request.signing_key}.pub",)})
+    assert _verify_command(again) == _verify_command(request), "each key once"
 
 
 def test_other_rules_under_the_name_of_a_commit_fail(root: Path) -> None:

@@ -357,7 +357,8 @@ def _verify_command(request: Request) -> list[str]:
     The repository's keys need no naming for origins. Rules that no commit holds are this tree's.
     """
     own = public_key_path(Path(request.signing_key))
-    keys = [part for path in (own, *request.extra_keys) for part in ("--key", str(path))]
+    paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
+    keys = [part for path in paths for part in ("--key", path)]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
     stamped = ["--timestamp-ca", request.timestamp_ca] if request.timestamp_ca else []
     return [checkout.COMMAND, "verify", report_path(request), *keys, *accepts, *stamped]
