@@ -6,17 +6,24 @@ from typing import Annotated
 import typer
 
 from assay.base.isolation import DEVICE_PATH
+from assay.cli.report_names import found_report, found_reports
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
 
 ReportArgument = Annotated[
-    Path, typer.Argument(help="Report directory, or its archive.", metavar="REPORT_DIR")
+    Path,
+    typer.Argument(
+        help="Report directory, its archive, or the name of a report in this checkout.",
+        metavar="REPORT_DIR",
+        callback=found_report,
+    ),
 ]
 ReportsArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Reports or archives; else those published here, or by the project.",
+        help="Reports, archives or names; else those published here, or by the project.",
         metavar="REPORT_DIR",
+        callback=found_reports,
     ),
 ]
 KeyOption = Annotated[

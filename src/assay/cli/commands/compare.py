@@ -12,6 +12,7 @@ from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption
 from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.report_names import found_reports
 from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.shared.files import write_bytes
@@ -24,8 +25,9 @@ def compare(
     report_dirs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Two or more report directories, or their archives.",
+            help="Two or more report directories, their archives, or names.",
             metavar="REPORT_DIR REPORT_DIR",
+            callback=found_reports,
         ),
     ] = None,
     key: KeyOption = None,
