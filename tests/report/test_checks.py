@@ -358,8 +358,8 @@ class TestPages:
     ) -> None:
         html, _, markdown = rendered(*run, tmp_path / "report")
         for words in (
-            "10 of 10 kernels that cheat were caught",
-            "compute-sanitizer runs were clean",
+            "10 of 10 cheating kernels caught",
+            "sanitizer runs clean",
         ):
             assert words in html
             assert words in markdown
@@ -369,11 +369,10 @@ class TestPages:
     ) -> None:
         html, _, markdown = rendered(*run, tmp_path / "report")
         told = "timed kernels disagree with a second stopwatch"
-        held = html.split("Guards that held:")[1].split("</p>")[0]
-        broken = html.split("Guards that did not:")[1].split("</p>")[0]
-        assert "warn" not in held
+        held, broken = html.split("Guards:")[1].split("</p>")[0].split('<span class="warn">')
+        assert "cheating kernels caught" in held
         assert told not in held
-        assert told in broken.split('<span class="warn">')[1]
+        assert broken.startswith("but ") and told in broken
         assert told in markdown.split("Guards that did not: ")[1]
 
     def test_an_alarm_stands_on_top_of_both(self, run: tuple[Path, Path], tmp_path: Path) -> None:
@@ -386,7 +385,7 @@ class TestPages:
         finally:
             path.write_bytes(good)
         assert html.index("let kernels that cheat through") < html.index('id="result"')
-        assert '<span class="warn">1 of 10 kernels that cheat were not caught' in html
+        assert '<span class="warn">but 1 of 10 cheating kernels not caught' in html
         assert markdown.index("let kernels that cheat through") < markdown.index("published speed")
 
     def test_nothing_of_it_without_evidence(self, run: tuple[Path, Path], tmp_path: Path) -> None:
@@ -410,7 +409,7 @@ class TestPages:
         assert 'id="cheats"' not in appendix
         assert 'id="sanitizer"' not in appendix
         assert 'id="stopwatches"' not in appendix
-        assert "no kernel that cheats was tried" in markdown
+        assert "no cheating kernel was tried" in markdown
         assert "compute-sanitizer was not run" in markdown
 
 

@@ -221,6 +221,22 @@ def test_it_prints_on_few_pages_with_nothing_clipped(browser: "Browser", real: P
     assert box[0] <= box[1]
 
 
+@pytest.mark.parametrize(("width", "height", "share"), [(1440, 900, 1.0), (390, 844, 0.6)])
+def test_the_first_screen_ends_with_the_plot(
+    browser: "Browser", real: Path, width: int, height: int, share: float
+) -> None:
+    """Machines, signer, headline, causes and guards leave room for it on a telephone, too."""
+    page = opened(browser, real / "report.html", width)
+    above = (".stamp", "#headline", ".chips", ".causes >> nth=-2")
+    told = [page.locator(each).bounding_box() for each in above]
+    (plot,) = page.evaluate("""() => [...document.querySelectorAll("svg.strip")]
+      .filter(each => each.checkVisibility()).map(each => each.getBoundingClientRect().toJSON())""")
+    tops = [box["y"] for box in told if box]
+    assert tops == sorted(tops) and len(tops) == len(above)
+    assert plot["top"] > tops[-1]
+    assert plot["top"] + share * plot["height"] <= height
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_strips_letters_keep_their_size(browser: "Browser", real: Path, width: int) -> None:
     page = opened(browser, real / "report.html", width)

@@ -216,7 +216,7 @@ class TestPage:
             claim, cited = line.split('"', 1)[0], line.split('<pre class="copy">')[1]
             reproduce, verify, cite = cited.split("</pre>")[0].splitlines()
             assert reproduce == f"./assay reproduce --claim {claim}"
-            assert verify.startswith("./assay verify ")
+            assert verify == "./assay verify demo_run"
             assert cite.startswith("Assay report demo_run, ")
             assert f"claim {claim} (source demo, line " in cite
 

@@ -10,7 +10,7 @@ from assay.judging.verdicts import FIGURES
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
-from tests.report.newest import newest_texts
+from tests.report.newest import newest_report, newest_texts
 from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,6 +176,15 @@ def test_no_sentence_of_ours_is_long(real: dict[str, str], section: str) -> None
     ]
     assert sentences
     assert [each for each in sentences if len(each.split()) > MOST_WORDS] == []
+
+
+def test_lines_to_copy_can_be_typed(real: dict[str, str]) -> None:
+    """They name the report as it is published, and stand for nothing that a reader has to find."""
+    name = newest_report().name
+    for page in ("report.html", "report.md"):
+        typed = re.findall(r"^(?:.*>)?\s*(\./assay verify [^<\n]*)", real[page], re.MULTILINE)
+        assert set(typed) == {f"./assay verify {name}"}, page
+        assert not re.search(r"\b[A-Z]+_[A-Z_]+\b", " ".join(typed))
 
 
 def test_nothing_is_told_in_nanoseconds_beside_milliseconds(real: dict[str, str]) -> None:

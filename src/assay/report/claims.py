@@ -13,7 +13,7 @@ from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, referring, verdict_details
 from assay.report.facets import Facet, count_words, facets, outcome_words
 from assay.report.project_stamp import project_stamp
-from assay.report.ratios import ratio_of
+from assay.report.ratios import toward_better
 from assay.report.readings import in_short
 from assay.report.verdict_text import VerdictText, claimed_text, entry_of, lead_of, verdict_text
 
@@ -38,11 +38,13 @@ class ClaimLine:
     """What ``formatting.figure`` takes for the figure beside which others stand."""
     lead: VerdictText
     bar: tuple[str, str] | None
-    """Where the bar begins and how long it is, in per cent of its room."""
+    """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
+    for what is better than claimed, as in the strip."""
     why: str
     """The cause, in short; empty where the claim plainly holds."""
     sort_keys: tuple[str, ...]
-    """Measured over claimed, of times the other way round; the outcome's severity; the place."""
+    """Measured over claimed, the other way round where less is better; the outcome's severity; the
+    place."""
     others: int
     """Further GPUs that have a figure of it."""
     spread: str | None
@@ -157,7 +159,7 @@ def _line(
 ) -> ClaimLine:
     lead = lead_of(rows)
     entry = entry_of(catalog, lead)
-    ratio = ratio_of(lead)
+    ratio = toward_better(catalog, lead)
     text = verdict_text(catalog, lead)
     claimed = claimed_text(catalog, lead)
     claim = entry if isinstance(entry, Claim) else None

@@ -70,15 +70,19 @@ def came_out(counted_things: Iterable[Outcome]) -> str:
     return told(found.statuses, found.away)
 
 
-def status_words(numbers: Mapping[Status, int], away: Mapping[Status, int]) -> dict[Status, str]:
+def status_words(
+    numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED}"
+) -> dict[Status, str]:
     """Return what stands behind each number of a tally: its status and, where some of it were
-    measured on another GPU alone, in brackets how many were on the one named, the first in full.
+    measured on another GPU alone, in brackets how many were on the one ``named``, so called in the
+    first; where that is empty, a number alone.
     """
-    found, of = {}, f" {NAMED}"
+    found, of = {}, named
     for status, count in numbers.items():
         there = ""
         if status in away:
-            there, of = f" ({count - away[status] or 'none'}{of})", ""
+            number = count - away[status] or ("none" if named else 0)
+            there, of = f" ({number}{of})", ""
         found[status] = f"{status.word}{there}"
     return found
 

@@ -31,6 +31,9 @@ from assay.report.project_stamp import ProjectStamp, project_stamp
 from assay.report.strip import Strip
 from assay.shared.counting import agreeing, counted
 
+NOT_AS_STATED, NOWHERE = "no earlier report measured it as stated", "in no earlier report"
+"""Why what could have been measured was not, where all is from earlier reports; and in short."""
+
 
 @dataclass(frozen=True)
 class MachineLine:
@@ -49,7 +52,7 @@ class CountChip:
 
     count: int
     words: str
-    """The status, and how many of several were measured on the GPU named."""
+    """The status, and in brackets how many were measured on the GPU named, where not all were."""
     mark: Mark
     show: str
     """The choice by which the table of claims shows it."""
@@ -60,6 +63,7 @@ class CauseChip:
     """One cause, and how many published figures it is that of."""
 
     count: int
+    short: str
     words: str
     show: str
     """The choice by which the table of claims shows it."""
@@ -93,6 +97,9 @@ class FirstScreen:
     headline: str
     """The same in one sentence."""
     elsewhere: str | None
+    """How many were measured on another GPU than the source names."""
+    brackets: str | None
+    """The same beside the chips: what stands in their brackets, and what does not."""
     causes: tuple[CauseChip, ...]
     """Of what was measured."""
     not_run: tuple[CauseChip, ...]
@@ -141,16 +148,22 @@ def first_screen(
                 mark_of(status),
                 choice_of(kind=kind, status=status),
             )
-            for status, words in status_words(split.statuses, split.away).items()
+            for status, words in status_words(split.statuses, split.away, named="").items()
         ),
         headline=headline_words(catalog, figures),
         elsewhere=_elsewhere(figures),
+        brackets=_brackets(split),
         causes=tuple(
-            CauseChip(count, why.short, choice_of(kind=kind, why=why))
+            CauseChip(count, why.short, why.words, choice_of(kind=kind, why=why))
             for why, count in causes(e for e in members if e not in idle).items()
         ),
         not_run=tuple(
-            CauseChip(count, idle_words(why, plans), choice_of(kind=kind, why=why))
+            CauseChip(
+                count,
+                NOWHERE if _is_in_no_record(why, plans) else why.short,
+                idle_words(why, plans),
+                choice_of(kind=kind, why=why),
+            )
             for why, count in causes(idle).items()
         ),
         apart=tuple(apart_words(catalog, figures)),
@@ -191,8 +204,8 @@ def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
     taken = {p.provision.recorded_in for p in plans if p.provision.kind == "recorded"}
     if not taken:
         return "No figure was measured on this machine, and none was taken from an earlier report."
-    reports = "an earlier, signed report" if len(taken) == 1 else f"{len(taken)} signed reports"
-    return f"No figure was measured on this machine: records of {reports} were judged again."
+    reports = "a signed report was" if len(taken) == 1 else f"{len(taken)} signed reports were"
+    return f"Measured earlier: {reports} judged again."
 
 
 def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineLine:
@@ -224,11 +237,24 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
     )
 
 
+def _brackets(split: Split) -> str | None:
+    number = split.elsewhere
+    if not number:
+        return None
+    return (
+        f"In brackets: on the GPU the source names. The other {number} (hollow) "
+        f"{agreeing(number, 'counts by what it', 'count by what they')} would be there."
+    )
+
+
 def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
     """Return why something was not measured, in words."""
-    if why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans):
-        return "no earlier report measured it as stated"
-    return why.words
+    return NOT_AS_STATED if _is_in_no_record(why, plans) else why.words
+
+
+def _is_in_no_record(why: Why, plans: Sequence[TargetPlan]) -> bool:
+    """Return whether it could have been measured, in a run that takes all from earlier reports."""
+    return why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans)
 
 
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
@@ -245,18 +271,18 @@ def guard_words(found: Guards) -> Iterator[GuardWords]:
     for share, held, broken in (
         (
             found.cheats,
-            "kernels that cheat were caught",
-            "kernels that cheat were not caught",
+            "cheating kernels caught",
+            "cheating kernels not caught",
         ),
         (
             found.sanitizer,
-            "compute-sanitizer runs were clean",
-            "compute-sanitizer runs were not clean",
+            "sanitizer runs clean",
+            "sanitizer runs not clean",
         ),
         (
             found.binaries,
-            "binaries compiled again hold the machine code that was measured",
-            "binaries compiled again differ from those that were measured",
+            "binaries keep their machine code when compiled again",
+            "binaries differ when compiled again",
         ),
         (
             found.stopwatches,
@@ -267,7 +293,7 @@ def guard_words(found: Guards) -> Iterator[GuardWords]:
         if share is not None:
             yield _of(share, held, broken)
     if found.cheats is None:
-        yield GuardWords("no kernel that cheats was tried", held=False)
+        yield GuardWords("no cheating kernel was tried", held=False)
     if found.sanitizer is None:
         yield GuardWords("compute-sanitizer was not run", held=False)
 

@@ -11,7 +11,7 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.marks import Mark, verdict_mark
-from assay.report.ratios import ratio_of
+from assay.report.ratios import toward_better
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,9 @@ class VerdictText:
     measured: str
     interval: str | None
     factor: str | None
-    """Measured over claimed, in words; None where there is no ratio. Of a ratio that is claimed to
-    be 1 it is the measured one, and as that is told."""
+    """Measured over claimed, and claimed over measured where less is better, in words; None where
+    there is no ratio. Of a ratio that is claimed to be 1 it is the measured one, and as that is
+    told."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -67,23 +68,30 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     """Return a verdict in short."""
     target = catalog.targets.get(verdict.target or "")
     measured = verdict.measured_on is not None and verdict.measured is not None
-    ratio = ratio_of(verdict)
     says_more = verdict.reason and verdict.reason != verdict.why
     away = verdict.status is Status.ELSEWHERE
     shown = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
-    itself = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
         measured=shown,
         interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
-        factor=None if ratio is None else shown if itself else fmt.factor(ratio.value),
+        factor=_factor(catalog, verdict, shown),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
         instead_of=_instead_of(catalog, verdict) if away else None,
         named=_named(catalog, verdict) if away else None,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
+
+
+def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
+    """Return how far ahead or behind a figure is that ``shown`` tells; None where nobody knows."""
+    ratio = toward_better(catalog, verdict)
+    if ratio is None:
+        return None
+    to_one = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
+    return shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
 
 
 def _instead_of(catalog: Catalog, verdict: Verdict) -> str | None:
