@@ -12,11 +12,13 @@ import pytest
 from assay.base.check_log import passed_check
 from assay.base.errors import MissingEnvironment
 from assay.cli.console import PlainConsole
+from assay.cli.tables import TableColumn, show_table
 from assay.cli.verification_output import (
     STATE_WIDTH,
     failed_line,
     show_check,
     show_end,
+    show_proof,
     tree_lines,
     verified_line,
 )
@@ -150,6 +152,31 @@ class TestText:
                 assert [line[:5] for line in lines[:4]] == ["ok   ", "     ", "unpro", "     "]
             else:
                 assert len(lines) == 3
+
+    @pytest.mark.parametrize(
+        ("asked", "plain"),
+        [
+            ({}, False),
+            ({"NO_COLOR": ""}, False),
+            ({"NO_COLOR": "1"}, True),
+            ({"TERM": "dumb"}, True),
+        ],
+    )
+    def test_colours_are_for_whom_they_are_asked_of(
+        self, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], plain: bool
+    ) -> None:
+        """Nothing is dim or bold either: not every terminal that shows no colours knows these."""
+        monkeypatch.delenv("NO_COLOR")
+        for name, value in {"TERM": "xterm-256color", **asked}.items():
+            monkeypatch.setenv(name, value)
+        stream = Terminal()
+        to = PlainConsole(file=stream, width=200)
+        show_check(to, passed_check("policy", "as it is to be"))
+        show_proof(to, verification_record("a", VerificationLog()))
+        show_table(to, to, "title", (TableColumn("heading"),), [("cell",)])
+        printed = stream.getvalue()
+        assert all(word in printed for word in ("ok", "not checked", "heading"))
+        assert ("\x1b" not in printed) == plain
 
     def test_lines_fit_a_terminal(self) -> None:
         says = "a long sentence on what was found of this part of the report, word by word"

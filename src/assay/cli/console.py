@@ -26,8 +26,11 @@ class PlainConsole(Console):
     """A console that shows every character of a text and obeys none of them."""
 
     def __init__(self, **options: Any) -> None:
-        """As any console, but that ``:skull:`` stays what it is."""
-        super().__init__(**{"emoji": False, **options})
+        """As any console, but that ``:skull:`` stays what it is, and that NO_COLOR leaves nothing
+        bold or dim either.
+        """
+        plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
+        super().__init__(**{"emoji": False, **plain, **options})
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as any console; texts through ``shown``, whoever wrote them."""
