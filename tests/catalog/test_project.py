@@ -174,7 +174,7 @@ class TestProblems:
         text = "\n".join(told)
         for words in (
             "claim 'fast': statment: there is no such key: did you mean 'statement'?",
-            "claim 'slow': unit: 'GBs/s' is none: did you mean 'gb/s'?",
+            "claim 'slow': unit: 'GBs/s' is none: did you mean 'GB/s'?",
             "claim 'gone': there is no measurement 'row': did you mean 'rows'?",
             "measurement 'rows': there is no file row.py: did you mean 'rows.py'?",
             "measurement 'rows': flops names 'row', which is no parameter that is a number",
@@ -356,7 +356,7 @@ class TestCommands:
             (
                 {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLIP/s"}}]},
                 {"figure": "rate"},
-                "prints: rate: 'TFLIP/s' is no unit: did you mean 'tflop/s'",
+                "prints: rate: 'TFLIP/s' is no unit: did you mean 'TFLOP/s'",
             ),
             (
                 {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLOP/s"}}]},

@@ -59,7 +59,7 @@ def test_slips_are_told_all_at_once(root: Path) -> None:
         ),
         (
             "targets: {h100: {partition: hopper}}\n",
-            "partition 'hopper' has no GPU of type 'h100' for h100",
+            "partition 'hopper' has no GPU of type 'h100' for h100; known: nvidia_h100",
         ),
         (
             "stages: {benchmark: {minutes: 120}}\n",

@@ -25,6 +25,9 @@ R = TypeVar("R", bound=Record)
 MOST_TOLD = 50
 """Problems of one file that are told; who has more begins with these."""
 LONGEST_PROBLEM = 400
+FEW_KNOWN = 8
+"""Names of which all are told where none is like what was typed."""
+QUOTED = re.compile(r"'([^']*)'")
 MOST_KNOWN = 2000
 """Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
 
@@ -102,14 +105,26 @@ def beside(told: Iterable[YamlProblem], more: Iterable[YamlProblem]) -> Iterator
     return (each for each in more if each.line not in lines)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what may be meant by a name that is none, as an addition to a sentence."""
-    names = list(islice(known, MOST_KNOWN))
-    found = difflib.get_close_matches(name, names, 1, 0.6)
+def meant_by(name: str, known: Iterable[str]) -> str | None:
+    """Return the name that is likely meant by one that is none; None where none is like it."""
+    names = {each.lower(): each for each in islice(known, MOST_KNOWN)}
+    typed = name.lower()
+    found = difflib.get_close_matches(typed, names, 1, 0.6)
     if not found:
         # A prefix or an ending is a likely slip, too ("tol" for "relative_tolerance" is none).
-        found = [each for each in names if each.startswith(name) or name.startswith(each)][:1]
-    return f": did you mean '{found[0]}'?" if found else ""
+        found = [each for each in names if each.startswith(typed) or typed.startswith(each)][:1]
+    return names[found[0]] if found else None
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return what may be meant by a name that is none, or where nothing is like it and there are
+    few, all that there are, as an addition to a sentence.
+    """
+    names = list(islice(known, MOST_KNOWN))
+    found = meant_by(name, names)
+    if found is not None:
+        return f": did you mean '{found}'?"
+    return f"; known: {', '.join(sorted(names))}" if 0 < len(names) <= FEW_KNOWN else ""
 
 
 def _told(
@@ -151,13 +166,19 @@ def _messages(
             lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
             known = known_keys(model, path[:-1])
             first = [name for name in lacking if name in known]
-            meant = suggest(str(path[-1]), first) or suggest(str(path[-1]), known)
-            says = f"there is no such key{meant}"
+            likely = meant_by(str(path[-1]), first)
+            says = f"there is no such key{suggest(str(path[-1]), [likely] if likely else known)}"
         elif _is_no_id(error):
             meant = _as_id(document, (*at, *path))
             says = f"an id has lower-case letters, digits and _ only{meant}"
         elif error["type"] == "missing":
             says = f"'{missing}' is missing"
+        elif error["type"] in ("literal_error", "enum"):
+            says += _word_meant(_at(value, path), error["ctx"]["expected"])
+        elif error["type"] == "union_tag_invalid":
+            kind, tags = error["ctx"]["discriminator"].strip("'"), error["ctx"]["expected_tags"]
+            path, tag = (*path, kind), error["ctx"]["tag"]
+            says = f"input should be {tags}{_word_meant(tag, tags)}"
         yield _Message(path, says, error["type"].endswith(("_type", "_parsing")))
 
 
@@ -183,6 +204,20 @@ def _is_no_id(error: ErrorDetails) -> bool:
         error["type"] == "string_pattern_mismatch"
         and error.get("ctx", {}).get("pattern") == ID_PATTERN
     )
+
+
+def _word_meant(typed: Any, known: str) -> str:
+    """Return which of the words that stand quoted in ``known`` may be meant, as an addition to a
+    sentence that has them all.
+    """
+    found = meant_by(typed, QUOTED.findall(known)) if isinstance(typed, str) else None
+    return f": did you mean '{found}'?" if found else ""
+
+
+def _at(value: Any, path: YamlPath) -> Any:
+    for name in path:
+        value = value[name]
+    return value
 
 
 def _as_id(document: PlacedYaml, at: YamlPath) -> str:
@@ -237,7 +272,8 @@ def _members(root: Mapping[str, Any], schema: Mapping[str, Any], name: int | str
     if isinstance(name, int):
         found = schema.get("items")
     else:
-        found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+        of_any = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+        found = schema.get("properties", {}).get(name, of_any[0])
     if isinstance(found, dict):
         yield from _alternatives(root, found)
 

@@ -6,9 +6,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import PlacedYaml, YamlProblem, suggest
+from assay.base.yaml_problems import PlacedYaml, YamlProblem, meant_by
 from assay.records.claims import MOST_DECIMALS
-from assay.records.units import SPELLINGS, unit_as_written
+from assay.records.units import SPELLINGS, Unit, are_bits, unit_as_written
 
 FIGURE = re.compile(
     r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
@@ -44,6 +44,16 @@ def _exponent(typed: str) -> int:
     return exponent
 
 
+def unit_meant(typed: str) -> str:
+    """Return which unit may be meant by a text that is none, as an addition to a sentence."""
+    if are_bits(typed):
+        return f": it is one of bits, and bytes are written {Unit.GB_PER_S.typed}"
+    found = meant_by(typed, SPELLINGS)
+    if found is not None:
+        return f": did you mean '{SPELLINGS[found].typed}'?"
+    return f"; known: {', '.join(unit.typed for unit in Unit)}"
+
+
 def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
     """Return a claim with its value as a number, its unit as records have it, and its resolution.
 
@@ -69,8 +79,8 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
         unit = unit_as_written(claim["unit"])
         if unit is None:
             where = (*at, "unit") if "unit" in document.part(at) else (*at, "value")
-            meant = suggest(claim["unit"].lower(), SPELLINGS)
-            problems.append(document.problem(where, f"unit: '{claim['unit']}' is none{meant}"))
+            says = f"unit: '{claim['unit']}' is none{unit_meant(claim['unit'])}"
+            problems.append(document.problem(where, says))
             return claim, problems
         claim["unit"] = unit.value
         value, bound = claim.get("value"), claim.get("relation") in BOUNDS

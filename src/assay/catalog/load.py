@@ -111,12 +111,13 @@ def _without(own: Project, wrong: Collection[str]) -> Project:
 def _unknown_names(base: Catalog, own: Project) -> Iterator[YamlProblem]:
     """Yield names of entries that could not be lowered which name nothing."""
     known = {
-        "target": base.targets.keys() | own.named,
-        "comparison": base.comparisons.keys() | own.named,
+        "target": base.targets.keys() | own.targets.keys(),
+        "comparison": base.comparisons.keys() | own.comparisons.keys(),
         "protocol": base.protocols.keys(),
     }
     for each in own.names:
-        if each.name not in known[each.noun]:
+        given = own.named if each.noun != "protocol" else ()  # to entries that are wrong, maybe
+        if each.name not in known[each.noun] and each.name not in given:
             meant = suggest(each.name, sorted(known[each.noun]))
             says = f"{each.called}: there is no {each.noun} '{each.name}'{meant}"
             yield YamlProblem(each.line, says)
@@ -151,7 +152,8 @@ def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> It
     for each in problems:
         wrong_already = any(f"'{name}'" in each.says for name in own.named - {each.of})
         if not (own.problems and wrong_already):
-            yield YamlProblem(own.lines.get(each.of, 1), each.says)
+            line = own.lines.get(f"{each.of}.{each.part}", own.lines.get(each.of, 1))
+            yield YamlProblem(line, each.says)
 
 
 def raise_first(catalog: Catalog, problems: Iterable[ReferenceProblem]) -> None:

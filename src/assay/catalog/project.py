@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from assay.base.errors import BadInput
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import YamlProblem, read_placed_yaml
+from assay.base.yaml_problems import YamlProblem, read_placed_yaml, suggest
 from assay.catalog.project_claims import lower_audits, lower_claims
 from assay.catalog.project_commands import lower_commands
 from assay.catalog.project_folder import PROJECT_FILE, code_files, digest_of, digests
 from assay.catalog.project_measurements import lower_measurements
-from assay.catalog.project_reading import PARTS, ProjectReading
+from assay.catalog.project_reading import PARTS, ProjectReading, with_meant_lists
 from assay.records.claims import Audit, Claim, ClaimsFile, Source
 from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
@@ -64,8 +64,8 @@ def load_project(folder: Path) -> Project:
     What its names refer to outside of it is looked at with the whole catalog. Raises BadInput for
     what is no YAML, or no mapping.
     """
-    document = read_placed_yaml(folder / PROJECT_FILE)
-    return _lowered(ProjectReading(folder, document))
+    document, misspelt = with_meant_lists(read_placed_yaml(folder / PROJECT_FILE))
+    return _lowered(ProjectReading(folder, document, misspelt))
 
 
 def project_files(folder: Path) -> tuple[str, ...]:
@@ -78,9 +78,12 @@ def _lowered(reading: ProjectReading) -> Project:
     entries = {name: list(reading.entries(name)) for name in PARTS}
     reading.require_ids(entries)
     files = _files(reading, head)
-    for name, part in (("sources", "file"), ("claims", "answer")):
-        for at, entry in entries[name]:
-            reading.note_lines(entry.id, at, {part: (part,)})
+    for at, entry in entries["sources"]:
+        reading.note_lines(entry.id, at, {"file": ("file",)})
+    for at, entry in entries["claims"]:
+        answer = "answer" if entry.answer is not None else "evaluation"
+        target = "target" if entry.target is not None else "hardware"
+        reading.note_lines(entry.id, at, {"answer": (answer,), "target": (target,)})
     sources = [entry for _, entry in entries["sources"]]
     comparisons, variants, workloads = lower_measurements(reading, entries["measurements"], files)
     measured = {entry.id: entry for _, entry in entries["measurements"]}
@@ -164,7 +167,9 @@ def _files(reading: ProjectReading, head: dict[str, Any]) -> dict[str, str]:
     for number, name in enumerate(named if plain else ()):
         path = reading.folder / name
         if path.is_symlink() or not path.is_file():
-            reading.refuse(("files", number), f"files: {path}: is no plain file of the project")
+            meant = suggest(name, _names_beside(path, name))
+            says = f"files: {name}: is no plain file of the project{meant}"
+            reading.refuse(("files", number), says)
         else:
             there.append(name)
     try:
@@ -173,6 +178,14 @@ def _files(reading: ProjectReading, head: dict[str, Any]) -> dict[str, str]:
     except BadInput as error:
         reading.refuse(("files",), str(error))
         return {}
+
+
+def _names_beside(path: Path, name: str) -> list[str]:
+    """Return the files of a file's folder, named as the file is."""
+    if not path.parent.is_dir():
+        return []
+    there = sorted(each.name for each in path.parent.iterdir() if each.is_file())
+    return [(Path(name).parent / each).as_posix() for each in there]
 
 
 def _target(entry: ProjectTarget) -> Target:

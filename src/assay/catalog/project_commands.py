@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
+from assay.catalog.as_written import unit_meant
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.catalog.project_reading import ProjectReading
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import Claim
 from assay.records.originals import OriginalSource, ReportedSize, TypedLine
 from assay.records.projects import ProjectClaim, ProjectCommand, ShortAnswer, StatedSize
-from assay.records.units import SPELLINGS, Unit, unit_as_written
+from assay.records.units import Unit, unit_as_written
 
 
 def lower_commands(
@@ -24,6 +25,7 @@ def lower_commands(
     for at, entry in entries:
         called = f"command '{entry.id}'"
         source = reading.source(at, called, entry.source)
+        names_fit = _names_fit(reading, at, entry)
         asked = [
             (claim, claim.answer)
             for _, claim in claims
@@ -46,7 +48,7 @@ def lower_commands(
             continue
         asked = [(claim, answer) for claim, answer in asked if claim.id in theirs]
         if not (
-            _names_fit(reading, at, entry)
+            names_fit
             and _are_printed(reading, claims, entry)
             and _units_fit(reading, claims, entry, theirs)
         ):
@@ -107,8 +109,8 @@ def _names_fit(reading: ProjectReading, at: YamlPath, command: ProjectCommand) -
                 reading.refuse(here, f"{called}: prints: '{name}' is named twice")
             seen.add(name)
             if unit_as_written(unit) is None:
-                meant = suggest(unit.lower(), SPELLINGS)
-                reading.refuse(here, f"{called}: prints: {name}: '{unit}' is no unit{meant}")
+                says = f"{called}: prints: {name}: '{unit}' is no unit{unit_meant(unit)}"
+                reading.refuse(here, says)
     for name, size in command.sizes.items():
         if not isinstance(size, StatedSize) and name not in seen:
             says = f"{called}: sizes: prints has no '{name}'{suggest(name, seen)}"
@@ -133,8 +135,8 @@ def _are_printed(
             says = f"{called}: command '{command.id}' prints no '{answer.figure}'{meant}"
             reading.refuse((*here, "figure"), says)
         if answer.unit is not None and unit_as_written(answer.unit) is None:
-            meant = suggest(answer.unit.lower(), SPELLINGS)
-            reading.refuse((*here, "unit"), f"{called}: unit: '{answer.unit}' is none{meant}")
+            says = f"{called}: unit: '{answer.unit}' is none{unit_meant(answer.unit)}"
+            reading.refuse((*here, "unit"), says)
     return len(reading.problems) == before
 
 

@@ -8,6 +8,7 @@ from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import Comparison, Operation, ProjectCode, Workload
+from assay.shared.expressions import parse
 
 LARGEST_INT = 2**31 - 1
 """Of a C int, as launchers take sizes."""
@@ -22,7 +23,8 @@ def lower_measurements(
     workloads: dict[str, Workload] = {}
     for at, entry in entries:
         called = f"measurement '{entry.id}'"
-        reading.note_lines(entry.id, at, {arm: ("arms", arm) for arm in entry.arms})
+        arms = {arm: ("arms", arm) for arm in entry.arms}
+        reading.note_lines(entry.id, at, {"protocol": ("protocol",), **arms})
         file, function = entry.callable.split(":")
         _file_is_there(reading, at, called, file, files)
         if entry.control is not None and entry.control not in entry.arms:
@@ -30,7 +32,11 @@ def lower_measurements(
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
         read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
         code = ProjectCode(file=file, function=function, files=read)
-        fits = [_packages_fit(reading, at, entry), _cuda_fits(reading, at, entry, files)]
+        fits = [
+            _parameters_fit(reading, at, entry),
+            _packages_fit(reading, at, entry),
+            _cuda_fits(reading, at, entry, files),
+        ]
         if not all(fits):
             continue
         kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
@@ -109,6 +115,25 @@ def _variant(entry: Measurement, arm: str) -> Variant:
             "built_from": entry.built_from or f"{made.source} of the project",
         }
     )
+
+
+def _parameters_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
+    """Note names that are no parameters, in formulas or at its smaller size; return whether there
+    are no such.
+    """
+    before = len(reading.problems)
+    called = f"measurement '{entry.id}'"
+    numbers = {name for name, value in entry.parameters.items() if isinstance(value, int | float)}
+    for key, formula in (("flops", entry.flops), ("bytes", entry.bytes)):
+        for name in sorted(parse(formula).names - numbers):
+            says = f"{called}: {key} names '{name}', which is no parameter that is a number"
+            reading.refuse((*at, key), f"{says}{suggest(name, sorted(numbers))}")
+    for name in sorted(entry.small.keys() - entry.parameters.keys()):
+        meant = suggest(name, entry.parameters)
+        reading.refuse(
+            (*at, "small", name), f"{called}: small: there is no parameter '{name}'{meant}"
+        )
+    return len(reading.problems) == before
 
 
 def _packages_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:

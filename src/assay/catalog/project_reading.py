@@ -1,18 +1,20 @@
 """One assay.yaml on its way to records: its entries, and all that was found wrong with it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from assay.base.strict_yaml import YamlPath
+from assay.base.strict_yaml import YamlPath, YamlPlaces
 from assay.base.yaml_problems import (
     PlacedYaml,
     YamlProblem,
     YamlProblems,
     beside,
+    known_keys,
+    meant_by,
     read_part,
     suggest,
 )
@@ -40,6 +42,34 @@ PARTS: dict[str, type[Record]] = {
 }
 """Lists of the document; each entry is read by itself, so that all that is wrong is told at
 once."""
+
+
+def with_meant_lists(document: PlacedYaml) -> tuple[PlacedYaml, list[YamlProblem]]:
+    """Return a document whose misspelt lists stand under the names that are meant, and what is
+    wrong with them: what is in them is then looked at, too.
+    """
+    value = document.value
+    if not isinstance(value, dict):
+        return document, []
+    known, meant = known_keys(ProjectDocument, ()), dict[str, str]()
+    for key, entry in value.items():
+        absent = [name for name in PARTS if name not in value and name not in meant.values()]
+        if key not in known and isinstance(entry, list) and (name := meant_by(key, absent)):
+            meant[key] = name
+    problems = [
+        document.problem((key,), f"{key}: there is no such key: did you mean '{name}'?")
+        for key, name in meant.items()
+    ]
+    places = YamlPlaces(
+        {_renamed(path, meant): line for path, line in document.places.lines.items()},
+        {_renamed(path, meant): typed for path, typed in document.places.typed.items()},
+    )
+    renamed = {meant.get(key, key): entry for key, entry in value.items()}
+    return replace(document, value=renamed, places=places), problems
+
+
+def _renamed(path: YamlPath, meant: Mapping[str, str]) -> YamlPath:
+    return (meant.get(str(path[0]), path[0]), *path[1:]) if path else path
 
 
 @dataclass

@@ -33,6 +33,8 @@ class ReferenceProblem:
     of: str
     """Id of the claim, audit, comparison or other entry that has it."""
     says: str
+    part: str = ""
+    """What of it does: target, answer, protocol."""
 
 
 def check_references(catalog: Catalog) -> None:
@@ -46,35 +48,39 @@ def check_references(catalog: Catalog) -> None:
 
 def reference_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
     """Yield what is wrong with entries whose names do not all fit, once for each part of one."""
-    for of, check in _checks(catalog):
+    for of, part, check in _checks(catalog):
         try:
             check()
         except BadInput as error:
-            yield ReferenceProblem(of, str(error))
+            yield ReferenceProblem(of, str(error), part)
 
 
-def _checks(catalog: Catalog) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield (id, what checks it) of every entry, claims' own files first after what they name."""
+def _checks(catalog: Catalog) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """Yield (id, part, what checks it) of every entry, claims' own files first after what they
+    name.
+    """
     for comparison in catalog.comparisons.values():
-        yield comparison.id, partial(_check_comparison, catalog, comparison)
+        yield comparison.id, "protocol", partial(_check_protocol, catalog, comparison)
+        yield comparison.id, "", partial(_check_comparison, catalog, comparison)
     for variant in catalog.variants.values():
         if variant.rival is not None:
             where = f"variant '{variant.id}'"
-            yield variant.id, partial(require_known, where, "rival", variant.rival, catalog.rivals)
+            known = partial(require_known, where, "rival", variant.rival, catalog.rivals)
+            yield variant.id, "", known
     for claim in catalog.claims.values():
-        for check in _claim_checks(catalog, claim):
-            yield claim.id, check
+        for part, check in _claim_checks(catalog, claim):
+            yield claim.id, part, check
     for audit in catalog.audits.values():
-        yield audit.id, partial(_check_audit, catalog, audit)
-    yield "", partial(_check_originals, catalog)
-    yield "", partial(check_published_files, catalog)
+        yield audit.id, "", partial(_check_audit, catalog, audit)
+    yield "", "", partial(_check_originals, catalog)
+    yield "", "", partial(check_published_files, catalog)
     for entry in catalog.operators:
-        yield entry.variant, partial(_check_operator, catalog, entry)
+        yield entry.variant, "", partial(_check_operator, catalog, entry)
     for sweep in catalog.tuning.sweeps:
-        yield sweep.id, partial(_check_sweep, catalog, sweep)
+        yield sweep.id, "", partial(_check_sweep, catalog, sweep)
     for choice in catalog.tuning.choices:
         where = f"tuning.yaml: choice '{choice.id}'"
-        yield choice.id, partial(_check_choice, catalog, where, choice)
+        yield choice.id, "", partial(_check_choice, catalog, where, choice)
 
 
 def _file_of(catalog: Catalog, source: str) -> str:
@@ -84,9 +90,19 @@ def _file_of(catalog: Catalog, source: str) -> str:
     return f"{source}.yaml: " if catalog.project is None else ""
 
 
-def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
-    where = f"comparison '{comparison.id}'"
+def _called(catalog: Catalog, comparison: Comparison) -> str:
+    """Return how a message calls a comparison: of a project's people, by their word for it."""
+    own = catalog.project is not None and comparison.id in catalog.project.measures
+    return f"{'measurement' if own else 'comparison'} '{comparison.id}'"
+
+
+def _check_protocol(catalog: Catalog, comparison: Comparison) -> None:
+    where = _called(catalog, comparison)
     require_known(where, "protocol", comparison.protocol, catalog.protocols)
+
+
+def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
+    where = _called(catalog, comparison)
     for arm in comparison.arms:
         require_known(where, "variant", arm.variant, catalog.variants)
         require_known(where, "workload", arm.workload, catalog.workloads)
@@ -99,15 +115,15 @@ def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
         _check_arm(where, arm, variant, workload)
 
 
-def _claim_checks(catalog: Catalog, claim: Claim) -> Iterator[Callable[[], None]]:
-    """Yield what checks a claim, each part by itself: all that is wrong with it is told at once."""
+def _claim_checks(catalog: Catalog, claim: Claim) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield what checks each part of a claim: all that is wrong with it is told at once."""
     where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
     for target in claim.hardware.targets:
-        yield partial(require_known, where, "target", target, catalog.targets)
-    yield partial(_check_answer, catalog, where, claim)
+        yield "target", partial(require_known, where, "target", target, catalog.targets)
+    yield "answer", partial(_check_answer, catalog, where, claim)
     for reading in claim.readings:
         called = f"{where}: reading '{reading.id}'"
-        yield partial(check_reading, catalog, called, claim, reading)
+        yield "", partial(check_reading, catalog, called, claim, reading)
 
 
 def _check_answer(catalog: Catalog, where: str, claim: Claim) -> None:

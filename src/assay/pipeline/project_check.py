@@ -50,11 +50,15 @@ class ProjectProblems(BadInput):
     """All that is wrong with a project; its text has a line for each, and their count."""
 
     def __init__(self, folder: Path, problems: Sequence[ProjectProblem]) -> None:
-        told = [str(each) for each in problems[:MOST_TOLD]]
-        if more := len(problems) - len(told):
-            told.append(f"and {more} more")
         head = f"{folder}: {counted(len(problems), 'problem')}"
-        super().__init__("\n  ".join([head, *told]), code="project")
+        super().__init__("\n  ".join([head, *told_problems(problems)]), code="project")
+
+
+def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
+    """Return a line on each problem; of very many the first ones, and how many more there are."""
+    told = [str(each) for each in problems[:MOST_TOLD]]
+    more = len(problems) - len(told)
+    return [*told, f"and {more} more"] if more else told
 
 
 def sound_project(root: Path, folder: Path) -> Catalog:

@@ -79,6 +79,12 @@ class Unit(StrEnum):
         """Return the unit that its figures are judged in; itself where none is."""
         return next((unit for unit in Unit if unit.value == self.facts.base), self)
 
+    @property
+    def typed(self) -> str:
+        """Return it as it is typed on any keyboard."""
+        spellings = (self.facts.symbol, *self.facts.written, self.value)
+        return next(each for each in spellings if each and each.isascii())
+
 
 def _spellings() -> dict[str, Unit]:
     return {
@@ -102,9 +108,14 @@ def unit_as_written(text: str) -> Unit | None:
     Bits are no bytes: "Gb/s" is none, whatever is meant by it.
     """
     compact = "".join(text.split())
-    if BITS.match(compact):
+    if are_bits(text):
         return None
     return SPELLINGS.get(compact.lower())
+
+
+def are_bits(text: str) -> bool:
+    """Return whether a text begins as a unit of bits does."""
+    return BITS.match("".join(text.split())) is not None
 
 
 SYMBOLS = {unit.value: unit.facts.symbol for unit in Unit}

@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Protocol
 
@@ -72,7 +73,10 @@ def parse_reader(text: str) -> OutputReader:
     """Return what reads a figure. Raises BadPattern for what is of no grammar here."""
     head = _KIND.match(text)
     if head is None:
-        return parse_pattern(text)
+        try:
+            return parse_pattern(text)
+        except BadPattern as error:
+            raise BadPattern(f"{error}{_kind_meant(text)}") from error
     kind, group, rest = head["kind"], head["group"], text[head.end() :].strip()
     if group is not None and kind != "regex":
         raise BadPattern(f"'{text}': a group is of a regular expression, and of no {kind}")
@@ -95,7 +99,8 @@ def figure_reader(text: str, name: str) -> str:
     if head is None:
         names = _NAMED.findall(text)
         if names.count(name) != 1:
-            raise BadPattern(f"'{text}' must hold {{{name}}} once, where that number stands")
+            says = f"'{text}' must hold {{{name}}} once, where that number stands"
+            raise BadPattern(f"{says}{_kind_meant(text)}")
         found = text.replace(f"{{{name}}}", "\0")
         found = _NAMED.sub("*", found).replace("\0", VALUE)
     else:
@@ -111,13 +116,20 @@ def figure_reader(text: str, name: str) -> str:
     return parse_reader(found).text
 
 
+def _kind_meant(text: str) -> str:
+    """Return which kind may be meant by words without a figure, as an addition to a sentence."""
+    found = get_close_matches(text.partition(":")[0].lower(), ("regex", "json", "csv"), 1, 0.6)
+    return f": did you mean '{found[0]}:'?" if found and ":" in text else ""
+
+
 def _regex(text: str, group: str) -> LinearRegex:
     try:
         found = parse_regex(text)
     except BadRegex as error:
         raise BadPattern(str(error)) from error
     if group not in found.groups:
-        raise BadPattern(f"'{text}' has no group (?P<{group}>...), which is the figure")
+        named = f"; its groups are {', '.join(sorted(found.groups))}" if found.groups else ""
+        raise BadPattern(f"'{text}' has no group (?P<{group}>...), which is the figure{named}")
     return found
 
 

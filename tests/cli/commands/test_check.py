@@ -103,11 +103,11 @@ class TestCheck:
         edit(mine, "softmax.py", ("def oracle(", "def answer("), ('"oracle": oracle, ', ""))
         answer = assay("check", "--project", mine)
         assert answer.code == 2
-        assert "'TFLIP/s' is none" in answer.err
-        assert "there is no target 'h10': did you mean 'h100'?" in answer.err
+        assert "'TFLIP/s' is none" in answer.out
+        assert "there is no target 'h10': did you mean 'h100'?" in answer.out
         line = self.line(mine, "softmax.py", "def case(")
-        assert f"softmax.py, line {line}: measurement 'softmax': nothing there" in answer.err
-        assert "no claim" not in answer.err  # of claims that are not read nothing follows
+        assert f"softmax.py, line {line}: measurement 'softmax': nothing there" in answer.out
+        assert "no claim" not in answer.out  # of claims that are not read nothing follows
 
     def test_an_arm_that_nobody_asks_for_has_its_line(self, assay: Any, mine: Path) -> None:
         edit(
@@ -199,9 +199,10 @@ class TestCheck:
         )
         answer = assay("check", "--project", mine)
         assert answer.code == 2
-        lines = answer.err.splitlines()
-        assert lines[0].endswith("mine: 4 problems")
-        assert all(line.startswith("  assay.yaml, line ") for line in lines[1:])
+        lines = answer.out.splitlines()
+        assert answer.err == f"assay: {mine}: 4 problems\n"
+        assert len(lines) == 4
+        assert all(line.startswith("assay.yaml, line ") for line in lines)
         assert any("did you mean 'relation'" in line for line in lines)
 
     def test_each_kind_of_problem_is_said_beside_the_others(self, assay: Any, mine: Path) -> None:
@@ -233,7 +234,7 @@ class TestCheck:
         )
         answer = assay("check", "--project", mine)
         assert answer.code == 2
-        said = answer.err.splitlines()
+        said = answer.out.splitlines()
         for words in (
             "assay.yaml, line 32: measurement 'gone': there is no file gone.py",
             "there is no protocol 'nome'",
@@ -247,9 +248,62 @@ class TestCheck:
             "'softmax' has no arm 'x'",
         ):
             assert any(words in line for line in said), words
-        assert said[0].endswith(f"mine: {len(said) - 1} problems")
+        assert answer.err == f"assay: {mine}: {len(said)} problems\n"
         refused = assay("reproduce", "--project", mine)
-        assert (refused.code, refused.err) == (2, answer.err)
+        told = "\n  ".join([answer.err.strip(), *said])
+        assert (refused.code, refused.err) == (2, f"{told}\n")
+
+    def test_every_misspelt_word_has_what_may_be_meant(self, assay: Any, mine: Path) -> None:
+        lines = """
+files: [bensh.cpp]
+commands:
+  - id: bench
+    run: sh bench.cpp
+    prints:
+      - {reads: 'regx: (?P<rate>x) (?P<ms>y)', units: {rate: GB/second, ms: Gb/s}}
+"""
+        (mine / "bench.cpp").write_text("echo\n")
+        edit(
+            mine,
+            "assay.yaml",
+            ("\nclaims:\n", "\nclaim:\n"),
+            ("\n# One entry a printed figure", f"{lines}\n# One entry a printed figure"),
+            ("dtype: float16", "dtype: flaot16"),
+            ("bytes: 4 * rows", "bytes: 4 * row"),
+            ("artifact: original ", "artifact: Original "),
+            ("target: h100                  # ./assay", "target: h1oo  # ./assay"),
+            ("answer: {comparison: cublas_sizes, arm: n8192}",
+             "evaluation: {kind: benchmrk, metric: rate}"),
+            ("1.2x", "1.2 tims"),
+            ("relation: at_least", "relation: atleast"),
+            ("formula: percent_gain", "formula: percent_gian"),
+        )  # fmt: skip
+        said = assay("check", "--project", mine).out.splitlines()
+        for place, words in (
+            ("claim:", "there is no such key: did you mean 'claims'?"),
+            ("files:", "files: bensh.cpp: is no plain file of the project: did you mean 'bench"),
+            ("regx", "must hold {rate} once, where that number stands: did you mean 'regex:'?"),
+            ("flaot16", "'float8_e4m3' or 'float32': did you mean 'float16'?"),
+            ("Original", "'original' or 'reimplemented': did you mean 'original'?"),
+            ("h1oo", "there is no target 'h1oo'; known: a100, "),
+            ("benchmrk", "did you mean 'benchmark'?"),
+            ("tims", "'tims' is none: did you mean 'x'?"),
+            ("atleast", "did you mean 'at_least'?"),
+            ("percent_gian", "did you mean 'percent_gain'?"),
+        ):
+            line = f"assay.yaml, line {self.line(mine, 'assay.yaml', place)}: "
+            assert any(each.startswith(line) and words in each for each in said), (words, said)
+        edit(
+            mine, "assay.yaml", ("flaot16", "float16"), ("Original", "original"), ("regx", "regex")
+        )
+        said = assay("check", "--project", mine).out.splitlines()
+        for place, words in (
+            ("bytes: 4", "bytes names 'row', which is no parameter that is a number: did you mean"),
+            ("GB/second", "'GB/second' is no unit: did you mean 'GB/s'?"),
+            ("Gb/s", "'Gb/s' is no unit: it is one of bits, and bytes are written GB/s"),
+        ):
+            line = f"assay.yaml, line {self.line(mine, 'assay.yaml', place)}: "
+            assert any(each.startswith(line) and words in each for each in said), (words, said)
 
     def test_a_program_that_nobody_has_is_remarked(self, assay: Any, mine: Path) -> None:
         lines = """
@@ -281,7 +335,7 @@ commands:
     def test_a_date_is_one(self, assay: Any, mine: Path, day: str) -> None:
         edit(mine, "assay.yaml", ("2026-01-15", day))
         answer = assay("check", "--project", mine)
-        assert (answer.code, f"'{day}' is no date" in answer.err) == (2, True)
+        assert (answer.code, f"'{day}' is no date" in answer.out) == (2, True)
 
     def test_a_year_or_a_month_is_a_date(self, assay: Any, mine: Path) -> None:
         for day, less in (("2026-01-15", "2026-01"), ('"2026-01"', '"2026"')):
@@ -436,8 +490,8 @@ class TestCudaArms:
         edit(with_cuda, "assay.yaml", (stands, put))
         answer = assay("check", "--project", with_cuda)
         assert answer.code == 2
-        assert says in answer.err
+        assert says in answer.out
         lines = (with_cuda / "assay.yaml").read_text().splitlines()
         wrong = put.splitlines()[-1].strip()
         line = next(n for n, text in enumerate(lines, start=1) if wrong in text)
-        assert f"line {line}: " in answer.err, (line, answer.err)
+        assert f"line {line}: " in answer.out, (line, answer.out)

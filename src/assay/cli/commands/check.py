@@ -1,31 +1,31 @@
 """``./assay check``: all that would fail later, said now, without a GPU."""
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.pipeline.project_check import ProjectProblems, every_problem, project_remarks
+from assay.pipeline.project_check import every_problem, project_remarks, told_problems
 from assay.shared.counting import counted
 
 
 def check(project: ProjectOption = None) -> None:
-    """Say everything that is wrong with a project."""
+    """Say everything that is wrong with a project.
+
+    A line each on standard output, remarks among them; their count ends it on standard error.
+    """
     folder = project_folder(project)
     if folder is None:
         _tell_sound(load_catalog(checkout.ROOT))
         return
     checked = check_project(checkout.ROOT, folder)
     problems = every_problem(checked)
-    for remark in project_remarks(checked.catalog, folder):
-        say(remark)
-    if checked.problems:
-        raise ProjectProblems(folder, problems)
-    for problem in problems:
-        say(str(problem))
+    for line in (*project_remarks(checked.catalog, folder), *told_problems(problems)):
+        say(line)
     if problems:
-        raise CheckFailed(f"{counted(len(problems), 'problem')} found")
+        found = f"{folder}: {counted(len(problems), 'problem')}"
+        raise BadInput(found, code="project") if checked.problems else CheckFailed(found)
     _tell_sound(checked.catalog)
 
 
