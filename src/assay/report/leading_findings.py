@@ -19,7 +19,6 @@ from assay.records.evaluations import Benchmark
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
-from assay.report.counts import came_out
 from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
 from assay.report.verdict_text import claimed_text
@@ -51,6 +50,8 @@ class LeadingFinding:
     """What is counted, which begins the sentence."""
     show: str
     """The choice by which the table of claims shows as many."""
+    source: str | None
+    """Whose figures are counted; None where no one source's are."""
     before: str
     """The sentence from there up to the claim's title."""
     claim: str | None
@@ -62,7 +63,8 @@ class LeadingFinding:
     @property
     def sentence(self) -> str:
         """Return it as plain text."""
-        return f"{self.number}{self.before}{self.title}{self.after}"
+        of = f" of source {self.source}" if self.source else ""
+        return f"{self.number}{of}{self.before}{self.title}{self.after}"
 
 
 Ranked = tuple[float, LeadingFinding]
@@ -77,7 +79,7 @@ def leading_findings(
     found = [
         *_of_groups(catalog, verdicts, published),
         *_own_kernels(catalog, [each for each in counted_things if each.kind == "own"]),
-        *_relations(catalog, [each for each in counted_things if each.kind == "relations"]),
+        *_relations([each for each in counted_things if each.kind == "relations"]),
         *_not_run(published),
     ]
     found.sort(key=lambda entry: -entry[0])
@@ -124,46 +126,30 @@ def _told(
     catalog: Catalog, group: _Group, furthest: Verdict, printed: Verdict | None
 ) -> LeadingFinding:
     number = len(group.members)
-    before = (
-        f" of {_title(catalog, group.source)} {agreeing(number, 'is', 'are')} {group.status.word}"
-        f"{_cause(catalog, group)}: "
-    )
+    found_on = "" if printed else _found_on(group)
+    cause = f" ({group.why.short}{found_on})" if group.why else ""
     return LeadingFinding(
         number=counted(number, "figure"),
         show=choice_of(kind=FIGURES, source=group.source, status=group.status, why=group.why),
-        before=before,
+        source=group.source,
+        before=f" {agreeing(number, 'is', 'are')} {group.status.word}{cause}: ",
         claim=furthest.claim,
         title=catalog.claims[furthest.claim].statement,
-        after=f"{_place_among(group, furthest)} {_figures(catalog, furthest)}"
-        f"{_other_reading(furthest)}{_by_program(catalog, printed)}.",
+        after=f"{_place_among(group, furthest)}, {_figures(catalog, furthest)}"
+        f"{_other_reading(furthest)}{_by_program(printed)}.",
         alone=number == 1,
     )
 
 
-def _title(catalog: Catalog, source: str) -> str:
-    """Return how a sentence names a source."""
-    return f"“{catalog.sources[source].source.title}”"
-
-
-def _cause(catalog: Catalog, group: _Group) -> str:
-    if group.why is None:
-        return ""
-    if group.why is Why.REBUILT:
-        return " by what ran in its place"
-    return f", since {group.why.words}{_found_on(catalog, group)}"
-
-
-def _found_on(catalog: Catalog, group: _Group) -> str:
+def _found_on(group: _Group) -> str:
     """Return on which GPUs the cause was found, of how many figures; empty where each verdict that
     counts found it itself.
     """
     there = [each.lead.why_on for each in group.members if each.lead.why_on is not None]
     if not there:
         return ""
-    number = len(there)
-    which = f" of {number} of them" if number < len(group.members) else ""
-    on = " and ".join(catalog.targets[target].product for target in dict.fromkeys(there))
-    return f", as was found{which} on {on}"
+    which = f" for {len(there)}" if len(there) < len(group.members) else ""
+    return f", found{which} on {' and '.join(dict.fromkeys(there))}"
 
 
 def _place_among(group: _Group, shown: Verdict) -> str:
@@ -171,26 +157,29 @@ def _place_among(group: _Group, shown: Verdict) -> str:
         return ""
     most = max(factor_apart(each.lead) for each in group.members)
     furthest = factor_apart(shown) == most and group.status is not Status.REPRODUCED
-    return ", the furthest off," if furthest else ", for one,"
+    return ", furthest off" if furthest else ", for one"
 
 
 def _figures(catalog: Catalog, verdict: Verdict) -> str:
     """Return what was claimed and what was measured, as a sentence goes on from a claim's title."""
     claimed = claimed_text(catalog, verdict).lstrip("≥≤= ")
-    told_claim = f"is claimed at {claimed}{IN_WORDS.get(verdict.relation, '')}"
+    told_claim = f"claimed {claimed}{IN_WORDS.get(verdict.relation, '')}"
     if verdict.measured is None:
         return told_claim
-    product = catalog.targets[verdict.target].product if verdict.target else ""
-    on = f" on {product}" if product else ""
     measured = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
-    return f"{told_claim} and was measured at {measured}{_by_the_worst(catalog, verdict)}{on}"
+    return f"{told_claim}, measured {measured}{_by_the_worst(catalog, verdict)}{_on(verdict)}"
+
+
+def _on(verdict: Verdict) -> str:
+    """Return on which GPU, by the name that the table of claims has for it."""
+    return f" on {verdict.target}" if verdict.target else ""
 
 
 def _by_the_worst(catalog: Catalog, verdict: Verdict) -> str:
     """Return of how many shapes a figure is the worst, which decides; empty of one alone."""
     evaluation = catalog.claims[verdict.claim].evaluation
     shapes = len(evaluation.terms) if isinstance(evaluation, Benchmark) else 1
-    return f" in the worst of {shapes} shapes, which decides," if shapes > 1 else ""
+    return f" in the worst of {shapes} shapes" if shapes > 1 else ""
 
 
 def _other_reading(verdict: Verdict) -> str:
@@ -199,15 +188,14 @@ def _other_reading(verdict: Verdict) -> str:
     if first is None or Status.MISSTATED not in (verdict.status, verdict.as_if):
         return ""
     measured = fmt.figure(first.measured, verdict.unit, verdict.claimed)
-    return f", or at {measured} by another reading of its words"
+    return f", or {measured} by another reading"
 
 
-def _by_program(catalog: Catalog, row: Verdict | None) -> str:
+def _by_program(row: Verdict | None) -> str:
     if row is None:
         return ""
-    product = f" on {catalog.targets[row.target].product}" if row.target else ""
     printed = fmt.figure(_printed(row), row.unit, row.claimed)
-    return f", while the author's own program prints {printed}{product}"
+    return f", while the author's program prints {printed}{_on(row)}"
 
 
 def _printed(verdict: Verdict) -> float | None:
@@ -231,16 +219,19 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
         else max(ratios, key=lambda row: float(row.measured or 0), default=None)
     )
     whose = "" if catalog.project else " on its own kernels"
+    held = sum(each.status in HELD for each in own)
     after = "."
     if shown is not None:
-        which = "the furthest off" if missed else "the best ratio"
+        which = "furthest off" if missed else "the best ratio"
         after = f", {which}, {_figures(catalog, shown)}."
     yield (
         1.0,
         LeadingFinding(
             number=f"{counted(len(own), 'claim')} of this project{whose}",
             show=choice_of(kind="own"),
-            before=f" came out as {came_out(own)}{': ' if shown is not None else ''}",
+            source=None,
+            before=f", of which {held} {agreeing(held, 'holds', 'hold')}"
+            f"{': ' if shown is not None else ''}",
             claim=shown.claim if shown is not None else None,
             title=catalog.claims[shown.claim].statement if shown is not None else "",
             after=after,
@@ -248,7 +239,7 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
     )
 
 
-def _relations(catalog: Catalog, relations: Sequence[Outcome]) -> Iterator[Ranked]:
+def _relations(relations: Sequence[Outcome]) -> Iterator[Ranked]:
     wrong = [each for each in relations if each.status is Status.INCONSISTENT]
     if not wrong:
         return
@@ -258,13 +249,14 @@ def _relations(catalog: Catalog, relations: Sequence[Outcome]) -> Iterator[Ranke
     most = max(by_source, key=lambda source: by_source[source])
     share = ""
     if len(by_source) > 1:
-        share = f", {by_source[most]} of them in {_title(catalog, most)}"
+        share = f", {by_source[most]} of them in source {most}"
     one, many = KINDS["relations"]
     yield (
         2.6,
         LeadingFinding(
             number=f"{len(wrong)} of {counted(len(relations), one, many)}",
             show=choice_of(kind="relations", status=Status.INCONSISTENT),
+            source=None,
             before=f" {agreeing(len(wrong), 'does', 'do')} not hold by the sources' own digits"
             f"{share}.",
             claim=None,
@@ -278,13 +270,14 @@ def _not_run(published: Sequence[Outcome]) -> Iterator[Ranked]:
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if not idle:
         return
-    parts = [f"{count} because {why.words}" for why, count in causes(idle).items()]
+    parts = [f"{why.short} ({count})" for why, count in causes(idle).items()]
     yield (
         0.5,
         LeadingFinding(
             number=counted(len(idle), "published figure"),
             show=choice_of(kind=FIGURES, status=Status.NOT_RUN),
-            before=f" {agreeing(len(idle), 'was', 'were')} not measured"
+            source=None,
+            before=f" {agreeing(len(idle), 'was', 'were')} not run"
             f"{': ' if parts else ''}{', '.join(parts)}.",
             claim=None,
             title="",
