@@ -2,9 +2,9 @@
 
 The signature tells that a file was changed, and nothing of what it says is believed. Which claims
 rest on it is told by the other files, which are those that were signed; where it is the file that
-states claims, by what their verdicts were given on; where it is the verdicts, by judging again or
-by the page; and where it is a page, by rendering it again, if this code made it, else by the
-verdicts' figures.
+states claims, by what their verdicts were given on, and by the verifier's own file of them; where
+it is the verdicts, by judging again or by the page; and where it is a page, by rendering it again,
+if this code made it, else by the verdicts' figures.
 """
 
 import math
@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
-from assay.base.errors import BadInput
+from assay.base.check_log import listed
 from assay.base.io import parse_record, read_record
 from assay.catalog.load import load_catalog
-from assay.catalog.model import Catalog, claim_files
+from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.report_contents import ReportContents
 from assay.evidence.stages import pipeline_path
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
-from assay.judging.verdicts import stated_value
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import PAGE, VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -31,28 +30,33 @@ from assay.shared.read_limits import MOST_DOCUMENT
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.judged_again import changed_verdicts
 from assay.verification.manifest import EVIDENCE, plain_bytes
+from assay.verification.policy import Policy
+from assay.verification.stated_claims import OF_SOURCE, stated_otherwise, unlike_own
 
 MOST_CLAIMS = 5
 """Claims that a sentence names before it counts the rest."""
 _OF_JOB = re.compile(r"evidence/([a-z0-9_]+)/[a-z0-9_]+/([a-z0-9_]+)\.")
 _OF_BUILD = re.compile(r"evidence/(?:[a-z0-9_]+/origin/)?builds/[a-z0-9_]+/([a-z0-9_]+)\.json")
 _OF_TARGET = re.compile(r"evidence/([a-z0-9_]+)/[a-z0-9_]+\.json")
-_OF_SOURCE = re.compile(r"evidence/config/claims/([a-z0-9_]+)\.yaml")
 _NUMBER = re.compile(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?")
 _SECTION = '<tbody class="claim" id="'
 Texts = Callable[[ReportContents, SharedSummaries], dict[str, str]]
 """Renders the readable texts of a report, by name."""
 
 
-def affected_claims(report_dir: Path, changed: Sequence[str], texts: Texts | None) -> str:
+def affected_claims(
+    report_dir: Path, changed: Sequence[str], texts: Texts | None, policy: Policy | None = None
+) -> str:
     """Return a sentence, without its end, on the claims that rest on ``changed`` files of a report;
     empty where none can be named. Raises nothing: a crafted file is one more reason not to tell.
+
+    ``policy`` says whose files of claims those of the report are held against.
     """
     with suppress(Exception):
         evidence = [path for path in changed if path.startswith(EVIDENCE)]
         if evidence:
-            stated = "" if VERDICTS in changed else _stated_otherwise(report_dir, evidence)
-            return stated or _resting_on(report_dir, evidence)
+            stated = _stated(report_dir, evidence, changed, policy)
+            return "; ".join(stated) or _resting_on(report_dir, evidence)
         if VERDICTS in changed:
             return _judged_otherwise(report_dir, page=PAGE not in changed)
         if PAGE in changed and texts is not None:
@@ -60,52 +64,21 @@ def affected_claims(report_dir: Path, changed: Sequence[str], texts: Texts | Non
     return ""
 
 
+def _stated(
+    report_dir: Path, evidence: Sequence[str], changed: Sequence[str], policy: Policy | None
+) -> list[str]:
+    """Return what changed files of claims say otherwise than the verdicts and the verifier do."""
+    known = VERDICTS not in changed
+    judged = stated_otherwise(report_dir, evidence, _verdicts(report_dir)) if known else {}
+    told = [f"other claims are stated than were judged: {_listed([*judged.values()])}"]
+    unlike, whose = unlike_own(report_dir, evidence, judged.keys(), policy)
+    own = [f"otherwise than those of {whose}: {listed(unlike, MOST_CLAIMS)}"]
+    return [*(told if judged else ()), *(own if unlike else ())]
+
+
 def _verdicts(report_dir: Path) -> VerdictsFile:
     data = plain_bytes(report_dir, VERDICTS, MOST_DOCUMENT)
     return parse_record(VerdictsFile, data, report_dir / VERDICTS)
-
-
-def _stated_otherwise(report_dir: Path, changed: Sequence[str]) -> str:
-    """Return the claims that stand otherwise in changed files of claims than their verdicts say;
-    empty where none does, or where such a file cannot be read any more.
-    """
-    catalog: Catalog | None = None
-    with suppress(BadInput):
-        catalog = load_catalog(report_dir / EVIDENCE)
-    if catalog is None:
-        return ""
-    differing: dict[str, str] = {}
-    for row in _verdicts(report_dir).verdicts:
-        stated_in = {f"{EVIDENCE}{path}" for path in claim_files(catalog, [row.source])}
-        difference = _difference(row, catalog) if stated_in & {*changed} else ""
-        if difference:
-            differing.setdefault(row.claim, f"{row.claim} ({difference})")
-    if not differing:
-        return ""
-    return f"other claims are stated than were judged: {_listed([*differing.values()])}"
-
-
-def _difference(row: Verdict, catalog: Catalog) -> str:
-    """Return how a claim or an audit now stands otherwise than its verdict says; empty where not.
-
-    Of an audit whose figure is another claim's, that claim tells it.
-    """
-    claim, entry = catalog.claims.get(row.claim), catalog.audits.get(row.claim)
-    if claim is not None:
-        unit = claim.unit.value if claim.unit else None
-        states = {"claimed": stated_value(claim), "unit": unit, "relation": claim.relation.value}
-        judged = {"claimed": row.claimed, "unit": row.unit, "relation": row.relation}
-    elif entry is None:
-        return "judged, and not stated any more"
-    elif entry.claimed is None or entry.claimed.value is None:
-        return ""
-    else:
-        states, judged = {"claimed": entry.claimed.value}, {"claimed": row.claimed}
-    return "; ".join(
-        f"{name}: judged {judged[name]}, stated {value}"
-        for name, value in states.items()
-        if value != judged[name]
-    )
 
 
 def _resting_on(report_dir: Path, changed: Sequence[str]) -> str:
@@ -132,7 +105,7 @@ def _claims_on(path: str, rows: Sequence[Verdict], catalog: Catalog | None) -> I
         yield from map(_name, named)
     elif build := _OF_BUILD.fullmatch(path):
         yield from _of_jobs(None, _comparisons_of(build[1], catalog), rows, catalog)
-    elif source := _OF_SOURCE.fullmatch(path):
+    elif source := OF_SOURCE.fullmatch(path):
         yield from (_name(row) for row in rows if row.source == source[1])
     elif path.startswith(f"{EVIDENCE}config/"):
         yield from map(_name, rows)

@@ -150,6 +150,15 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
     return _Own(kept, whose, rules, file_of(policy.checkout, found, TOOLCHAIN_LOCK))
 
 
+def own_claims(commit: str | None, policy: Policy) -> tuple[Mapping[str, bytes], str]:
+    """Return the files of claims that the verifier vouches for, by path, and whose they are in
+    words. Raises MissingEnvironment where nothing vouches for any.
+    """
+    own = _own(commit, policy, todays=True)
+    claims = {path: content for path, content in own.files.items() if path.startswith(OWN_CLAIMS)}
+    return claims, own.whose
+
+
 def rules_of(checkout: Path, commit: str) -> int | None:
     """Return the rules that a commit's code judges by; None for a commit without that code.
 
@@ -193,13 +202,20 @@ def differences(given: Mapping[str, bytes], own: Mapping[str, bytes]) -> Iterato
 def _values(given: bytes, own: bytes) -> Iterator[str]:
     """Yield how two documents differ; those that say the same in other words do not."""
     try:
-        pair = parse_yaml(given.decode()), parse_yaml(own.decode())
+        found = list(value_differences(given, own))
     except (AssayError, ValueError):
         yield "its bytes are others"
         return
-    for name, *values in _unlike("", *pair):
+    yield from (says for _, says in found)
+
+
+def value_differences(given: bytes, own: bytes) -> Iterator[tuple[str, str]]:
+    """Yield (name, how it differs) of each value of a document that is another. Raises AssayError
+    or ValueError for what is no YAML.
+    """
+    for name, *values in _unlike("", parse_yaml(given.decode()), parse_yaml(own.decode())):
         one, other = _quoted(*map(str, values))
-        yield f"{name.lstrip('.')} is {one}, not {other}"
+        yield name.lstrip("."), f"{name.lstrip('.')} is {one}, not {other}"
 
 
 def _quoted(one: str, other: str) -> tuple[str, str]:

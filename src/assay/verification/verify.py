@@ -122,7 +122,7 @@ def verify(
         keys,
         asked,
         threshold,
-        affected=lambda paths: affected_claims(report_dir, paths, texts),
+        affected=lambda paths: affected_claims(report_dir, paths, texts, policy),
     )
     if log.signed is None:
         log.raise_if_failed(report_dir)

@@ -330,6 +330,16 @@ commands:
             ["yours", "./bensh"],
         ]
         assert answer.code == 0
+        before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
+        assert before.code == 0
+        told = [line for line in before.err.splitlines() if "remark: " in line]
+        assert told == [f"assay: {line}" for line in remarks], "they are progress, and first"
+        assert before.err.splitlines()[: len(told)] == told
+        assert "remark" not in before.out
+
+    def test_nothing_is_remarked_of_what_is_there(self, assay: Any, mine: Path) -> None:
+        before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
+        assert (before.code, "remark" in before.err) == (0, False)
 
     @pytest.mark.parametrize("day", ["2026-13-45", "2026-02-30", "soon", "2026-W01-1", "20260115"])
     def test_a_date_is_one(self, assay: Any, mine: Path, day: str) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from assay.judging.rules import RULES
 from assay.verification.affected_claims import affected_claims
+from assay.verification.policy import Policy
 from assay.verification.sign import sign
 from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY, signed_report, write_repository
@@ -142,6 +143,78 @@ def test_of_claims_the_one_is_named_that_is_stated_otherwise(
         "other claims are stated than were judged: demo_rate (claimed: judged "
         f"{float(value)}, stated 9{float(value)}): evidence/config/claims/demo.yaml has "
     )
+
+
+def test_a_place_that_is_not_the_verifiers_is_named(report: Path, copy: Path) -> None:
+    path = "evidence/config/claims/demo.yaml"
+    text = (copy / path).read_text()
+    place = '"Results & <figures>", line: 3'
+    assert place in text
+    (copy / path).write_text(text.replace(place, '"Results & <figures>", line: 4'))
+    root = report.parents[1]
+    said = affected_claims(copy, [path], None, Policy(None, root))
+    assert said == f"otherwise than those of {root}: claims.demo_rate.place.line is 4, not 3"
+    unsure = affected_claims(copy, [path, "evidence/pipeline.json"], None, Policy(None, root))
+    assert "place" not in unsure, "the commit that it names may be anybody's"
+
+
+def test_beside_another_figure_another_place_is_named(report: Path, copy: Path) -> None:
+    path = "evidence/config/claims/demo.yaml"
+    text = (copy / path).read_text()
+    changed = text.replace("value: 200", "value: 250").replace('figures>", line: 3', 'f>", line: 3')
+    (copy / path).write_text(changed)
+    said = affected_claims(copy, [path], None, Policy(None, report.parents[1]))
+    judged, _, own = said.partition("; otherwise than those of ")
+    assert judged == (
+        "other claims are stated than were judged: demo_rate (claimed: judged 200.0, stated 250.0)"
+    )
+    assert "claims.demo_rate.place.section is Results & <f>, not Results & <figures>" in own
+    assert "demo_rate.value" not in own
+
+
+@pytest.mark.parametrize("claim", ["demo_rate", "demo_ratio", "demo_audit"])
+def test_a_claim_that_was_taken_out_is_named(
+    assay: Any, report: Path, copy: Path, claim: str
+) -> None:
+    """Of ``demo_rate`` an audit and another claim speak: the files do not fit without it."""
+    take_out(copy / "evidence" / "config", claim)
+    said = last_line(assay, copy, report)
+    assert said.startswith(
+        f"other claims are stated than were judged: {claim} (judged, and not stated any more): "
+    )
+
+
+def test_a_claim_that_the_signer_took_out_is_named_by_the_verifiers_own(
+    assay: Any, report: Path, tmp_path: Path
+) -> None:
+    """The report is signed without it; whoever verifies states it."""
+    root = write_repository(tmp_path / "repo")
+    take_out(root / "config", "demo_ratio")
+    less = signed_report(root)
+    given = ("--key", less / "signer.pub", "--policy", report.parents[1])
+    answer = assay("verify", less, *given)
+    assert answer.code == 1
+    assert "claims/demo.yaml: claims.demo_ratio is absent, not {" in answer.out.splitlines()[-1]
+
+
+def test_a_claim_that_the_verifier_took_out_since_is_named(
+    assay: Any, report: Path, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "repo")
+    take_out(root / "config", "demo_ratio")
+    answer = assay("verify", report, "--key", report / "signer.pub", "--policy", root)
+    assert answer.code == 1
+    line = answer.out.splitlines()[-1]
+    assert re.search(r"claims/demo\.yaml: claims\.demo_ratio is \{.*\}?, not absent", line)
+
+
+def take_out(config: Path, entry: str) -> None:
+    """Leave an entry out of the file of claims."""
+    path = config / "claims" / "demo.yaml"
+    before = path.read_text()
+    text = re.sub(rf"(?ms)^  - id: {entry}\n.*?(?=^  - id|^\S|\Z)", "", before)
+    assert text != before
+    path.write_text(text)
 
 
 def test_of_an_audit_its_own_printed_figure_is_compared(report: Path, copy: Path) -> None:
