@@ -1,5 +1,6 @@
 """The tasks end to end on a CPU: only CUDA's first touch and its stopwatch are replaced."""
 
+import importlib.metadata
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -47,6 +48,10 @@ def test_correctness_record(validated):
     assert [arm.status for arm in result.arms] == ["failed", "correct", "correct"]
     assert "no compiled library" in result.arms[0].detail
     assert len(result.arms[1].checks) == 8
+    ours, library, _ = result.arms
+    assert ours.packages is None
+    assert library.packages is not None
+    assert library.packages["torch"] == importlib.metadata.version("torch")
 
 
 class TestSideBySide:

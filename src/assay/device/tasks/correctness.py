@@ -23,6 +23,7 @@ from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
 from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.imported import imported_packages
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
@@ -240,7 +241,9 @@ def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
 
     def work(arm: ArmSpec, note: Note) -> Json:
         open_cuda(gpu.choice)
-        return check_arm(arm, job.seeds, DEVICE, prepare_arm, note)
+        checked = check_arm(arm, job.seeds, DEVICE, prepare_arm, note)
+        calls = arm.variant.kind != "kernel"
+        return {**checked, "packages": imported_packages()} if calls else checked
 
     arms: list[Json] = []
 
