@@ -10,7 +10,7 @@ import yaml
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.cli.verification_output import verified_line
+from assay.cli.verification_output import open_lines, verified_line
 from assay.evidence.load import load_evidence
 from assay.records.manifest import APPENDIX, PAGE, TEXT, VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -86,13 +86,14 @@ def test_its_figures_are_judged_by_its_own_formulas(report: tuple[Path, Path]) -
     assert "rows=16777216" in (found["rate"].ran or "")
 
 
-def test_the_last_line_says_whose_claims_they_are(report: tuple[Path, Path]) -> None:
+def test_verifying_ends_with_whose_claims_they_are(report: tuple[Path, Path]) -> None:
     folder, key = report
     log = verified(folder, key)
     record = verification_record(str(folder), log)
     assert record.project is not None
-    line = verified_line(record)
-    assert f"its claims are its signer's own: project {record.project} (Rows), not Assay's" in line
+    said = f"its claims are its signer's own: project {record.project} (Rows), not Assay's"
+    assert said in list(open_lines(record))
+    assert f" of project {record.project[:12]}, signed by " in verified_line(record)
 
 
 def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> None:
@@ -119,7 +120,8 @@ def test_a_title_is_quoted_in_part(report: tuple[Path, Path]) -> None:
     folder, key = report
     record = verification_record("r", verified(folder, key))
     long = record.model_copy(update={"project_title": "very " * 100})
-    assert len(verified_line(long)) < len(verified_line(record)) + 100
+    assert len("".join(open_lines(long))) < len("".join(open_lines(record))) + 100
+    assert verified_line(long) == verified_line(record)
 
 
 def test_claims_put_in_afterwards_are_found(report: tuple[Path, Path]) -> None:

@@ -26,7 +26,11 @@ STEP = "   "
 """A level of the tree."""
 NARROWEST = 40
 LONGEST_TITLE = 80
-"""Characters of a project's title in the last line: it is its author's."""
+"""Characters of a project's title: it is its author's."""
+LONGEST_NAME = 40
+"""Characters of a key's name in the last line."""
+SHORT = 12
+"""Characters of a digest in the last line."""
 LONGEST_FOUND = 300
 """Characters that the last line quotes of what a check found: the lines above have all of it."""
 
@@ -74,19 +78,29 @@ def tree_lines(
 
 
 def verified_line(result: VerificationRecord) -> str:
-    """Return the last line: what verified, of which run, how much of it is unproven, and which
-    parts nobody checked.
+    """Return the last line: what verified, and who signed it."""
+    named = f" (run '{result.run}')" if _lies_elsewhere(result.proof) else ""
+    of = f" of project {result.project[:SHORT]}" if result.project else ""
+    signers = " and ".join(
+        f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})" for each in result.signers
+    )
+    return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
+
+
+def open_lines(result: VerificationRecord) -> Iterator[str]:
+    """Yield what a reader of the last line has to know: that the claims are no claims of Assay's,
+    how much is unproven, and which parts nobody checked.
     """
-    named = f", which is the report of run '{result.run}'" if _lies_elsewhere(result.proof) else ""
-    whose = f"; its claims are its signer's own: {_project(result)}" if result.project else ""
+    if result.project:
+        yield f"its claims are its signer's own: {_project(result)}"
     parts = list(_parts(result.proof))
     unproven = sum(len(each.unproven) for part in parts for each in part.checks if each.says)
-    left = f"; {counted(unproven, 'thing')} left unproven, as named above" if unproven else ""
+    if unproven:
+        yield f"{counted(unproven, 'thing')} left unproven, as named above"
     idle = [f"the {part.id}" for part in parts if part.state is ProofState.NOT_CHECKED]
     by_rebuild = [f"{' and '.join(idle)} (--rebuild does)"] if idle else []
-    open_ = ", nor ".join([*result.unchecked, *by_rebuild])
-    nobody = f"; nobody checked {open_}" if open_ else ""
-    return f"PASSED: {result.report}{named}{whose}{left}{nobody}"
+    if open_ := ", nor ".join([*result.unchecked, *by_rebuild]):
+        yield f"nobody checked {open_}"
 
 
 def _parts(node: ProofNode) -> Iterator[ProofNode]:
@@ -130,6 +144,13 @@ def _say(to: Console, text: str, indent: int = 0) -> None:
             break_long_words=False,
         )
     to.print(f"\n{' ' * indent}".join(lines), markup=False, soft_wrap=True)
+
+
+def show_passed(to: Console, result: VerificationRecord) -> None:
+    """Print what is left open, then the last line: that it verified."""
+    for line in open_lines(result):
+        _say(to, line)
+    show_end(to, verified_line(result))
 
 
 def show_end(to: Console, line: str) -> None:

@@ -88,6 +88,6 @@ class VerificationRecord(Record):
     proof: ProofNode
     """The key, and all that rests on it."""
     unchecked: tuple[str, ...]
-    """What people read of it and nobody checked, though nothing failed: the last line says it."""
+    """What people read of it and nobody checked, though nothing failed: it is said at the end."""
     notes: tuple[str, ...]
     """Things worth knowing that are no failures."""

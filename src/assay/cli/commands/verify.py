@@ -21,8 +21,8 @@ from assay.cli.verification_output import (
     failed_line,
     show_check,
     show_end,
+    show_passed,
     show_proof,
-    verified_line,
 )
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
@@ -119,7 +119,7 @@ def verify(
         show_end(console.out, failed_line(result, log.checks))
         raise typer.Exit(error.exit_code)
     if not as_json:
-        show_end(console.out, verified_line(result))
+        show_passed(console.out, result)
 
 
 def show_refusal(error: AssayError) -> None:
