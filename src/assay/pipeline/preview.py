@@ -13,18 +13,19 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.building.cache_seal import is_sealed
 from assay.catalog.model import Catalog
-from assay.evidence.stages import FINISHING, plan_path, planned_steps, timings_path
+from assay.evidence.stages import FINISHING, plan_path, planned_steps
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.compilations import Compilations, known_costs
 from assay.pipeline.durations import Estimate, Step, estimate
 from assay.pipeline.gpu_forecast import gpu_forecast
+from assay.pipeline.places import home_of, run_path
 from assay.pipeline.places import run_dir as run_dir_of
-from assay.pipeline.places import run_path
+from assay.pipeline.recorded_seconds import recorded_seconds
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import forced, snakemake_command, snakemake_environment
 from assay.pipeline.stage_progress import mean_seconds
 from assay.records.plan import Plan, Request
-from assay.records.timings import Stage, StepTiming, TimingsRecord
+from assay.records.timings import Stage, StepTiming
 from assay.verification.trust import published_reports
 
 PENDING = "update pending"
@@ -57,9 +58,7 @@ def preview(
     """
     steps = pending_steps(root, catalog, request, plan, again)
     home = None if request.home is None else Path(request.home)
-    known = known_seconds(root, run_dir_of(root, request)) | build_seconds(
-        root, catalog, plan, steps, project=home
-    )
+    known = known_seconds(root, request) | build_seconds(root, catalog, plan, steps, project=home)
     known |= gpu_forecast(root, catalog, plan)
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
@@ -127,15 +126,17 @@ def pending_files(
     ]
 
 
-def known_seconds(root: Path, run_dir: Path) -> dict[Step, float]:
-    """What steps took: in the newest published report, or, where it has been there, in this run.
+def known_seconds(root: Path, request: Request) -> dict[Step, float]:
+    """What steps took: in the newest published report, of a project in the newest of its own, or,
+    where it has been there, in this run.
 
     Compilations are left out: one that was taken from a cache says nothing of the next.
     """
     found: list[StepTiming] = []
-    for report in published_reports(root)[:1]:
-        found += _recorded(report / "evidence" / timings_path())
-    for path in sorted((run_dir / "timings").glob("*.json")):
+    for home in dict.fromkeys((root, home_of(root, request))):
+        for report in published_reports(home)[:1]:
+            found += recorded_seconds(report)
+    for path in sorted((run_dir_of(root, request) / "timings").glob("*.json")):
         try:
             found.append(read_record(StepTiming, path))
         except BadInput:
@@ -153,7 +154,7 @@ def stage_seconds(root: Path, catalog: Catalog, request: Request, plan: Plan) ->
     """
     costs = [cost.cpu_seconds for cost in known_costs(root)]
     builds = {Stage.BUILD.value: fmean(costs)} if costs else {}
-    known = mean_seconds(known_seconds(root, run_dir_of(root, request)))
+    known = mean_seconds(known_seconds(root, request))
     return known | builds | mean_seconds(gpu_forecast(root, catalog, plan))
 
 
@@ -182,10 +183,3 @@ def build_seconds(
         elif (job.id, job.arch) in costs:
             found[step] = costs[job.id, job.arch]
     return found
-
-
-def _recorded(path: Path) -> tuple[StepTiming, ...]:
-    try:
-        return read_record(TimingsRecord, path).steps
-    except BadInput:
-        return ()  # reports from before timings were kept
