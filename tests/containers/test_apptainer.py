@@ -18,7 +18,7 @@ from assay.runtimes.apptainer import (
     outer_environment,
 )
 from assay.runtimes.base import Bind, Task
-from assay.runtimes.choose import choose
+from assay.runtimes.choose import choose, open_image
 from assay.runtimes.settings import SHELL
 from assay.shared.files import sha256_file
 from tests.containers.fixtures import Bench, docker_archive, record
@@ -74,6 +74,16 @@ class TestCommandLine:
 
 class TestFailures:
     """One sentence each."""
+
+    def test_an_image_that_a_command_names_is_not_started(self):
+        image = f"docker.example/a/b@sha256:{'ab' * 32}"
+        with pytest.raises(MissingEnvironment) as refused:
+            open_image("apptainer", image)
+        assert refused.value.exit_code == 3
+        assert str(refused.value) == (
+            f"it runs in image {image}, and --runtime apptainer starts none by its digest: "
+            "--runtime docker or podman does"
+        )
 
     def test_no_apptainer(self, tmp_path: Path, monkeypatch):
         monkeypatch.setenv("PATH", str(tmp_path))

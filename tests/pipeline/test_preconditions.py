@@ -9,9 +9,10 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline import request as asking
 from assay.pipeline.compiler_place import compiler_place
-from assay.pipeline.preconditions import require_places
+from assay.pipeline.preconditions import require_places, tell_images
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment
+from tests.catalog.test_project import commanded, load
 from tests.library_checkout import write_config
 from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
 
@@ -147,3 +148,21 @@ class TestAReportThatCannotBeReplaced:
         with pytest.raises(MissingEnvironment, match=r"plan\.json is write-protected, .* --run"):
             require_places(tmp_path, "asked", None, writes=True)
         require_places(tmp_path, "asked", None, writes=False)
+
+
+def test_an_image_that_the_runtime_does_not_start_is_told_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = f"sha256:{'ab' * 32}"
+    catalog = load(tmp_path, commanded(image=image))
+    for engine in ("docker", "podman"):
+        tell_images(catalog, engine)
+    assert capsys.readouterr().err == ""
+    for runtime in ("apptainer", "host"):
+        tell_images(catalog, runtime)
+        assert capsys.readouterr().err == (
+            f"assay: remark: command 'bench' is not run, nor its claims: it runs in image {image}, "
+            f"and --runtime {runtime} starts none by its digest: --runtime docker or podman does\n"
+        )
+    tell_images(load(tmp_path / "plain", commanded()), "apptainer")
+    assert capsys.readouterr().err == ""

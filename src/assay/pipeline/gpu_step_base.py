@@ -46,14 +46,10 @@ from assay.pipeline.snakemake_run import usable_memory
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
-from assay.records.images import is_engine
 from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
 from assay.runtimes.base import Place, Runtime
-from assay.runtimes.choose import open_runtime
-from assay.runtimes.command_image import find_image
-from assay.runtimes.connection import connect
-from assay.runtimes.engine import EngineRuntime
+from assay.runtimes.choose import open_image, open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.job import ComparisonJob, DeviceJob
@@ -139,14 +135,7 @@ class MeasuringParts:
 
     def _image(self, reference: str) -> Runner:
         """Return what runs a task in an image by its digest. Raises MissingEnvironment."""
-        name = self.dag.request.runtime
-        if not is_engine(name):
-            raise MissingEnvironment(
-                f"it runs in image {reference}, which --runtime docker or podman starts"
-            )
-        runtime = EngineRuntime(name, connect(name))
-        found = find_image(runtime.client, reference)
-        return lambda task, on_line: runtime.run(task, found, on_line)
+        return open_image(self.dag.request.runtime, reference)
 
     def _runtime(self) -> Runtime:
         return open_runtime(

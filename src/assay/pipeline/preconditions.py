@@ -10,6 +10,8 @@ from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
 from assay.pipeline.planned_builds import compiled_builds
+from assay.records.images import RuntimeName, is_engine
+from assay.runtimes.command_image import starts_none
 from assay.verification.sign import require_key_place
 
 
@@ -31,6 +33,17 @@ def require_compiler(
         catalog, sources, targets, everything=everything or tuning, tuning=tuning, only=only
     ):
         find_host_compiler()
+
+
+def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
+    """Say which commands of a project are not run, since the runtime starts no image that is named
+    by its digest.
+    """
+    for source in catalog.sources.values() if not is_engine(runtime) else ():
+        for command in source.commands:
+            if command.image is not None:
+                why = starts_none(runtime, command.image)
+                say(f"remark: command '{command.id}' is not run, nor its claims: {why}")
 
 
 def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> None:

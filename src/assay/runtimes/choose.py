@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.records.images import EngineName, ImageRecord, RuntimeName
+from assay.records.images import EngineName, ImageRecord, RuntimeName, is_engine
 from assay.runtimes.apptainer import ApptainerRuntime
-from assay.runtimes.base import Runtime, RuntimeAbsent
+from assay.runtimes.base import CommandOutcome, Runtime, RuntimeAbsent, Task
+from assay.runtimes.command_image import find_image, starts_none
 from assay.runtimes.engine import EngineRuntime, connect
 from assay.runtimes.host import HostRuntime
 
@@ -31,6 +32,19 @@ class ChosenRuntime:
         missing = dict(self.absent)
         lines = [f"runtime {name}: {why}" for name, why in self.reasons if name not in missing]
         return [say_absent(missing), *lines] if missing else lines
+
+
+def open_image(
+    name: RuntimeName, reference: str
+) -> Callable[[Task, Callable[[str], None]], CommandOutcome]:
+    """Return what runs a task in the image of a digest, with its lines as they come. Raises
+    MissingEnvironment where the runtime starts none, or this one cannot be had.
+    """
+    if not is_engine(name):
+        raise MissingEnvironment(starts_none(name, reference))
+    runtime = EngineRuntime(name, connect(name))
+    found = find_image(runtime.client, reference)
+    return lambda task, on_line: runtime.run(task, found, on_line)
 
 
 def no_sif(image: ImageRecord) -> Path:

@@ -18,6 +18,14 @@ class FoundImage:
     image_id: str
 
 
+def starts_none(runtime: str, reference: str) -> str:
+    """Return that a runtime which is no engine starts no image that a command names."""
+    return (
+        f"it runs in image {reference}, and --runtime {runtime} starts none by its digest: "
+        "--runtime docker or podman does"
+    )
+
+
 def find_image(client: docker.DockerClient, reference: str) -> FoundImage:
     """Return the image of a digest; one with a name is pulled where the engine lacks it.
 

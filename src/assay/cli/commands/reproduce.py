@@ -45,6 +45,7 @@ from assay.judging.counts import failing_strict
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.places import report_dir, report_path, run_dir
 from assay.pipeline.plan import make_plan
+from assay.pipeline.preconditions import tell_images
 from assay.pipeline.preview import preview
 from assay.pipeline.project_check import project_remarks, sound_project
 from assay.pipeline.request import Options, default_signing_key, make_request
@@ -264,6 +265,8 @@ def reproduce(
     again = outputs_to_retry(run_dir(checkout.ROOT, request), plan)
     console.show_absences(request.targets)
     console.show_unanswered(plan)
+    if any(target.provision.kind == "device" for target in plan.targets):
+        tell_images(catalog, request.runtime)
     if dry_run:
         found = preview(checkout.ROOT, catalog, request, plan, cores=width, again=again)
         for line in preview_lines(catalog, found, width, every=verbose):
