@@ -1,17 +1,20 @@
-"""What several GPUs will take is told before: for a run on two H200s, what it took is known."""
+"""What GPUs will take is told before: of published runs, and of one on two H200s, it is known."""
 
 from dataclasses import replace
 
 import pytest
 
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.stages import plan_path, timings_path
 from assay.pipeline.gpu_forecast import gpu_forecast
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preview import stage_seconds
-from assay.pipeline.stage_progress import StageProgress
+from assay.pipeline.preview import known_seconds, stage_seconds
+from assay.pipeline.stage_progress import StageProgress, mean_seconds
 from assay.records.plan import Plan, Request
-from assay.records.timings import Stage
+from assay.records.timings import Stage, TimingsRecord
+from assay.verification.report_archive import opened_report
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.test_unit_seconds import CLAIMS, GPUS, TAKEN
 from tests.report_fixtures import make_request, provision
@@ -19,6 +22,9 @@ from tests.report_fixtures import make_request, provision
 H200 = frozenset({"target": "h200"}.items())
 BENCHMARK_S = 317.0
 """Of those 24 comparisons; by one guess for all that was new, they were placed 10 % worse."""
+
+PROJECT = REPOSITORY / "projects" / "deepgemm"
+MEASURED = ("h100_20261121_whole", "h100_20261121_settled", "h200_20261123_rivals")
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +56,51 @@ def test_holding_them_against_each_other_is_known_and_bounded(catalog: Catalog) 
     assert gpu_forecast(REPOSITORY, little, plan)[Stage.CARDS, H200] == 0.0
 
 
-def test_of_one_gpu_nothing_is_forecast(catalog: Catalog) -> None:
+def test_one_gpu_does_all_after_another(catalog: Catalog) -> None:
     _, plan = asked(catalog, *GPUS[:1])
-    assert gpu_forecast(REPOSITORY, catalog, plan) == {}
+    (target,) = plan.targets
+    forecast = gpu_forecast(REPOSITORY, catalog, plan)
+    assert forecast.keys() == {(Stage.CORRECTNESS, H200), (Stage.BENCHMARK, H200)}
+    assert forecast[Stage.BENCHMARK, H200] == pytest.approx(sum(TAKEN.values()), rel=0.1)
+    _, on_two = asked(catalog, *GPUS)
+    gate = gpu_forecast(REPOSITORY, catalog, on_two)[Stage.CORRECTNESS, H200]
+    assert 0.4 * forecast[Stage.CORRECTNESS, H200] < gate < 0.8 * forecast[Stage.CORRECTNESS, H200]
+    assert not target.cards
+
+
+def test_what_is_taken_over_takes_no_gpu(catalog: Catalog) -> None:
+    recorded = make_request("box", [provision("h200", kind="recorded")], sorted(catalog.sources))
+    assert gpu_forecast(REPOSITORY, catalog, make_plan(catalog, recorded)) == {}
+
+
+@pytest.mark.parametrize("report", MEASURED)
+def test_a_published_run_took_what_is_forecast_of_it(catalog: Catalog, report: str) -> None:
+    """All of it was measured in one start on one GPU, with today's protocols."""
+    path = REPOSITORY / "reports" / "published" / f"{report}.tar.xz"
+    with opened_report(path) as folder:
+        took = read_record(TimingsRecord, folder / "evidence" / timings_path()).steps
+        plan = read_record(Plan, folder / "evidence" / plan_path())
+    stages = (Stage.CORRECTNESS, Stage.BENCHMARK, Stage.PROGRAM)
+    recorded = {
+        (step.stage, frozenset(step.arguments.items())): step.seconds
+        for step in took
+        if step.stage in stages
+    }
+    forecast = gpu_forecast(REPOSITORY, catalog, plan)
+    assert {step: forecast[step] for step in recorded} == {
+        step: pytest.approx(seconds, rel=0.25) for step, seconds in recorded.items()
+    }
+
+
+def test_a_projects_own_report_says_more_than_a_guess_on_one_gpu(catalog: Catalog) -> None:
+    request, plan = asked(catalog, *GPUS[:1])
+    request = request.model_copy(update={"home": str(PROJECT)})
+    recorded = mean_seconds(known_seconds(REPOSITORY, request))["benchmark"]
+    assert stage_seconds(REPOSITORY, catalog, request, plan)["benchmark"] == recorded
+    request, plan = asked(catalog, *GPUS)
+    request = request.model_copy(update={"home": str(PROJECT)})
+    forecast = gpu_forecast(REPOSITORY, catalog, plan)[Stage.BENCHMARK, H200]
+    assert stage_seconds(REPOSITORY, catalog, request, plan)["benchmark"] == forecast
 
 
 def test_the_live_line_knows_the_stage_and_counts_it_in(catalog: Catalog) -> None:
@@ -63,5 +111,6 @@ def test_the_live_line_knows_the_stage_and_counts_it_in(catalog: Catalog) -> Non
     progress = StageProgress({name: known[name] for name in ("benchmark", "cards")}, cores=2)
     for line in ("benchmark 1", "cards 1"):
         progress.see(line)
+    both = forecast[Stage.BENCHMARK, H200] + forecast[Stage.CARDS, H200]
     assert progress.left_s("cards") == pytest.approx(forecast[Stage.CARDS, H200], abs=5)
-    assert progress.all_left_s() == pytest.approx(sum(forecast.values()), abs=10)
+    assert progress.all_left_s() == pytest.approx(both, abs=10)

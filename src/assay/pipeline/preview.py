@@ -59,7 +59,7 @@ def preview(
     steps = pending_steps(root, catalog, request, plan, again)
     home = None if request.home is None else Path(request.home)
     known = known_seconds(root, request) | build_seconds(root, catalog, plan, steps, project=home)
-    known |= gpu_forecast(root, catalog, plan)
+    known |= _of_units(root, catalog, request, plan)
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
     return Preview(plan, steps, estimate(steps, known, cores))
@@ -150,12 +150,23 @@ def known_seconds(root: Path, request: Request) -> dict[Step, float]:
 
 def stage_seconds(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dict[str, float]:
     """Return what a step of each stage takes, by what earlier ones took; compilations by their
-    processor seconds, and what several GPUs share out by its units.
+    processor seconds, and what is measured unit by unit by its units.
     """
     costs = [cost.cpu_seconds for cost in known_costs(root)]
     builds = {Stage.BUILD.value: fmean(costs)} if costs else {}
     known = mean_seconds(known_seconds(root, request))
-    return known | builds | mean_seconds(gpu_forecast(root, catalog, plan))
+    return known | builds | mean_seconds(_of_units(root, catalog, request, plan))
+
+
+def _of_units(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dict[Step, float]:
+    """Return what stages take by their units. On one GPU a report that a project published says
+    more of the project's own than a guess.
+    """
+    found, home = gpu_forecast(root, catalog, plan), home_of(root, request)
+    if home == root or not published_reports(home):
+        return found
+    several = {each.target for each in plan.targets if len(each.provision.gpus) > 1}
+    return {step: seconds for step, seconds in found.items() if target_of(step) in several}
 
 
 def build_seconds(
