@@ -16,7 +16,14 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
-from assay.records.base import ID_PATTERN, Record
+from assay.records.base import (
+    CALLABLE_PATTERN,
+    ID_PATTERN,
+    PATH_PATTERN,
+    SHA256_PATTERN,
+    SYMBOL_PATTERN,
+    Record,
+)
 from assay.shared.counting import counted
 from assay.shared.read_limits import Unreadable
 
@@ -30,6 +37,16 @@ FEW_KNOWN = 8
 QUOTED = re.compile(r"'([^']*)'")
 MOST_KNOWN = 2000
 """Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
+
+
+IN_WORDS = {
+    ID_PATTERN: "an id has lower-case letters, digits and _ only",
+    SHA256_PATTERN: "a SHA-256 digest has 64 digits, of 0-9 and a-f",
+    SYMBOL_PATTERN: "a name has letters, digits and _ only, and no digit first",
+    PATH_PATTERN: "a path is one below the folder: letters, digits and . _ + -, parted by /",
+    CALLABLE_PATTERN: "a function is named with its file below the folder, as softmax.py:case",
+}
+"""Patterns of texts, as people read them."""
 
 
 @dataclass(frozen=True, order=True)
@@ -168,9 +185,10 @@ def _messages(
             first = [name for name in lacking if name in known]
             likely = meant_by(str(path[-1]), first)
             says = f"there is no such key{suggest(str(path[-1]), [likely] if likely else known)}"
-        elif _is_no_id(error):
-            meant = _as_id(document, (*at, *path))
-            says = f"an id has lower-case letters, digits and _ only{meant}"
+        elif error["type"] == "string_pattern_mismatch":
+            pattern = error["ctx"]["pattern"]
+            meant = _as_id(document, (*at, *path)) if pattern == ID_PATTERN else ""
+            says = f"{IN_WORDS.get(pattern, says)}{meant}"
         elif error["type"] == "missing":
             says = f"'{missing}' is missing"
         elif error["type"] in ("literal_error", "enum"):
@@ -197,13 +215,6 @@ def _joined(messages: Iterable[_Message]) -> Iterator[tuple[YamlPath, str]]:
             yield path, " or ".join([kinds[0], *more])
         for says in others:
             yield path, says
-
-
-def _is_no_id(error: ErrorDetails) -> bool:
-    return (
-        error["type"] == "string_pattern_mismatch"
-        and error.get("ctx", {}).get("pattern") == ID_PATTERN
-    )
 
 
 def _word_meant(typed: Any, known: str) -> str:

@@ -161,7 +161,7 @@ def _units_fit(
         printed = _printed_unit(command, claim.answer, theirs[claim.id])
         if printed is not None and printed.base is not wanted.base:
             typed = _unit_typed(command, claim.answer)
-            says = f"{called}: is in {wanted.value}, and the command prints {typed}"
+            says = f"{called}: is in {wanted.typed}, and the command prints {typed}"
             reading.refuse((*at, "answer", "unit"), says)
     return len(reading.problems) == before
 

@@ -1,9 +1,12 @@
 """Measurements of a project, lowered to problems, variants and comparisons."""
 
+import re
+
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.catalog.project_reading import ProjectReading
+from assay.records.base import CALLABLE_PATTERN
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
@@ -76,8 +79,9 @@ def lower_measurements(
             variants[f"{entry.id}_{arm}"] = _variant(entry, arm)
     read_at = {at for at, _ in entries}
     for at, typed in reading.raw("measurements"):
-        if at not in read_at and isinstance(typed.get("callable"), str):
-            file = typed["callable"].partition(":")[0]
+        named = str(typed.get("callable", ""))
+        if at not in read_at and re.fullmatch(CALLABLE_PATTERN, named):
+            file = named.partition(":")[0]
             _file_is_there(reading, at, f"measurement '{typed.get('id', at[1])}'", file, files)
     return comparisons, variants, workloads
 

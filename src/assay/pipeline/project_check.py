@@ -19,6 +19,7 @@ from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun, Unanswerable
+from assay.records.originals import OriginalSource
 from assay.records.plan import Answer, Provision
 from assay.records.workloads import Comparison
 from assay.shared.counting import counted
@@ -92,6 +93,8 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
     measured = set(comparisons_of(sound, sound.claims.values()))
     outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
+        if catalog.comparisons[name] is not checked.own.comparisons.get(name):
+            continue  # Assay's own of that id, as is said above
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
         made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
         words: frozenset[str] = frozenset()
@@ -143,6 +146,7 @@ def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
     for source in catalog.sources.values():
         for command in source.commands:
             built = _words(command.build.line) if command.build else []
+            yield from _odd_lines(command)
             for line in (command.build, command.run, command.typed):
                 first = next(iter(_words(line.line)), "") if line else ""
                 if "=" in first or first in SHELL_WORDS or not first:
@@ -158,6 +162,16 @@ def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
                 if not there:
                     says = f"command '{command.id}': '{first}' is neither here nor made by build"
                     yield f"remark: {says}: a container or another machine must have it"
+
+
+def _odd_lines(command: OriginalSource) -> Iterator[str]:
+    """Yield which lines a shell may not read: nothing is given to one here."""
+    for line in (command.build, command.run, command.typed):
+        try:
+            shlex.split(line.line if line else "")
+        except ValueError as error:
+            says = str(error).lower()
+            yield f"remark: command '{command.id}': a shell may not read its line: {says}"
 
 
 def _words(line: str) -> list[str]:

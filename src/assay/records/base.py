@@ -18,7 +18,8 @@ ID_PATTERN = r"^[a-z0-9][a-z0-9_]*$"
 Identifier = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=80)]
 """A lower-case id that is safe as a file name and as a Snakemake wildcard."""
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+SHA256_PATTERN = r"^[0-9a-f]{64}$"
+Sha256 = Annotated[str, StringConstraints(pattern=SHA256_PATTERN)]
 """A SHA-256 digest in lower-case hexadecimal."""
 
 FileName = Annotated[
@@ -26,16 +27,19 @@ FileName = Annotated[
 ]
 """The name of a file in a folder that is given: no path, no option, nothing hidden."""
 
-PathBelow = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$", max_length=300
-    ),
-]
+PATH_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
+PathBelow = Annotated[str, StringConstraints(pattern=PATH_PATTERN, max_length=300)]
 """A path below a folder that is given, in its shortest form; no part begins with a dot."""
 
-Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=120)]
+SYMBOL_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+Symbol = Annotated[str, StringConstraints(pattern=SYMBOL_PATTERN, max_length=120)]
 """A name of C or Python: a launcher, a macro, a function."""
+
+CALLABLE_PATTERN = (
+    r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*\.py:[A-Za-z_]\w*$"
+)
+CallableName = Annotated[str, StringConstraints(pattern=CALLABLE_PATTERN, max_length=300)]
+"""A function of a file below a folder that is given: ``softmax.py:case``."""
 
 CompilerWord = Annotated[str, StringConstraints(pattern=r"^-[!-~]+$", max_length=200)]
 """One word of a compiler's command line that is no file."""

@@ -185,9 +185,9 @@ class Claim(Record):
         if isinstance(self.evaluation, Benchmark):
             allowed = METRIC_UNITS[self.evaluation.metric]
             if self.unit not in allowed:
-                names = " or ".join(sorted(unit.value for unit in allowed))
+                names = " or ".join(sorted(unit.typed for unit in allowed))
                 raise ValueError(
-                    f"unit {self.unit.value if self.unit else None} does not fit metric "
+                    f"unit {self.unit.typed if self.unit else None} does not fit metric "
                     f"{self.evaluation.metric.value}, which is measured in {names}"
                 )
             _check_baselines(self.evaluation)

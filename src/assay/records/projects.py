@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import (
+    CallableName,
     CompilerWord,
     Identifier,
     PackageName,
@@ -85,14 +86,6 @@ class ProjectTarget(Target):
     schema_: Literal["assay/target/1"] = Field(default="assay/target/1", alias="schema")
 
 
-CallableName = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*\.py:[A-Za-z_]\w*$",
-        max_length=300,
-    ),
-]
-"""A function of a file of the project: ``softmax.py:case``."""
 CudaFile = Annotated[
     str,
     StringConstraints(
@@ -275,6 +268,8 @@ class ShortAnswer(Record):
             raise ValueError(
                 "of a command, and of nothing else, reads or figure says where its figure is"
             )
+        if self.command is not None and any((self.arm, self.over, self.metric)):
+            raise ValueError("arm, over and metric are of a measurement or a comparison")
         if self.reads is not None and self.figure is not None:
             raise ValueError("reads finds the figure, or figure names it: one of the two")
         if self.figure is not None and self.unit is not None:

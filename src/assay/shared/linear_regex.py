@@ -44,6 +44,16 @@ class _Characters(dict[str, bool]):
         return passes
 
 
+_AROUND = "looking ahead or behind"
+_NOT_SEARCHED = {
+    "ASSERT": _AROUND,
+    "ASSERT_NOT": _AROUND,
+    "GROUPREF": "a reference to a group",
+    "GROUPREF_EXISTS": "a choice by a group",
+}
+"""What people call operators that take a time which grows beyond the output."""
+
+
 class BadRegex(ValueError):
     """A regular expression that is none, or not one that is searched for here."""
 
@@ -288,7 +298,7 @@ class _Building:
                 unbounded = most is _parser.MAXREPEAT
                 self.repeat(least, None if unbounded else most, inner, operator == "MAX_REPEAT")
             case _:
-                name = operator.lower().replace("_", " ")
+                name = _NOT_SEARCHED.get(operator, operator.lower().replace("_", " "))
                 raise BadRegex(f"'{self.text}': {name} is not searched for here")
 
     def slotted(self, group: int | None, inner: Any) -> None:

@@ -305,6 +305,39 @@ commands:
             line = f"assay.yaml, line {self.line(mine, 'assay.yaml', place)}: "
             assert any(each.startswith(line) and words in each for each in said), (words, said)
 
+    @pytest.mark.parametrize(
+        ("stands", "put", "says"),
+        [
+            ("softmax.py:case", "softmax.case",
+             "callable: a function is named with its file below the folder, as softmax.py:case"),
+            ("softmax.py:case", "../softmax.py:case", "callable: a function is named with its"),
+            ("    date:", "    file: post.html\n    sha256: abc\n    date:",
+             "sha256: a SHA-256 digest has 64 digits, of 0-9 and a-f"),
+            ("id: zeros_are_faster", "id: matmul_rate", "is given twice (see line 34)"),
+            ("arm: n8192}", "arm: n8192, metric: time}",
+             "unit TFLOP/s does not fit metric time, which is measured in ms or us"),
+            ("    answer: {measurement: softmax, arm: fused}\n", "",
+             "a claim says what answers it: answer or evaluation, one of the two"),
+            ("640 TFLOP/s", "600-640 TFLOP/s", "'600-640 TFLOP/s' is no figure such as"),
+        ],
+    )  # fmt: skip
+    def test_one_fault_is_one_sentence(
+        self, assay: Any, mine: Path, stands: str, put: str, says: str
+    ) -> None:
+        edit(mine, "assay.yaml", (stands, put))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        (line,) = answer.out.splitlines()
+        assert line.startswith("assay.yaml, line ")
+        assert says in line
+
+    def test_an_id_of_ours_brings_no_arms_of_ours(self, assay: Any, mine: Path) -> None:
+        edit(mine, "assay.yaml", ("softmax", "cublas_sizes"), ("cublas_sizes.py", "softmax.py"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        (line,) = [each for each in answer.out.splitlines() if "measurement 'cublas_sizes'" in each]
+        assert line.endswith("Assay has one of that id: name it otherwise")
+
     def test_a_program_that_nobody_has_is_remarked(self, assay: Any, mine: Path) -> None:
         lines = """
 files: [bench.cpp]
@@ -405,6 +438,45 @@ commands:
 
 class TestCommands:
     """What a command's lines would not find where they are run."""
+
+    @pytest.fixture
+    def commanded(self, mine: Path) -> Path:
+        (mine / "src").mkdir()
+        (mine / "src" / "bench.py").touch()
+        edit(
+            mine,
+            "assay.yaml",
+            ("{measurement: softmax, arm: fused}", "{command: bench, reads: 'x={value}'}"),
+            ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
+            ("build: g++ bench.cpp -o bench\n    run: ./bench data.csv", "run: python3 bench.py"),
+        )
+        return mine
+
+    def test_a_line_that_no_shell_may_read_is_remarked(self, assay: Any, commanded: Path) -> None:
+        edit(commanded, "assay.yaml", ("python3 bench.py", "python3 bench.py 'x"))
+        answer = assay("check", "--project", commanded)
+        assert answer.code == 0
+        assert answer.out.startswith(
+            "remark: command 'bench': a shell may not read its line: no closing quotation\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("put", "says"),
+        [
+            ("arm: fused, reads: 'x={value}'", "arm, over and metric are of a measurement or a co"),
+            ("reads: 'regex: (?=x)(?P<value>.)'", "looking ahead or behind is not searched for"),
+            ("reads: 'regex: x=(?P<rate>.)'", "has no group (?P<value>...), which is the figure; "
+             "its groups are rate"),
+        ],
+    )  # fmt: skip
+    def test_an_answer_that_would_not_be_found(
+        self, assay: Any, commanded: Path, put: str, says: str
+    ) -> None:
+        edit(commanded, "assay.yaml", ("reads: 'x={value}'", put))
+        answer = assay("check", "--project", commanded)
+        assert answer.code == 2
+        (line,) = answer.out.splitlines()
+        assert says in line
 
     def test_a_file_that_is_not_copied_is_said(self, assay: Any, mine: Path) -> None:
         (mine / "src").mkdir()
