@@ -31,6 +31,21 @@ def test_a_name_is_found_where_reports_are(root: Path, name: str, place: str) ->
     assert found_report(Path(name)) == Path("repo") / place
 
 
+def test_in_a_projects_folder_its_own_come_first(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = root.parent / "mine"
+    for place in ("reports/made", "reports/published/mine"):
+        (mine / place).mkdir(parents=True)
+    monkeypatch.chdir(mine)
+    assert found_report(Path("mine")) == Path("mine"), "it is no project yet"
+    assert found_report(Path("made")) == root / "reports/made"
+    (mine / "assay.yaml").touch()
+    assert found_report(Path("mine")) == Path("reports/published/mine")
+    assert found_report(Path("made")) == Path("reports/made")
+    assert found_report(Path("old")) == root / "reports/published/old"
+
+
 def test_a_path_stays_as_it_is_given(root: Path) -> None:
     (root.parent / "made").mkdir()
     for path in ("made", "elsewhere/made", "nothing", ".", "x" * 300):

@@ -1,13 +1,19 @@
-"""Reports that are named as their pages name them: by their run, wherever this checkout has it."""
+"""Reports that are named as their pages name them: by their run, wherever this checkout has it, or
+the project whose folder a command is typed in.
+"""
 
 import os
+from itertools import chain
 from pathlib import Path
 
+from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.verification.report_archive import SUFFIX
 
 HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
 """Where this checkout has reports: those it made, those it publishes, and those of its projects."""
+OF_PROJECT = ("reports", "reports/published")
+"""Where a project has its own: they come first in its folder."""
 
 
 def found_report(path: Path) -> Path:
@@ -17,15 +23,12 @@ def found_report(path: Path) -> Path:
     """
     if path.name != str(path) or os.path.lexists(path):
         return path
-    root = checkout.ROOT
-    places = (
-        folder / name
-        for home in HOMES
-        for folder in sorted(root.glob(home))
-        for name in (path.name, f"{path.name}{SUFFIX}")
-    )
+    here, root = Path.cwd(), checkout.ROOT
+    own = [here / home for home in OF_PROJECT if (here / PROJECT_FILE).is_file()]
+    ours = (folder for home in HOMES for folder in sorted(root.glob(home)))
+    names = (path.name, f"{path.name}{SUFFIX}")
+    places = (folder / name for folder in chain(own, ours) for name in names)
     place = next(filter(os.path.exists, places), path)
-    here = Path.cwd()
     return place.relative_to(here) if place.is_relative_to(here) else place
 
 
