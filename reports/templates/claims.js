@@ -79,6 +79,7 @@
 
   function reveal() {
     var claim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (claim && claim.tagName === "DETAILS") { claim.open = true; }
     if (!claim || !claim.classList.contains("claim")) { return; }
     if (claim.hidden) { choose(""); }
     var folded = claim.closest("details.group");

@@ -167,6 +167,24 @@ class TestAccessibility:
         assert re.match(r"unverified|\d+ of \d+ figures hold \(", said)
 
 
+def test_a_telephone_shows_every_cell_of_sites_and_comparisons(
+    browser: "Browser", several: Path
+) -> None:
+    """Nothing but the matrix of claims and reports, which grows with these, is to be pushed."""
+    site = several / "site"
+    pages = (next((site / name).glob("*.html")) for name in ("claims", "reports"))
+    for path in (several / "compare.html", site / "index.html", *pages):
+        page = opened(browser, path, 390)
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        pushed = page.evaluate("""() => [...document.querySelectorAll(".wide > table")]
+          .filter(each => each.clientWidth > each.parentNode.clientWidth)
+          .map(each => each.className)""")
+        assert [each for each in pushed if each != "matrix"] == [], path.name
+        hidden = page.evaluate("""() => [...document.querySelectorAll("table.stack td")]
+          .filter(each => each.innerText && !each.checkVisibility()).length""")
+        assert hidden == 0, path.name
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("script", [True, False])
 def test_nothing_is_wider_than_the_screen(
@@ -336,6 +354,13 @@ class TestScript:
         ratios = [float(key) for key in keys if key != "-"]
         assert ratios == sorted(ratios)
         assert keys[len(ratios) :] == ["-"] * (len(keys) - len(ratios))
+
+    def test_a_findings_source_opens_its_list(self, page: "Page") -> None:
+        link = page.locator("#findings a[href^='#source-']").first
+        link.click()
+        source = page.locator((link.get_attribute("href") or "") + "[open]")
+        source.wait_for()
+        assert source.locator("tbody tr").count() > 0
 
     def test_a_link_opens_its_claim_and_marks_it(self, page: "Page") -> None:
         claim = page.locator("details.group tbody.claim").first.get_attribute("id")
