@@ -23,6 +23,12 @@ from tests.slurm import cluster
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
     from assay.building.toolchain import Toolchain
 
+if importlib.util.find_spec("hypothesis") is not None:  # that environment lacks it too
+    from hypothesis import settings
+
+    settings.register_profile("assay", deadline=None)  # a busy machine is no failure
+    settings.load_profile("assay")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

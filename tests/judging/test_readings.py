@@ -416,6 +416,19 @@ class TestCauses:
         assert f"What ran is {told}" in verdict.explanation
         assert "rebuilt" not in verdict.explanation
 
+    def test_which_version_was_imported_is_said_wherever_it_lay(self) -> None:
+        gate = b.correctness()
+        arms = [arm.model_copy(update={"packages": {"Block_Kernels": "0.7"}}) for arm in gate.arms]
+        record = gate.model_copy(update={"arms": tuple(arms)})
+        variants = b.variants()
+        variants["cublas"] = variants["cublas"].model_copy(update={"package": "block-kernels"})
+        claim = b.claim("rate", rate("rival"), value=RIVAL_RATE)
+        for checks, told in (([record], "block-kernels 0.7: "), ([gate], "(none is recorded)")):
+            answers = [b.measure("rate", "h100")]
+            evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=checks)
+            (verdict,) = judge(b.catalog([claim], variants=variants), evidence).verdicts
+            assert told in verdict.explanation
+
     def test_a_figure_printed_in_a_unit_that_nobody_reads_is_quoted(self) -> None:
         claim = b.claim("rate", rate("ours"), value=OURS_RATE * 1000, resolution=0.1,
                         unit=Unit.GFLOP_PER_S)  # fmt: skip

@@ -292,7 +292,7 @@ class TestOrigins:
         assert details["origins"].startswith("measurements of h100")
         for name in ("report.md", "report.html"):
             page = (second / name).read_text()
-            assert "records of an earlier, signed report were judged again." in page
+            assert "Measured earlier: a signed report was judged again." in page
             assert "reports/demo_run" in page.replace("\\_", "_")
 
 

@@ -146,15 +146,15 @@ def _unrecorded_answer(claim: Claim, provision: Provision, path: str) -> Answer:
     Where this machine lacks the GPU, that is the reason: nobody ever asked that report for what a
     project claims.
     """
-    lack = (
-        f"{provision.recorded_in}, which figures are taken from, has no record of it that fits "
-        f"today's configuration ({path})."
-    )
-    absence = provision.absence
+    taken, absence = provision.recorded_in, provision.absence
     if absence is None:
+        lack = (
+            f"{taken}, which figures are taken from, has no record of it that fits today's "
+            f"configuration ({path})."
+        )
         return _answer(claim.id, provision.target, "not_run", NotRun.NOT_RECORDED, lack)
     reason = provision.reason or NotRun.NO_DEVICE
-    detail = f"{absence[:1].upper()}{absence[1:].rstrip('.')}; {lack}"
+    detail = f"{absence[:1].upper()}{absence[1:].rstrip('.')}, and {taken} has no record of it."
     return _answer(claim.id, provision.target, "not_run", reason, detail)
 
 

@@ -1,7 +1,8 @@
 """What ran for a figure: a library's own kernel, the author's own code, or what was rebuilt here.
 
 A variant that calls a library runs the kernel of its published package, as that is installed: it is
-no rebuild, whatever document speaks of it. The platform record tells the package's version.
+no rebuild, whatever document speaks of it. The gate's record tells the package's version, and where
+that was made before it did, or for PyTorch itself, the platform's.
 """
 
 import re
@@ -57,12 +58,22 @@ def _made_from(variants: Iterable[Variant]) -> str:
 
 
 def _package(case: Case, target: str, variant: Variant) -> str:
-    """Return a library's package with the version that the platform record tells."""
+    """Return a library's package with the version that was imported, or lay there to be."""
     rival = case.catalog.rivals.get(variant.rival) if variant.rival else None
     name = variant.package or (rival.main.name if rival else PYTORCH)
     platform = case.evidence.platforms.get(target)
-    version = None if platform is None else _version(platform, name)
+    version = _imported(case, target, variant.id).get(_normal(name))
+    if platform is not None and (name == PYTORCH or version is None):
+        version = _version(platform, name)
     return f"{name} {version}" if version else f"{name}, or another build of it (none is recorded)"
+
+
+def _imported(case: Case, target: str, variant: str) -> dict[str, str]:
+    """Return the versions of the packages that a variant's gate imported, by their plain names."""
+    gates = (gate for (on, _), gate in case.evidence.correctness.items() if on == target)
+    arms = (arm for gate in gates for arm in gate.arms if arm.variant == variant and arm.packages)
+    packages = next((arm.packages or {} for arm in arms), {})
+    return {_normal(package): version for package, version in packages.items()}
 
 
 def _version(platform: PlatformRecord, name: str) -> str | None:
