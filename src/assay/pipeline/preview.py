@@ -22,7 +22,12 @@ from assay.pipeline.places import home_of, run_path
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.recorded_seconds import recorded_seconds
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.snakemake_run import forced, snakemake_command, snakemake_environment
+from assay.pipeline.snakemake_run import (
+    forced,
+    plugin_folders,
+    snakemake_command,
+    snakemake_environment,
+)
 from assay.pipeline.stage_progress import mean_seconds
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming
@@ -110,9 +115,10 @@ def pending_files(
     ):
         command = snakemake_command(root, request, draft=draft)
         command += ["--cores", "1", "--summary", *forced(root, request, again)]
+        environment = snakemake_environment(root, os.environ, plugin_folders(root, request))
         told = subprocess.run(
             command, cwd=root, check=False, capture_output=True, text=True, errors="replace",
-            env={**snakemake_environment(root, os.environ), "XDG_CACHE_HOME": cache},
+            env={**environment, "XDG_CACHE_HOME": cache},
         )  # fmt: skip
     if told.returncode != 0:
         last = " ".join(told.stderr.split())[-400:]

@@ -26,10 +26,12 @@ from assay.pipeline.places import (
     workflow_dir,
 )
 from assay.pipeline.places import run_dir as run_dir_of
-from assay.pipeline.pods import PLUGIN_FOLDER, pod_options
+from assay.pipeline.pods import PLUGIN_FOLDER as POD_PLUGIN
+from assay.pipeline.pods import pod_options
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_lock import held_run
 from assay.pipeline.run_owner import lock_path
+from assay.pipeline.slurm_jobs import PLUGIN_FOLDER as SLURM_PLUGIN
 from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
 from assay.pipeline.slurm_journal import journal_of, told_retried
 from assay.pipeline.workflow_process import Audience, log_path, run_process
@@ -93,9 +95,7 @@ def run_workflow(
             root,
             run_dir,
             environment={
-                **snakemake_environment(
-                    root, os.environ, [root / PLUGIN_FOLDER] if request.pods else ()
-                ),
+                **snakemake_environment(root, os.environ, plugin_folders(root, request)),
                 **leftovers.variables(run_dir, owners.myself()),
             },
             verbose=verbose,
@@ -164,6 +164,13 @@ def _keep_dates(clock: StepsBack, root: Path, request: Request) -> None:
     """Date what lies in the future now, where the clock went backwards."""
     if clock.look():
         date_now(root, request.run, home_of(root, request))
+
+
+def plugin_folders(root: Path, request: Request) -> list[Path]:
+    """Return where Snakemake finds the executor of a run, beside its packages."""
+    if request.cluster is not None:
+        return [root / SLURM_PLUGIN]
+    return [] if request.pods is None else [root / POD_PLUGIN]
 
 
 def snakemake_environment(

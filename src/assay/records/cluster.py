@@ -78,6 +78,8 @@ class ClusterFile(Record):
     preempted."""
     status_command: Literal["squeue", "sacct"] = "squeue"
     """What tells how jobs ended; sacct needs Slurm's accounting database."""
+    status_seconds: Annotated[int, Field(gt=0, le=180)] = 10
+    """How long it takes at most until it is asked again: so late a step's end may be seen."""
     runtime: RuntimeWish | None = None
     """Container runtime of the nodes; None: that of config/config.yaml."""
     modules: tuple[ModuleName, ...] = ()
