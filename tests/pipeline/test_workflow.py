@@ -3,17 +3,21 @@
 import inspect
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import TARGET_STAGES
 from assay.measuring.slurm_grant import SlurmGrant
+from assay.pipeline import dag as dag_module
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
 from assay.pipeline.slurm_journal import JobJournal
+from assay.pipeline.snakemake_run import snakemake_command
 from assay.pipeline.steps import Steps
 from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu
@@ -90,6 +94,14 @@ class TestWhatACluster:
         request = request.model_copy(update={"executor": "slurm", "cluster": site})
         return Dag(request, make_plan(load_catalog(root), request), root, root)
 
+    def platform_recorded(self, dag: Dag) -> None:
+        """Have a job take down the GPU of its node."""
+        grant = SlurmGrant("17", 0, "gpu07", "gpu", None, "h100", 1, 0, None)
+        limits = CgroupLimits(cpus=(0,), memory_bytes=None, gpu_devices=())
+        journal = JobJournal(dag.root / dag.run_dir, "h100", "platform", grant, limits)
+        journal.held(HeldGpu(index=0, product="NVIDIA H100", uuid="GPU-aa", driver="580"))
+        journal.end(None)
+
     def test_every_key_is_a_resource_of_the_executor(self, tmp_path: Path) -> None:
         assert self.dag(tmp_path, self.SITE).resources("h100", "correctness") == {
             "gpu": 1, "gpu_model": "nvidia_h100", "gres": None, "slurm_partition": "hopper",
@@ -106,13 +118,36 @@ class TestWhatACluster:
     def test_later_stages_go_to_the_node_of_the_platform(self, tmp_path: Path) -> None:
         dag = self.dag(tmp_path, NO_CLUSTER)
         assert dag.resources("h100", "benchmark")["slurm_extra"] is None
-        grant = SlurmGrant("17", 0, "gpu07", "gpu", None, "h100", 1, 0, None)
-        limits = CgroupLimits(cpus=(0,), memory_bytes=None, gpu_devices=())
-        journal = JobJournal(tmp_path / dag.run_dir, "h100", "platform", grant, limits)
-        journal.held(HeldGpu(index=0, product="NVIDIA H100", uuid="GPU-aa", driver="580"))
-        journal.end(None)
+        self.platform_recorded(dag)
         assert dag.resources("h100", "benchmark")["slurm_extra"] == "--nodelist=gpu07"
         assert dag.resources("h100", "platform")["slurm_extra"] is None
+
+    @pytest.mark.parametrize(("cards", "one_at_a_time"), [(1, 0), (8, 1)])
+    def test_jobs_of_a_target_follow_each_other_where_its_node_has_several_cards(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cards: int, one_at_a_time: int
+    ) -> None:
+        asked: list[tuple[str, str]] = []
+
+        def gpus_of_node(node: str, gpu_type: str) -> int:
+            asked.append((node, gpu_type))
+            return cards
+
+        def silent(*_: str) -> int:
+            raise MissingEnvironment("Slurm does not answer sinfo")
+
+        monkeypatch.setattr(dag_module, "gpus_of_node", gpus_of_node)
+        dag = self.dag(tmp_path, self.SITE)
+        job, other = (SimpleNamespace(target=name) for name in ("h100", "l4"))
+        assert list(dag.cards) == ["card_h100"]
+        assert dag.cards["card_h100"](job) == 1, "nobody knows the node yet"
+        self.platform_recorded(dag)
+        assert dag.cards["card_h100"](job) == one_at_a_time
+        assert dag.cards["card_h100"](other) == 0
+        assert asked == [("gpu07", "nvidia_h100")]
+        monkeypatch.setattr(dag_module, "gpus_of_node", silent)
+        assert dag.cards["card_h100"](job) == 1, "Slurm does not say"
+        command = snakemake_command(tmp_path, dag.request)
+        assert "card_h100=1" in command[command.index("--resources") :]
 
     def test_here_memory_and_minutes_are_numbers_all_the_same(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path)

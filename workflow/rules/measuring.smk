@@ -14,6 +14,7 @@ rule platform:
     conda:
         "../envs/host.yaml"
     resources:
+        **ASSAY.cards,
         gpu=ASSAY.asked("gpu"),
         gpu_model=ASSAY.asked("gpu_model"),
         gres=ASSAY.asked("gres"),

@@ -1,4 +1,4 @@
-"""The partitions of this machine's cluster: their GPUs and time limits, as sinfo tells them."""
+"""The partitions of this machine's cluster and the GPUs of its nodes, as sinfo tells them."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.base.errors import MissingEnvironment
 
-TYPED = re.compile(r"gpu:([A-Za-z0-9_.-]+):\d+")
+TYPED = re.compile(r"gpu:([A-Za-z0-9_.-]+):(\d+)")
 LIMIT = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 ASK_S = 30
 
@@ -22,14 +22,13 @@ class Partition:
 
 def slurm_partitions() -> dict[str, Partition]:
     """Return the partitions by name. Raises MissingEnvironment when Slurm is silent."""
-    try:
-        shown = subprocess.run(
-            ["sinfo", "--noheader", "--Format", "PartitionName:200,Time:40,Gres:400"],
-            capture_output=True, text=True, check=True, timeout=ASK_S,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
-    return parse_partitions(shown)
+    return parse_partitions(_sinfo("--Format=PartitionName:200,Time:40,Gres:400"))
+
+
+def gpus_of_node(node: str, gpu_type: str) -> int:
+    """Return how many GPUs of a type a node has. Raises MissingEnvironment when Slurm is silent."""
+    shown = _sinfo("--Node", f"--nodes={node}", "--Format=Gres:400")
+    return max((int(count) for name, count in TYPED.findall(shown) if name == gpu_type), default=0)
 
 
 def parse_partitions(shown: str) -> dict[str, Partition]:
@@ -39,10 +38,20 @@ def parse_partitions(shown: str) -> dict[str, Partition]:
         words = line.split(maxsplit=2)
         if len(words) < 2:
             continue
-        name, types = words[0], frozenset(TYPED.findall(line))
+        name, types = words[0], frozenset(name for name, _ in TYPED.findall(line))
         known = found.get(name, Partition(frozenset(), None)).gpu_types
         found[name] = Partition(known | types, _minutes(words[1]))
     return found
+
+
+def _sinfo(*options: str) -> str:
+    try:
+        return subprocess.run(
+            ["sinfo", "--noheader", *options],
+            capture_output=True, text=True, check=True, timeout=ASK_S,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
 
 
 def _minutes(limit: str) -> int | None:

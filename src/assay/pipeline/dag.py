@@ -11,12 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from assay.base.errors import MissingEnvironment
 from assay.building.recipe import Kind, file_command
 from assay.catalog.cluster import USUAL, gpu_type_of, wishes_of
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
+from assay.measuring.slurm_partitions import gpus_of_node
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.places import VERIFIED, report_path, run_path
 from assay.pipeline.run_files import read_bound, same
@@ -258,6 +260,30 @@ class Dag:
 
         return of_job
 
+    @property
+    def cards(self) -> dict[str, Callable[..., int]]:
+        """Return a resource for each target, of which a run has one: its card on a cluster's node.
+
+        Where a node has several cards, jobs of a target that ran at the same time would each get
+        another one, and all its stages measure on one.
+        """
+
+        def asked_of(target: str) -> Callable[..., int]:
+            return lambda wildcards: int(wildcards.target == target and self._has_choice(target))
+
+        return {card_resource(name): asked_of(name) for name in self.targets}
+
+    def _has_choice(self, target: str) -> bool:
+        """Return whether Slurm may give a target's jobs one card or another, as far as known."""
+        cluster = self.request.cluster
+        if cluster is None or not self.is_measured_here(target):
+            return False
+        node = node_of(self.root / self.run_dir, target)
+        try:
+            return node is None or gpus_of_node(node, gpu_type_of(cluster, self.target(target))) > 1
+        except MissingEnvironment:
+            return True
+
     def resources(self, target: str, stage: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
 
@@ -302,6 +328,11 @@ class Dag:
             "mem_mb": pod.memory_mb,
             "runtime": USUAL.minutes,
         }
+
+
+def card_resource(target: str) -> str:
+    """Return the name of the resource that a target's card is to Snakemake."""
+    return f"card_{target}"
 
 
 def load_dag(root: Path, run_dir: str | None, draft: str | None = None) -> Dag:

@@ -16,6 +16,7 @@ from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.clock import StepsBack, date_now
+from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.places import (
     RESULTS,
@@ -214,6 +215,8 @@ def _limits(request: Request) -> list[str]:
     aside those of the profile, so that the one GPU of profiles/default stands here again.
     """
     memory = f"compile_mb={usable_memory() // MB}"
+    if request.cluster is not None:
+        return [memory, *(f"{card_resource(each.target)}=1" for each in request.targets)]
     return ["gpu=1", memory] if request.executor == "local" else [memory]
 
 
