@@ -5,14 +5,13 @@ judge; what is looked at here is which jobs it is given, in how many starts.
 """
 
 import shutil
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import AssayError, CheckFailed
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
 from assay.pipeline.retry import outputs_to_retry
@@ -20,65 +19,50 @@ from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
 from assay.records.cheats import CheatsRecord
-from assay.records.platform import PlatformRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.pipeline.stand_in import take_answers, write_stand_in
 from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run
 
 RUN = "batches"
 NAMES = ("duel_a", "duel_b", "duel_c")
-STAND_IN = """#!{python}
-import datetime, gzip, json, os, shutil, sys, time
-from pathlib import Path
-
-if sys.argv[1:] == ["--version"]:
-    sys.exit(0)
-folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
-names = [job["job"].get("comparison", {{}}).get("id", "") for job in jobs]
+STAND_IN = """
+names = [comparison_of(job) for job in jobs]
 with (folder / "starts").open("a") as log:
     log.write(" ".join([jobs[0]["task"], *names]).strip() + "\\n")
-bad = (folder / "bad").read_text().split() if (folder / "bad").exists() else []
-slow = (folder / "slow").read_text().split() if (folder / "slow").exists() else []
-code = 0
+bad, slow, code = listed("bad"), listed("slow"), 0
 for job, name in zip(jobs, names):
     output = Path(job["output"])
-    if f"{{job['task']}}.{{name}}" in slow:
+    if f"{job['task']}.{name}" in slow:
         (folder / "waiting").touch()
-        time.sleep(300)
-    if (folder / "gone").exists() and job["task"] == (folder / "gone").read_text():
+        for _ in range(3000):
+            if (folder / "go").exists():
+                break
+            time.sleep(0.1)
+    if listed("gone") == [job["task"]]:
         print("the GPU has fallen off the bus", file=sys.stderr)
         sys.exit(3)
     if job["task"] == "device":
-        shutil.copyfile(folder / "device.json", output)
-    elif f"{{job['task']}}.{{name}}" in bad:
+        put(output, (folder / "device.json").read_bytes())
+    elif f"{job['task']}.{name}" in bad:
         output.with_name(output.name + ".failure.json").write_text(json.dumps(
-            {{"schema": "assay/job_failure/2", "kind": "failed", "message": "it is bad"}}
+            {"schema": "assay/job_failure/2", "kind": "failed", "message": "it is bad"}
         ))
         code = 1
     else:
-        found = list((folder / "records" / job["task"]).glob(f"{{name or job['task']}}.json*"))
+        found = list((folder / "records" / job["task"]).glob(f"{name or job['task']}.json*"))
         if not found:
             os.kill(os.getpid(), 11)
         source = found[0].read_bytes()
         if job["task"] == "benchmark":  # as if measured now, one after the other
-            record = json.loads(gzip.decompress(source) if source[:2] == b"\\x1f\\x8b" else source)
-            record["recorded_at"] = datetime.datetime.now(datetime.timezone.utc).isoformat()
-            for process in record["processes"]:
-                for arm in process["arms"]:  # nothing took time but its turns
-                    process["gpu_seconds"] -= arm["warmup_ms"] / 1e3
-                    arm["warmup_ms"] = 0.0
-                wall = process["wall"]
-                for phase in set(wall) - {{"turns"}}:
-                    wall[phase] = 0.0
-                process["seconds"] = sum(wall.values())
-            record["seconds"] = sum(process["seconds"] for process in record["processes"])
+            record = json.loads(unpacked(source))
+            record["recorded_at"] = now()
+            without_pauses(record)
             source = json.dumps(record).encode()
             time.sleep(0.4)  # to a second, the next begins when this one has ended
-        if output.suffix == ".gz" and source[:2] != b"\\x1f\\x8b":
-            source = gzip.compress(source)
-        output.write_bytes(source)
+        put(output, source)
 sys.exit(code)
 """
 
@@ -92,17 +76,13 @@ class Checkout:
         self._take_records()
         copy_code(self.root)
         python = folder / "python"
-        python.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
-        python.chmod(0o755)
+        write_stand_in(python, STAND_IN, folder)
         request = make_request(RUN, [provision()], ["fixture"])
         self.request = request.model_copy(update={"device_python": str(python)})
 
     def _take_records(self) -> None:
         made = write_run(self.root, "made")
-        for stage in ("correctness", "benchmark"):
-            shutil.copytree(made / "h100" / stage, self.folder / "records" / stage)
-        platform = read_record(PlatformRecord, made / "h100" / "platform.json")
-        (self.folder / "device.json").write_bytes(dump_record(platform.device))
+        take_answers(made / "h100", self.folder / "records", self.folder / "device.json")
         shutil.rmtree(made)
 
     def measure(self, stage: str = "benchmark") -> None:

@@ -8,7 +8,6 @@ on which. One may fall off the bus in the middle, or be held by somebody else. W
 import gzip
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,78 +36,56 @@ from assay.verification.contradictions import Findings
 from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.pipeline.stand_in import take_answers, write_stand_in
 from tests.report_fixtures import make_request, provision, write_run
 
 RUN = "box"
 NAMES = tuple(f"duel_{letter}" for letter in "abcdefgh")
 H100S = tuple(f"GPU-{number:08d}-0000-0000-0000-000000000000" for number in range(8))
 H200 = "GPU-00000200-0000-0000-0000-000000000000"
-STAND_IN = """#!{python}
-import datetime, gzip, json, os, sys, time
-from pathlib import Path
-
-if sys.argv[1:] == ["--version"]:
-    sys.exit(0)
-folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
+STAND_IN = """
 target = jobs[0]["job"]["target"]["id"]
 box = json.loads((folder / "box.json").read_text())
 wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
 seen = [each for each in box[target] if wanted is None or each in wanted.split(",")]
 if not seen:
-    print(f"no GPU of {{target}} is visible", file=sys.stderr)
+    print(f"no GPU of {target} is visible", file=sys.stderr)
     sys.exit(3)
 gpu, *peers = seen
 
-def listed(name):
-    path = folder / name
-    return path.read_text().split() if path.exists() else []
-
-def now():
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-
 for job in jobs:
-    output = Path(job["output"])
-    name = job["job"].get("comparison", {{}}).get("id", "")
+    output, name = Path(job["output"]), comparison_of(job)
     if job["task"] == "device":
         if gpu in listed("absent"):
-            print(f"{{gpu}} does not answer", file=sys.stderr)
+            print(f"{gpu} does not answer", file=sys.stderr)
             sys.exit(3)
-        device = json.loads((folder / f"device.{{target}}.json").read_text())
-        device["gpu"] |= {{"uuid": gpu, "index": box[target].index(gpu)}}
+        device = json.loads((folder / f"device.{target}.json").read_text())
+        device["gpu"] |= {"uuid": gpu, "index": box[target].index(gpu)}
         device["peers"] = peers
         output.write_text(json.dumps(device))
         continue
     if gpu in listed("held"):
-        print(f"{{gpu}} is in use: 1 other process", file=sys.stderr)
+        print(f"{gpu} is in use: 1 other process", file=sys.stderr)
         sys.exit(3)
     with (folder / "units").open("a") as log:
-        log.write(f"{{job['task']}} {{name}} {{gpu}}\\n")
-    if f"{{job['task']}}.{{name}}" in listed("lost"):
+        log.write(f"{job['task']} {name} {gpu}\\n")
+    if f"{job['task']}.{name}" in listed("lost"):
         (folder / "lost").unlink()
         with (folder / "held").open("a") as log:
-            log.write(f"{{gpu}}\\n")
-        print(f"{{gpu}} has fallen off the bus", file=sys.stderr)
+            log.write(f"{gpu}\\n")
+        print(f"{gpu} has fallen off the bus", file=sys.stderr)
         sys.exit(3)
-    source = next((folder / "records" / target / job["task"]).glob(f"{{name}}.json*")).read_bytes()
-    record = json.loads(gzip.decompress(source) if source[:2] == b"\\x1f\\x8b" else source)
+    source = next((folder / "records" / target / job["task"]).glob(f"{name}.json*")).read_bytes()
+    record = json.loads(unpacked(source))
     began, record["gpu_uuid"], record["seconds"] = now(), gpu, 0.12
     if job["task"] == "benchmark":
         record["recorded_at"] = began
     if job["task"] == "benchmark" and (folder / "whole").exists():
-        for process in record["processes"]:
-            for arm in process["arms"]:  # nothing took time but its turns
-                process["gpu_seconds"] -= arm["warmup_ms"] / 1e3
-                arm["warmup_ms"] = 0.0
-            wall = process["wall"]
-            for phase in set(wall) - {{"turns"}}:
-                wall[phase] = 0.0
-            process["seconds"] = sum(wall.values())
-        record["seconds"] = sum(process["seconds"] for process in record["processes"])
+        without_pauses(record)
     beside = 1.5 if "/kept/cards/" in str(output) else 0.0  # more than a start is late by
     time.sleep(record["seconds"] + beside + 0.005)
-    record["on_gpu"] = {{"began": began, "ended": now()}}
-    data = json.dumps(record).encode()
-    output.write_bytes(gzip.compress(data) if output.suffix == ".gz" else data)
+    record["on_gpu"] = {"began": began, "ended": now()}
+    put(output, json.dumps(record).encode())
 """
 
 
@@ -120,12 +97,8 @@ class Box:
         write_config(self.root, list(gpus), NAMES)
         made = write_run(self.root, "made", [provision(target) for target in gpus])
         for target in gpus:
-            records = folder / "records" / target
-            records.mkdir(parents=True)
-            for stage in ("correctness", "benchmark"):
-                (made / target / stage).rename(records / stage)
-            platform = read_record(PlatformRecord, made / target / "platform.json")
-            write_record(platform.device, folder / f"device.{target}.json")
+            records, device = folder / "records" / target, folder / f"device.{target}.json"
+            take_answers(made / target, records, device)
         (folder / "box.json").write_text(json.dumps(gpus))
         costs = tuple(
             GpuCost(target="h100", unit=name, gate_seconds=1.0, seconds=10.0 + number)
@@ -136,8 +109,7 @@ class Box:
         )
         copy_code(self.root)
         self.python = folder / "python"
-        self.python.write_text(STAND_IN.format(python=sys.executable, folder=str(folder)))
-        self.python.chmod(0o755)
+        write_stand_in(self.python, STAND_IN, folder)
 
     def measure(self, goal: str = "benchmark", **gpus: tuple[str, ...]) -> None:
         """Start the run up to a stage of every target; ``gpus``: those that are offered now."""

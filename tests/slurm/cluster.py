@@ -23,7 +23,11 @@ from types import TracebackType
 from assay.base.progress import exclusive
 
 NODES = {"l4": "l4", "h100": "h100", "h200": "h200"}
-"""Node name to the type of its one GPU."""
+"""Node name to the type of its GPUs."""
+CARDS = {"l4": 1, "h100": 1, "h200": 2}
+"""Node name to their number."""
+DEVICE_FILES = ("/dev/null", "/dev/zero")
+"""A GPU needs a file of its own on its node, and any device file will do."""
 PARTITION = "gpu"
 URGENT = "urgent"
 """Whose jobs preempt those of the other partition, which Slurm then does not start again itself."""
@@ -31,6 +35,11 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scont
 CONFIG = Path("/etc/slurm")
 MARK = "# Written by Assay's tests; safe to delete.\n"
 LOCK = Path(tempfile.gettempdir()) / "assay-slurm.lock"
+SITE = """# Jobs here take seconds, and so would every look at them that comes later.
+schema: assay/cluster/1
+status_seconds: 2
+"""
+"""What a checkout's config/cluster.yaml says of it."""
 READY_S = 60.0
 STOP_S = 10.0
 
@@ -160,7 +169,7 @@ def slurm_conf(directory: Path, ports: Sequence[int]) -> str:
     host = socket.gethostname().split(".")[0]
     nodes = "\n".join(
         f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 "
-        f"RealMemory=16000 Gres=gpu:{model}:1 State=UNKNOWN"
+        f"RealMemory=16000 Gres=gpu:{model}:{CARDS[node]} State=UNKNOWN"
         for (node, model), port in zip(NODES.items(), ports[1:], strict=True)
     )
     return f"""{MARK}ClusterName=assay
@@ -198,9 +207,11 @@ PartitionName={URGENT} Nodes={",".join(NODES)} PriorityTier=10 PreemptMode=OFF S
 
 
 def gres_conf() -> str:
-    """One typed GPU a node; a GPU needs a file, and any device file will do."""
+    """The typed GPUs of each node."""
     lines = [
-        f"NodeName={node} Name=gpu Type={model} File=/dev/null" for node, model in NODES.items()
+        f"NodeName={node} Name=gpu Type={model} File={file}"
+        for node, model in NODES.items()
+        for file in DEVICE_FILES[: CARDS[node]]
     ]
     return MARK + "AutoDetect=off\n" + "\n".join(lines) + "\n"
 

@@ -1,11 +1,14 @@
 """A checkout that measures through Slurm: a stand-in for each target's device and for its driver.
 
 The driver is a ``nvidia-smi`` that answers by the node it runs on, and the device's Python hands
-out made-up records (see ``tests.pipeline.test_batched_workflow``). Files in the folder change both:
-``gpu.NODE`` is what a node's driver lists, ``lost.NODE`` has it answer once with an error,
-of ``every`` so many jobs one ends before it answers, by no fault of its own.
+out made-up records of the card that CUDA_VISIBLE_DEVICES names (see
+``tests.pipeline.test_batched_workflow``). Files in the folder change both: ``gpu.NODE`` is what a
+node's driver lists, ``apps.NODE`` the processes on its cards, ``lost.NODE`` has it answer once with
+an error, of ``every`` so many jobs one ends before it answers, by no fault of its own.
 """
 
+import gzip
+import json
 import os
 import shutil
 import signal
@@ -17,26 +20,32 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.pipeline.slurm_jobs import ClusterJob, jobs_of
 from assay.pipeline.slurm_journal import journal_of
-from assay.records.platform import PlatformRecord
+from assay.records.cluster import CLUSTER_FILE
+from assay.records.platform import Device
 from assay.records.slurm_jobs import SlurmJob
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.files import write_bytes
 from assay.shared.parent_death import tied_to_parent
 from tests.library_checkout import copy_code, write_config
+from tests.pipeline.stand_in import take_answers, write_stand_in
 from tests.pipeline.test_batched_workflow import STAND_IN
-from tests.report_fixtures import cheats, provision, sanitizer, stopwatch, write_run
-from tests.slurm.cluster import Cluster
+from tests.report_fixtures import cheats, gpu_uuid, provision, sanitizer, stopwatch, write_run
+from tests.slurm.cluster import CARDS, SITE, Cluster
 
 PATIENCE_S = 300.0
 DRIVER = """#!/bin/sh
 if [ -e {folder}/lost.$SLURMD_NODENAME ]; then
     rm {folder}/lost.$SLURMD_NODENAME; echo "GPU has fallen off the bus"; exit 15
 fi
-case "$1" in --query-gpu=*) cat {folder}/gpu.$SLURMD_NODENAME;; esac
+case "$1" in
+    --query-gpu=*) cat {folder}/gpu.$SLURMD_NODENAME;;
+    *) [ ! -e {folder}/apps.$SLURMD_NODENAME ] || cat {folder}/apps.$SLURMD_NODENAME;;
+esac
 """
 DEVICE = """#!{python}
 import json, os, random, subprocess, sys, time
@@ -55,7 +64,9 @@ if (folder / "every").exists() and job % int((folder / "every").read_text()) == 
         subprocess.run(["scancel", str(job)])
         time.sleep(60)
     os.kill(os.getppid(), 9)
-os.execv(folder / target / "python", [str(folder / target / "python"), *sys.argv[1:]])
+card = os.environ["CUDA_VISIBLE_DEVICES"]
+python = str(folder / (target if card == "0" else f"{{target}}.{{card}}") / "python")
+os.execv(python, [python, *sys.argv[1:]])
 """
 
 
@@ -79,26 +90,50 @@ class MeasuredCheckout:
         made = write_run(self.root, "made", [provision(target) for target in targets])
         catalog = load_catalog(self.root)
         for target in targets:
-            answers = folder / target / "records"
-            for stage in ("correctness", "benchmark"):
-                shutil.copytree(made / target / stage, answers / stage)
-            for name in names:
-                path = answers / "stopwatch" / f"{name}.json"
-                write_record(stopwatch(catalog, name, target), path)
-            write_record(cheats(target), answers / "cheats" / "cheats.json")
-            clean = sanitizer(target, catalog.targets[target].arch, ())
-            write_record(clean, answers / "sanitize" / "sanitize.json")
-            platform = read_record(PlatformRecord, made / target / "platform.json")
-            write_bytes(folder / target / "device.json", dump_record(platform.device))
-            stand_in = STAND_IN.format(python=sys.executable, folder=str(folder / target))
-            self._program(folder / target / "python", stand_in)
-            gpu = platform.device.gpu
-            self.lists(target, f"0, {gpu.uuid}, 580.65.06, Disabled, {gpu.product}")
+            device = self._answer(catalog, made / target, target, names)
+            listed = [device.gpu.uuid]
+            for card in range(1, CARDS.get(target, 1)):
+                listed.append(self._another_card(target, card))
+            lines = (
+                f"{card}, {uuid}, 580.65.06, Disabled, {device.gpu.product}"
+                for card, uuid in enumerate(listed)
+            )
+            self.lists(target, "\n".join(lines))
         shutil.rmtree(made)
         copy_code(self.root)
+        write_bytes(self.root / CLUSTER_FILE, SITE.encode())
         self._program(folder / "bin" / "nvidia-smi", DRIVER.format(folder=folder))
         device = DEVICE.format(python=sys.executable, folder=str(folder))
         self._program(folder / "python", device)
+
+    def _answer(self, catalog: Catalog, made: Path, target: str, names: Sequence[str]) -> Device:
+        """Have the first card of a target hand out what was ``made``; returns what it is."""
+        answers = self.folder / target / "records"
+        device = take_answers(made, answers, self.folder / target / "device.json")
+        for name in names:
+            write_record(stopwatch(catalog, name, target), answers / "stopwatch" / f"{name}.json")
+        write_record(cheats(target), answers / "cheats" / "cheats.json")
+        clean = sanitizer(target, catalog.targets[target].arch, ())
+        write_record(clean, answers / "sanitize" / "sanitize.json")
+        write_stand_in(self.folder / target / "python", STAND_IN, self.folder / target)
+        return device
+
+    def _another_card(self, target: str, card: int) -> str:
+        """Have another card of a node answer as its first does; returns its UUID."""
+        folder, first = self.folder / f"{target}.{card}", gpu_uuid(target)
+        uuid = gpu_uuid(folder.name)
+        shutil.copytree(self.folder / target, folder)
+        for path in folder.rglob("*.json*"):
+            packed, text = path.suffix == ".gz", path.read_bytes()
+            told = (gzip.decompress(text) if packed else text).replace(
+                first.encode(), uuid.encode()
+            )
+            path.write_bytes(gzip.compress(told) if packed else told)
+        device = json.loads((folder / "device.json").read_text())
+        device["gpu"]["index"] = card
+        (folder / "device.json").write_text(json.dumps(device))
+        write_stand_in(folder / "python", STAND_IN, folder)
+        return uuid
 
     def _program(self, path: Path, text: str) -> None:
         write_bytes(path, text.encode())
@@ -181,6 +216,14 @@ class MeasuredRun:
         """All that they say but when it was measured."""
         found = read_record(VerdictsFile, self.folder / "verdicts.json").verdicts
         return tuple(verdict.model_copy(update={"measured_on": None}) for verdict in found)
+
+
+@dataclass(frozen=True)
+class BegunRun:
+    """A run, and its command that is under way."""
+
+    run: MeasuredRun
+    command: "subprocess.Popen[bytes]"
 
 
 def kill_outright(command: "subprocess.Popen[bytes]") -> None:

@@ -4,11 +4,8 @@ Jobs that are cancelled, killed or meet their limit are in ``test_many``.
 """
 
 import gzip
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,7 @@ from assay.records.measurements import BenchmarkRecord
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.verification.verify import verify
 from tests.slurm.cluster import PARTITION, URGENT, Cluster, slurm
-from tests.slurm.measured import MeasuredCheckout, MeasuredRun, kill_outright, waited
+from tests.slurm.measured import BegunRun, MeasuredCheckout, MeasuredRun, kill_outright, waited
 
 pytestmark = pytest.mark.slurm
 
@@ -26,12 +23,6 @@ NAMES = ("duel_a", "duel_b")
 NODE = "h100"
 CLEANED_S = 8.0
 """A node has taken away what is left of a job by then, and can start it again."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as running:
-        yield running
 
 
 class Trouble:
@@ -69,30 +60,25 @@ class Trouble:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WrongGpu:
-    """A run on another node, whose driver lists another GPU than Slurm says it has."""
-
-    run: MeasuredRun
-    command: "subprocess.Popen[bytes]"
-
-
 @pytest.fixture(scope="module")
 def wrong(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> WrongGpu:
-    """Begun, so that it comes to its end beside the other run."""
+) -> BegunRun:
+    """A run on another node, whose driver lists another GPU than Slurm says it has.
+
+    Begun, so that it comes to its end beside the other run.
+    """
     place = MeasuredCheckout(tmp_path_factory.mktemp("wrong"), ["h200"], NAMES)
     request.addfinalizer(place.stop)
     place.lists("h200", "0, GPU-l4, 580.65.06, [N/A], NVIDIA L4")
     run = MeasuredRun(place, "wrong")
-    return WrongGpu(run, run.start())
+    return BegunRun(run, run.start())
 
 
 @pytest.fixture(scope="module")
 def trouble(
     cluster: Cluster,
-    wrong: WrongGpu,
+    wrong: BegunRun,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Trouble:
@@ -186,7 +172,7 @@ class TestTrouble:
 
 
 def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
-    cluster: Cluster, wrong: WrongGpu
+    cluster: Cluster, wrong: BegunRun
 ) -> None:
     run, folder = wrong.run, wrong.run.place.folder
     assert wrong.command.wait(300) == 1, run.said() + cluster.logs()

@@ -1,19 +1,12 @@
 """The loopback cluster itself: typed GPU requests land where they should."""
 
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.cluster import CONFIG, MARK, NODES, Cluster, gres_conf, missing, slurm_conf
+from tests.slurm.cluster import CARDS, CONFIG, MARK, NODES, Cluster, gres_conf, missing, slurm_conf
 
 pytestmark = pytest.mark.slurm
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as running:
-        yield running
 
 
 @pytest.mark.parametrize(("node", "model"), NODES.items())
@@ -51,3 +44,4 @@ def test_daemons_listen_on_loopback_only(cluster: Cluster):
     assert text.count("NodeAddr=127.0.0.1") == len(NODES)
     assert "NoCtldInAddrAny,NoInAddrAny" in text
     assert gres_conf().count("File=/dev/null") == len(NODES)
+    assert gres_conf().count("File=") == sum(CARDS.values())

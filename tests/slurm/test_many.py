@@ -3,8 +3,6 @@
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from assay.records.timings import StepTiming
 from assay.verification.verify import verify
 from tests.library_checkout import REPOSITORY
 from tests.slurm.cluster import NODES, PARTITION, Cluster, slurm
-from tests.slurm.measured import MeasuredCheckout, MeasuredRun, waited
+from tests.slurm.measured import BegunRun, MeasuredCheckout, MeasuredRun, waited
 
 pytestmark = pytest.mark.slurm
 
@@ -24,20 +22,6 @@ STEPS = 200
 ODDS = 0.1
 ROUNDS = 8
 """In so many tries every one of the steps ends well, but for one chance in 500,000."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as running:
-        yield running
-
-
-@dataclass(frozen=True)
-class BegunRun:
-    """A run through Snakemake, beside which hundreds of other jobs are in the queue."""
-
-    run: MeasuredRun
-    command: "subprocess.Popen[bytes]"
 
 
 @pytest.fixture(scope="module")

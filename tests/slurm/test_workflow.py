@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +22,14 @@ from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, assert_grant, parse_grant
 from assay.pipeline.slurm_journal import journal_of, salted
+from assay.records.cluster import CLUSTER_FILE
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verification.verify import verify
 from tests.hostile import Hostile, make_hostile
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.report_fixtures import provision, signed_report, write_run
-from tests.slurm.cluster import PARTITION, Cluster
+from tests.slurm.cluster import PARTITION, SITE, Cluster
 
 pytestmark = pytest.mark.slurm
 
@@ -40,12 +40,6 @@ NODES = ("l4", "h100")
 COMPARISON = "fixture_duel"
 GPU_STEPS = ("platform", "correctness", "benchmark", "cheats")
 """One job of the cluster each: the fixture has no programs, kernels or profiles."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as running:
-        yield running
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,7 @@ def reproduced(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Re
     fixture = _signed_fixture(folder)
     root = _write_config(folder / "checkout")
     copy_code(root)
+    (root / CLUSTER_FILE).write_text(SITE)
     shutil.copy(REPOSITORY / "assay", root)
     hostile = make_hostile(folder)
     key, public = folder / "own" / "key", folder / "key.pub"

@@ -1,0 +1,66 @@
+"""A stand-in for the device's Python: it hands out made-up records for the jobs it is given.
+
+What all of them share stands here; a test gives the body, which goes through ``jobs``.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from assay.base.io import dump_record, read_record
+from assay.records.platform import Device, PlatformRecord
+from assay.shared.files import write_bytes
+
+PRELUDE = """#!{python}
+import datetime, gzip, json, os, sys, time
+from pathlib import Path
+
+if sys.argv[1:] == ["--version"]:
+    sys.exit(0)
+folder, jobs = Path({folder!r}), [json.loads(Path(path).read_text()) for path in sys.argv[3:]]
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+
+def listed(name):
+    path = folder / name
+    return path.read_text().split() if path.exists() else []
+
+def comparison_of(job):
+    return job["job"].get("comparison", {{}}).get("id", "")
+
+def unpacked(data):
+    return gzip.decompress(data) if data[:2] == b"\\x1f\\x8b" else data
+
+def put(output, data):
+    data = unpacked(data)
+    output.write_bytes(gzip.compress(data) if output.suffix == ".gz" else data)
+
+def without_pauses(record):
+    for process in record["processes"]:
+        for arm in process["arms"]:  # nothing took time but its turns
+            process["gpu_seconds"] -= arm["warmup_ms"] / 1e3
+            arm["warmup_ms"] = 0.0
+        wall = process["wall"]
+        for phase in set(wall) - {{"turns"}}:
+            wall[phase] = 0.0
+        process["seconds"] = sum(wall.values())
+    record["seconds"] = sum(process["seconds"] for process in record["processes"])
+
+"""
+
+
+def write_stand_in(path: Path, body: str, folder: Path) -> None:
+    """Write one that answers from ``folder``."""
+    prelude = PRELUDE.format(python=sys.executable, folder=str(folder))
+    write_bytes(path, (prelude + body).encode())
+    path.chmod(0o755)
+
+
+def take_answers(made: Path, records: Path, device: Path) -> Device:
+    """Take the records of comparisons, and what its GPU is, from a target of a made-up run."""
+    for stage in ("correctness", "benchmark"):
+        shutil.copytree(made / stage, records / stage)
+    found = read_record(PlatformRecord, made / "platform.json").device
+    write_bytes(device, dump_record(found))
+    return found
