@@ -25,7 +25,7 @@ def check(project: ProjectOption = None) -> None:
         say(line)
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
-        raise BadInput(found, code="project") if checked.problems else CheckFailed(found)
+        raise BadInput(found) if checked.problems else CheckFailed(found)
     _tell_sound(checked.catalog)
 
 
