@@ -114,6 +114,16 @@ class TestItDecides:
         assert (rebuilt.id, rebuilt.holds) == ("rebuilt", False)
         assert rebuilt.measured == pytest.approx(OURS_RATE, rel=0.02)
 
+    def test_a_gain_in_per_cent_is_the_ratio_that_a_claim_of_it_is(self) -> None:
+        gains = record(*(line(f"{gain} %\n") for gain in (24.9, 25.0, 25.1, 25.0, 25.0)))
+        over = Term(comparison="duel", arm="ours", over="rival")
+        ratio = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=(over,))
+        printed = figure("gain", pattern="{value} %", unit=Unit.PERCENT)
+        for value, status in ((25.0, Status.REPRODUCED), (40.0, Status.NOT_REPRODUCED)):
+            claim = b.claim("gain", ratio, value=value, unit=Unit.PERCENT, flop_formula=None)
+            verdict = judged([claim], gains, printed)["gain"]
+            assert (verdict.status, verdict.measured) == (status, pytest.approx(25.0))
+
     def test_it_says_what_ran_and_by_whose_lines(self) -> None:
         words = judged([b.claim("rate", rate())], printing(*RATES))["rate"].explanation
         assert "winner.cu (SHA-256 bbbb" in words
