@@ -52,7 +52,7 @@ class ProjectProblems(BadInput):
 
     def __init__(self, folder: Path, problems: Sequence[ProjectProblem]) -> None:
         head = f"{folder}: {counted(len(problems), 'problem')}"
-        super().__init__("\n  ".join([head, *told_problems(problems)]), code="project")
+        super().__init__("\n  ".join([head, *told_problems(problems)]))
 
 
 def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
