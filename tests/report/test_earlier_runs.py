@@ -1,4 +1,4 @@
-"""A row without a figure names the earlier run on its GPU that has one, and what answered it."""
+"""A row without a figure names the earlier run that has one, on which GPU, and what answered it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +31,22 @@ def contents() -> ReportContents:
     return read_contents(newest)
 
 
+def texts(contents: ReportContents, record: OtherRunsRecord | None) -> dict[str, str]:
+    """Return a report's texts with other runs than it has."""
+    given = replace(contents, evidence=replace(contents.evidence, other_runs=record))
+    return render_contents(ROOT, given, SharedSummaries())
+
+
 def page(contents: ReportContents, record: OtherRunsRecord | None, claim: str = IDLE) -> str:
     """Return what the page says at a claim, with other runs than it has."""
-    given = replace(contents, evidence=replace(contents.evidence, other_runs=record))
-    html = render_contents(ROOT, given, SharedSummaries())["report.html"]
+    html = texts(contents, record)["report.html"]
     return html.split(f'<tbody class="claim" id="{claim}"')[1].split("<tbody")[0]
+
+
+@pytest.fixture(scope="module")
+def told(contents: ReportContents) -> dict[str, str]:
+    """The report's texts, with the other runs that it has."""
+    return texts(contents, contents.evidence.other_runs)
 
 
 def before(contents: ReportContents, **changes: object) -> OtherRunsRecord:
@@ -74,6 +85,79 @@ def test_nothing_is_said_where_nothing_was_measured_before(contents: ReportConte
     line = page(contents, None)
     assert "<small>*" not in line.split('<tr class="more">')[0]
     assert "An earlier run" not in line
+
+
+class TestOnAnotherGpu:
+    """Claims that only the H200 of another report answered: their one row names an H100."""
+
+    CLAIMS = ("s003_e2e_latency", "s003_e2e_actual", "s003_e2e_effective", "s003_e2e_bandwidth",
+              "s003_target_actual", "s003_target_effective", "s003_fusion_gain")  # fmt: skip
+
+    def test_the_details_name_gpu_figure_and_report(self, told: dict[str, str]) -> None:
+        for claim in self.CLAIMS:
+            line = told["report.html"].split(f'<tbody class="claim" id="{claim}"')[1]
+            head, details = line.split("<tbody")[0].split('<tr class="more">')
+            assert "<small>*</small>" in head
+            assert "An earlier run on NVIDIA H200 measured " in words(details)
+            assert "(h200_20261122_phases, 2026-11-22), by " in words(details)
+        assert "measured 0.05117 ms [0.05115, 0.05119]" in words(told["report.html"])
+
+    def test_the_head_says_where_they_were_measured(
+        self, told: dict[str, str], contents: ReportContents
+    ) -> None:
+        assert (
+            "Not run: 7: measured in other reports only, as the page tells; " in (told["report.md"])
+        )
+        assert "7 in other reports only" in words(told["report.html"])
+        assert len(told["report.html"].encode()) < 800_000
+        without = texts(contents, None)
+        assert "Not run: 7: no earlier report measured it as stated; " in without["report.md"]
+        assert "7 as stated in no earlier report" in words(without["report.html"])
+
+    def test_where_others_have_some_of_them_both_are_counted(
+        self, contents: ReportContents
+    ) -> None:
+        record = contents.evidence.other_runs
+        assert record is not None
+        left = ("s003_e2e_latency", "s003_fusion_gain")
+        runs = tuple(
+            run.model_copy(update={"figures": tuple(f for f in run.figures if f.claim not in left)})
+            for run in record.runs
+        )
+        told = texts(contents, record.model_copy(update={"runs": runs}))
+        assert (
+            "Not run: 7: not taken over; 5 of them were measured in other reports only, as the "
+            "page tells; "
+        ) in told["report.md"]
+
+    def test_a_figure_of_another_question_is_not_the_claim_as_stated(
+        self, contents: ReportContents
+    ) -> None:
+        record = contents.evidence.other_runs
+        assert record is not None
+        runs = tuple(
+            run.model_copy(
+                update={
+                    "figures": tuple(
+                        f.model_copy(update={"question": "other"}) for f in run.figures
+                    )
+                }
+            )
+            for run in record.runs
+        )
+        told = texts(contents, record.model_copy(update={"runs": runs}))
+        assert "Not run: 7: no earlier report measured it as stated; " in told["report.md"]
+
+    def test_a_claim_with_a_figure_here_names_no_other_gpu(self, contents: ReportContents) -> None:
+        record = contents.evidence.other_runs
+        assert record is not None
+        (run, *rest) = record.runs
+        on = run.machine.model_copy(update={"target": "l4", "product": "NVIDIA L4"})
+        own = run.figures[0].model_copy(update={"claim": "s003_grouped_gemm_rate"})
+        other = run.model_copy(update={"machine": on, "figures": (own,)})
+        told = page(contents, record.model_copy(update={"runs": (other, *rest)}),
+                    "s003_grouped_gemm_rate")  # fmt: skip
+        assert "NVIDIA L4" not in told
 
 
 def test_what_answered_a_claim_is_kept_with_other_runs(contents: ReportContents) -> None:

@@ -9,7 +9,7 @@ from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
 from assay.findings.block_quality import clocks_of
 from assay.findings.guards import guards
-from assay.findings.headline import published_figures
+from assay.findings.headline import FIGURES, headline_of, outcomes
 from assay.findings.stopwatch_agreement import agreements
 from assay.frames import turns
 from assay.records.verdicts import Status, Verdict
@@ -17,8 +17,8 @@ from assay.report.first_screen import (
     apart_words,
     guard_words,
     headline_words,
-    idle_words,
 )
+from assay.report.not_run import idle_causes
 from assay.report.project_stamp import project_stamp
 from assay.shared.counting import agreeing, counted
 
@@ -28,16 +28,17 @@ MOST_REASONS = 12
 
 def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
     """Say the headline, why figures do not plainly hold, what is counted apart, and the guards."""
-    figures = published_figures(catalog, verdicts)
+    counted_things = outcomes(catalog, verdicts)
+    figures = headline_of(counted_things)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
     say(headline_words(catalog, figures))
     if figures.causes:
         say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
     if figures.not_run and stamp is None:
-        plans = evidence.plan.targets
-        idle = (f"{n}: {idle_words(why, plans)}" for why, n in figures.not_run.items())
-        say("not run: " + "; ".join(idle))
+        idle = [e for e in counted_things if e.kind == FIGURES and e.status is Status.NOT_RUN]
+        told = (f"{each.count}: {each.words}" for each in idle_causes(catalog, evidence, idle))
+        say("not run: " + "; ".join(told))
     if apart := "; ".join(apart_words(catalog, figures)):
         say(f"beside them: {apart}")
     if stamp is not None:

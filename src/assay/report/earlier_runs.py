@@ -27,50 +27,69 @@ OTHERWISE = "by another kernel, or on another problem"
 def with_earlier_runs(
     catalog: Catalog, evidence: Evidence, lines: Mapping[str, ClaimLine]
 ) -> dict[str, ClaimLine]:
-    """Return lines whose verdicts without a figure tell what earlier runs on the same GPU have."""
-    found: dict[tuple[str, str], list[Earlier]] = {}
+    """Return lines whose verdicts without a figure tell what earlier runs have: on the same GPU,
+    and for a claim without any figure also on GPUs that it has no verdict on.
+    """
+    found: dict[str, dict[str, list[Earlier]]] = {}
     for run in evidence.other_runs.runs if evidence.other_runs else ():
         for figure in run.figures:
-            found.setdefault((figure.claim, run.machine.target), []).append((run, figure))
+            by_target = found.setdefault(figure.claim, {})
+            by_target.setdefault(run.machine.target, []).append((run, figure))
     return {
-        claim: _with_earlier(
-            catalog,
-            evidence,
-            line,
-            {
-                detail.text.target: found[claim, detail.text.target]
-                for detail in line.details
-                if detail.text.status is Status.NOT_RUN and (claim, detail.text.target) in found
-            },
-        )
+        claim: _with_earlier(catalog, evidence, line, found.get(claim, {}))
         for claim, line in lines.items()
     }
 
 
 def _with_earlier(
-    catalog: Catalog, evidence: Evidence, line: ClaimLine, found: Mapping[str, Sequence[Earlier]]
+    catalog: Catalog,
+    evidence: Evidence,
+    line: ClaimLine,
+    found: Mapping[str, Sequence[Earlier]],
 ) -> ClaimLine:
-    def told(detail: VerdictDetail) -> VerdictDetail:
-        earlier = found.get(detail.text.target)
-        if earlier is None:
-            return detail
-        said = _earlier_sentences(catalog, evidence, line, earlier)
-        return replace(detail, told=f"{said} {detail.told}".rstrip())
+    """``found``: earlier figures of the claim by target, the newest first."""
+    idle = [d.text.target for d in line.details if d.text.status is Status.NOT_RUN]
+    known = {detail.text.target for detail in line.details}
+    away = [target for target in found if target not in known]
+    told = {target: [target] for target in idle if target in found}
+    if len(idle) == len(line.details) and away:
+        told[idle[0]] = [*told.get(idle[0], []), *away]
 
-    return replace(line, earlier=tuple(found), details=tuple(map(told, line.details)))
+    def with_told(detail: VerdictDetail) -> VerdictDetail:
+        said = [
+            _earlier_sentences(
+                catalog, evidence, line, found[target], here=target == detail.text.target
+            )
+            for target in told.get(detail.text.target, ())
+        ]
+        return replace(detail, told=" ".join([*said, detail.told]).rstrip()) if said else detail
+
+    return replace(
+        line,
+        earlier=tuple(target for targets in told.values() for target in targets),
+        details=tuple(map(with_told, line.details)),
+    )
 
 
 def _earlier_sentences(
-    catalog: Catalog, evidence: Evidence, line: ClaimLine, earlier: Sequence[Earlier]
+    catalog: Catalog,
+    evidence: Evidence,
+    line: ClaimLine,
+    earlier: Sequence[Earlier],
+    *,
+    here: bool,
 ) -> str:
-    """Return what the newest of the earlier runs measured by what, and how many more there are."""
+    """Return what the newest of the earlier runs on one GPU measured by what, and how many more
+    there are; ``here``: whether that is the GPU of the verdict beside which it stands.
+    """
     (run, figure), *more = earlier
     now = answered_by(catalog, line.id)
     by, then = _told_by(catalog, evidence, figure, now)
     measured = fmt.figure(figure.measured, figure.unit, line.claimed_value)
     interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90, line.claimed_value)
     said = (
-        f"An earlier run on this GPU measured {measured}{f' {interval}' if interval else ''} "
+        f"An earlier run on {'this GPU' if here else run.machine.product} measured {measured}"
+        f"{f' {interval}' if interval else ''} "
         f"({run.report}, {run.machine.recorded_at[:10]}), {by}.{then}"
     )
     if more:
@@ -90,7 +109,7 @@ def _told_by(
         return "by a binary that is compiled otherwise by now, so that it was not taken over", ""
     what = figure.answered_by if figure.answered_by != now else None
     by = f"{OTHERWISE}{f': {what}' if what else ''}"
-    return by, f" By now {now} answers the claim, and has no figure on this GPU." if now else ""
+    return by, f" By now {now} answers the claim, and has no figure on that GPU." if now else ""
 
 
 def earlier_words(line: HistoryLine, report: str) -> str:

@@ -20,19 +20,17 @@ from assay.findings.headline import (
 )
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status, Why
+from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.counts import status_words, told
 from assay.report.facets import choice_of
 from assay.report.figure_strip import figure_strip
 from assay.report.marks import Mark, mark_of
+from assay.report.not_run import idle_causes
 from assay.report.project_stamp import ProjectStamp, project_stamp
 from assay.report.strip import Strip
 from assay.shared.counting import agreeing, counted
-
-NOT_AS_STATED, NOWHERE = "no earlier report measured it as stated", "in no earlier report"
-"""Why what could have been measured was not, where all is from earlier reports; and in short."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +156,8 @@ def first_screen(
             for why, count in causes(e for e in members if e not in idle).items()
         ),
         not_run=tuple(
-            CauseChip(
-                count,
-                NOWHERE if _is_in_no_record(why, plans) else why.short,
-                idle_words(why, plans),
-                choice_of(kind=kind, why=why),
-            )
-            for why, count in causes(idle).items()
+            CauseChip(each.count, each.short, each.words, choice_of(kind=kind, why=each.why))
+            for each in idle_causes(catalog, evidence, idle)
         ),
         apart=tuple(apart_words(catalog, figures)),
         guards=tuple(each for each in found if each.held),
@@ -245,16 +238,6 @@ def _brackets(split: Split) -> str | None:
         f"In brackets: on the GPU the source names. The other {number} (hollow) "
         f"{agreeing(number, 'counts by what it', 'count by what they')} would be there."
     )
-
-
-def idle_words(why: Why, plans: Sequence[TargetPlan]) -> str:
-    """Return why something was not measured, in words."""
-    return NOT_AS_STATED if _is_in_no_record(why, plans) else why.words
-
-
-def _is_in_no_record(why: Why, plans: Sequence[TargetPlan]) -> bool:
-    """Return whether it could have been measured, in a run that takes all from earlier reports."""
-    return why is Why.NOT_MEASURED and all(plan.provision.kind == "recorded" for plan in plans)
 
 
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
