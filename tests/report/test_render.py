@@ -220,6 +220,15 @@ class TestPage:
             assert cite.startswith("Assay report demo_run, ")
             assert f"claim {claim} (source demo, line " in cite
 
+    def test_the_line_to_cite_has_the_day_of_measurement_beside_the_gpu(self, html: str) -> None:
+        """And none beside the report, whose day is that of a signature that is made later."""
+        line = html.split('<tbody class="claim" id="demo_rate"')[1]
+        cite = line.split('<pre class="copy">')[1].split("</pre>")[0].splitlines()[2]
+        assert cite.startswith("Assay report demo_run, claim demo_rate (source demo, line ")
+        assert re.search(
+            r", measured \S+\sTFLOP/s .* on NVIDIA H100 80GB HBM3 on \d{4}-\d\d-\d\d: ", cite
+        )
+
     def test_the_short_text_is_one_page(self, markdown: str) -> None:
         assert len(markdown.split()) < 1000
         tables = [line for line in markdown.splitlines() if line.startswith("|")]

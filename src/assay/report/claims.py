@@ -221,7 +221,11 @@ def _report_name(catalog: Catalog, run: str) -> str:
 
 
 def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
-    """Return one line to quote a verdict by."""
+    """Return one line to quote a verdict by.
+
+    Its only day is that of the measurement, beside which it stands: the day of a report is that of
+    its signature, which is made after its page.
+    """
     stands = text.status.word
     if text.named:
         stands += f", were that the {text.named} that the source names"
@@ -229,8 +233,10 @@ def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: 
     if text.gpu:
         figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"
         figures += f" on {text.gpu}"
-    day = f", {lead.measured_on.recorded_at[:10]}" if lead.measured_on else ""
+    if lead.measured_on:
+        day = lead.measured_on.recorded_at[:10]
+        figures += f" on {day}" if text.gpu else f", run on {day}"
     return (
-        f"{report}{day}, claim {lead.claim} (source {lead.source}, "
+        f"{report}, claim {lead.claim} (source {lead.source}, "
         f"{entry.place.spot}): {figures}: {stands}."
     )
