@@ -149,6 +149,24 @@ class TestAReportThatCannotBeReplaced:
             require_places(tmp_path, "asked", None, writes=True)
         require_places(tmp_path, "asked", None, writes=False)
 
+    def test_what_is_no_report_is_named(self, tmp_path: Path) -> None:
+        work = tmp_path / "reports" / "asked" / "work"
+        work.mkdir(parents=True)
+        with pytest.raises(BadInput, match="reports/asked: is there, and is neither"):
+            require_places(tmp_path, "asked", None, writes=True)
+        work.rmdir()
+        require_places(tmp_path, "asked", None, writes=True)
+
+    @pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
+    def test_a_link_leads_no_run_out_of_its_home(self, tmp_path: Path, name: str) -> None:
+        home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        require_places(home, "asked", None, writes=True)
+        (home / name).symlink_to(elsewhere)
+        with pytest.raises(BadInput, match=f"home/{name}: is a link"):
+            require_places(home, "asked", None, writes=False)
+
 
 def test_an_image_that_the_runtime_does_not_start_is_told_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

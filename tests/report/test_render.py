@@ -357,10 +357,42 @@ class TestRendering:
         out = tmp_path / "reports" / "demo_run"
         out.mkdir(parents=True)
         (out / "stale").write_text("old")
+        (out / "manifest.json").touch()
         render(made, made / "results" / "demo_run", out)
         assert not (out / "stale").exists()
         assert (out / "report.html").is_file()
         assert [path.name for path in out.parent.iterdir()] == ["demo_run"]
+
+    @pytest.mark.parametrize("kind", ["folder", "file", "link", "broken link"])
+    def test_what_is_no_report_is_never_replaced(
+        self, made: Path, tmp_path: Path, kind: str
+    ) -> None:
+        foreign = tmp_path / "foreign"
+        (foreign / "work").mkdir(parents=True)
+        out = tmp_path / "reports" / "demo_run"
+        out.parent.mkdir()
+        if kind == "folder":
+            foreign.rename(out)
+            foreign = out
+        elif kind == "file":
+            out.touch()
+        else:
+            out.symlink_to(foreign if kind == "link" else tmp_path / "gone")
+        with pytest.raises(BadInput, match=r"demo_run: is there, and is neither"):
+            render(made, made / "results" / "demo_run", out)
+        assert (foreign / "work").is_dir()
+        assert [path.name for path in out.parent.iterdir()] == ["demo_run"]
+
+    @pytest.mark.parametrize("held", [None, "attestation.json", "evidence/plan.json"])
+    def test_an_empty_folder_or_an_unfinished_report_is_replaced(
+        self, made: Path, tmp_path: Path, held: str | None
+    ) -> None:
+        out = tmp_path / "demo_run"
+        (out / "evidence" if held else out).mkdir(parents=True)
+        if held:
+            (out / held).touch()
+        render(made, made / "results" / "demo_run", out)
+        assert (out / "report.html").is_file()
 
     def test_a_failure_leaves_the_old_report_alone(self, made: Path, tmp_path: Path) -> None:
         run_dir = Path(shutil.copytree(made / "results" / "demo_run", tmp_path / "run"))
@@ -368,6 +400,7 @@ class TestRendering:
         out = tmp_path / "reports" / "demo_run"
         out.mkdir(parents=True)
         (out / "old").write_text("old")
+        (out / "manifest.json").touch()
         with pytest.raises(BadInput):
             render(made, run_dir, out)
         assert [path.name for path in out.parent.iterdir()] == ["demo_run"]

@@ -15,10 +15,11 @@ from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.pipeline.git_state import git_state
 from assay.pipeline.own_report import sign_own, verify_own
-from assay.pipeline.places import REPORTS, RESULTS, VERIFIED
+from assay.pipeline.places import REPORTS, RESULTS, VERIFIED, require_own_places
 from assay.pipeline.run_files import REQUEST
 from assay.records.manifest import ATTESTATION, SIGNER, VERDICTS
 from assay.records.plan import Request
+from assay.report.replaceable import require_replaceable
 from assay.shared.files import write_bytes
 from assay.verification.time_service import TimeService
 
@@ -36,13 +37,15 @@ class Signing:
 
 
 def require_place(home: Path, run: str) -> None:
-    """Raise BadInput where a run of that name is here that was not fetched."""
+    """Raise BadInput where a run of that name is here that was not fetched, or lies elsewhere."""
+    require_own_places(home, run)
     results, report = home / RESULTS / run, home / REPORTS / run
     if (results.exists() or report.exists()) and not (results / LOG).is_file():
         raise BadInput(
             f"a run '{run}' is in {home} already, and was not fetched from elsewhere: name "
             "another one with --run"
         )
+    require_replaceable(report)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ goes by paths that are relative to the repository for its own runs and absolute 
 
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.records.plan import Request
 
 RESULTS, REPORTS = "results", "reports"
@@ -44,6 +45,23 @@ def workflow_dir(root: Path, request: Request) -> Path:
     A project's files have absolute names, and nothing of its run lands in the repository.
     """
     return root if request.home is None else Path(request.home) / RESULTS
+
+
+def foreign_place(home: Path, *run: str) -> str | None:
+    """Return what is wrong where ``results`` or ``reports`` of ``home`` leads out of it; None where
+    neither does. ``run``: a run whose folders in them are looked at, too.
+    """
+    for place in (home / RESULTS, home / REPORTS):
+        for path in (place, *(place / name for name in run)):
+            if path.is_symlink() or not path.resolve().is_relative_to(home.resolve()):
+                return f"{path}: is a link, and runs are kept in folders of {home} itself"
+    return None
+
+
+def require_own_places(home: Path, *run: str) -> None:
+    """Raise BadInput where a run would be written elsewhere than below ``home``."""
+    if (problem := foreign_place(home, *run)) is not None:
+        raise BadInput(f"{problem}: make it a folder")
 
 
 def home_of_run(run_dir: Path) -> Path:

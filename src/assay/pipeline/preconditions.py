@@ -9,8 +9,10 @@ from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
+from assay.pipeline.places import REPORTS, RESULTS, require_own_places
 from assay.pipeline.planned_builds import compiled_builds
 from assay.records.images import RuntimeName, is_engine
+from assay.report.replaceable import require_replaceable
 from assay.runtimes.command_image import starts_none
 from assay.verification.sign import require_key_place
 
@@ -49,16 +51,19 @@ def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
 def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> None:
     """Raise MissingEnvironment where what a run writes finds no place; a dry run only says so.
 
-    ``key``: the private key that is to sign the report; None where nothing is signed.
+    Raises BadInput where its place is a link, or holds what is no report. ``key``: the private key
+    that is to sign the report; None where nothing is signed.
     """
+    require_own_places(root, run)
     if writes:
-        for folder in ("results", "reports"):
+        for folder in (RESULTS, REPORTS):
             if (why := why_not_writable(root / folder / run)) is not None:
                 raise MissingEnvironment(
                     f"a run writes below {root / folder}, and cannot ({why}): make {root} "
                     "writable, or run from a copy of it"
                 )
-        _require_writable(root / "reports" / run)
+        require_replaceable(root / REPORTS / run)
+        _require_writable(root / REPORTS / run)
     if key is not None:
         try:
             require_key_place(key)

@@ -17,6 +17,7 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
+from assay.pipeline.places import foreign_place
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.originals import OriginalSource
@@ -75,6 +76,8 @@ def sound_project(root: Path, folder: Path) -> Catalog:
 def every_problem(checked: CheckedProject) -> list[ProjectProblem]:
     """Return all that is wrong with a project, in the order of its files and lines."""
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
+    if (says := foreign_place(checked.own.folder)) is not None:
+        found.append(ProjectProblem(PROJECT_FILE, 1, says))
     return sorted(dict.fromkeys([*found, *_beyond_reading(checked)]))
 
 

@@ -36,6 +36,7 @@ from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.marks import symbols
+from assay.report.replaceable import require_replaceable
 from assay.report.view import ReportView, build_view
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
@@ -49,8 +50,9 @@ def render(root: Path, run_dir: Path, out_dir: Path) -> None:
 
     ``root`` is the repository, for the templates. The report is built beside its
     place and swapped in whole; an existing one stays until then. It is not signed yet.
-    Raises BadInput for missing or malformed records.
+    Raises BadInput for missing or malformed records, and where what is there is no report.
     """
+    require_replaceable(out_dir)
     out_dir.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}."))
     try:
@@ -181,7 +183,8 @@ def _copy(source: Path, destination: Path) -> None:
 
 
 def _swap_in(building: Path, out_dir: Path) -> None:
-    """Put the finished directory in place; an old one is moved aside first, then removed."""
+    """Put the finished directory in place; an old report is moved aside first, then removed."""
+    require_replaceable(out_dir)  # again: rendering took its time
     if not out_dir.exists():
         building.rename(out_dir)
         return

@@ -57,6 +57,20 @@ class TestNew:
 
 
 class TestCheck:
+    @pytest.mark.parametrize("name", ["reports", "results"])
+    def test_a_place_of_runs_that_leads_elsewhere_is_refused_before_anything(
+        self, assay: Any, tmp_path: Path, mine: Path, name: str
+    ) -> None:
+        kept = tmp_path / "elsewhere" / "local" / "work"
+        kept.mkdir(parents=True)
+        (mine / name).symlink_to("../elsewhere")
+        says = f"{mine / name}: is a link, and runs are kept in folders of {mine} itself"
+        checked = assay("check", "--project", mine)
+        assert (checked.code, checked.out) == (1, f"assay.yaml, line 1: {says}\n")
+        ran = assay("reproduce", "--project", mine)
+        assert (ran.code, " ".join(ran.err.split())) == (2, f"assay: {says}: make it a folder")
+        assert kept.is_dir()
+
     def test_typed_inside_it_needs_no_option(
         self, assay: Any, mine: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -43,7 +43,7 @@ from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import failing_strict
 from assay.pipeline.original_requests import OriginalWishes
-from assay.pipeline.places import report_dir, report_path, run_dir
+from assay.pipeline.places import report_dir, report_path, require_own_places, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
 from assay.pipeline.preview import preview
@@ -221,6 +221,7 @@ def reproduce(
     folder = project_folder(project)
     if sweeps and folder is not None:
         raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
+    require_own_places(home(folder))
     use_own_cache(folder)
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else sound_project(root, folder)
