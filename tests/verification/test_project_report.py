@@ -132,6 +132,17 @@ def test_claims_put_in_afterwards_are_found(report: tuple[Path, Path]) -> None:
         verified(folder, key)
 
 
+@pytest.mark.parametrize(("name", "was"), [("assay.yaml", "It is fast"), ("rows.py", "ours")])
+def test_what_a_project_says_or_runs_otherwise_touches_all_its_claims(
+    report: tuple[Path, Path], name: str, was: str
+) -> None:
+    folder, key = report
+    path = folder / "evidence" / "project" / name
+    path.write_text(path.read_text().replace(was, "other"))
+    with pytest.raises(CheckFailed, match=r"ratio on h100, bandwidth on h100, rate on h100 rest"):
+        verified(folder, key)
+
+
 def test_code_signed_anew_is_another_project(report: tuple[Path, Path]) -> None:
     folder, key = report
     before = verification_record("r", verified(folder, key)).project

@@ -17,6 +17,7 @@ from assay.base.check_log import listed
 from assay.base.io import parse_record, read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.load import load_evidence
 from assay.evidence.report_contents import ReportContents
 from assay.evidence.stages import pipeline_path
@@ -98,10 +99,12 @@ def _resting_on(report_dir: Path, changed: Sequence[str]) -> str:
 
 def _claims_on(path: str, rows: Sequence[Verdict], catalog: Catalog | None) -> Iterator[str]:
     """Yield the claims that rest on a file: those whose verdict names it, else those of its job,
-    its binary, its source or its GPU; for what all are judged by, all.
+    its binary, its source or its GPU; for what all are judged by, or a project's own files, all.
     """
     named = [row for row in rows if path in row.evidence]
-    if named:
+    if path.startswith(f"{EVIDENCE}{EVIDENCE_FOLDER}/"):  # what some claim says there, or its code
+        yield from map(_name, rows)
+    elif named:
         yield from map(_name, named)
     elif build := _OF_BUILD.fullmatch(path):
         yield from _of_jobs(None, _comparisons_of(build[1], catalog), rows, catalog)
