@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from assay.base.errors import BadInput
 from assay.catalog.project_folder import PROJECT_FILE
+from assay.cli import console
 from assay.cli.given_reports import reports_on
+from tests.cli.test_tables import Terminal
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -53,6 +56,20 @@ def test_json_names_the_card_and_the_report(assay: Any, report: Path) -> None:
     (carried,) = entry["reports"]
     assert carried["verified"] is False  # the fixture's key is nobody's
     assert len(carried["manifest_sha256"]) == 64
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 140, 240])
+def test_no_width_leaves_out_what_changed_and_on_what(
+    assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(console, "out", Console(file=stream, width=width, force_terminal=False))
+    assay("history", "demo_rate", report, "--key", report / "signer.pub")
+    said = stream.getvalue()
+    assert "left out" not in said
+    for heading in ("changed", "card", "driver", "commit"):
+        assert f"  {heading}:" in said or f" {heading} " in said.split("┡")[0]
+    assert "GPU-" in said
 
 
 def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:

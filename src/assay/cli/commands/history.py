@@ -22,12 +22,14 @@ COLUMNS = (
     TableColumn("target"),
     TableColumn("measured"),
     TableColumn("figure", prose=True),
-    TableColumn("changed", 1, prose=True),
-    TableColumn("card", 2),
-    TableColumn("driver", 4),
-    TableColumn("commit", 3),
+    TableColumn("changed", prose=True),
+    TableColumn("card"),
+    TableColumn("driver"),
+    TableColumn("commit"),
     TableColumn("reports", prose=True),
 )
+"""None is left out: what changed, and on what, is what a history is read for. Where a terminal is
+too narrow for all, each measurement is lines of its own."""
 
 
 def history(
