@@ -118,3 +118,10 @@ def test_the_axis_says_which_figures_are_the_other_way_round_and_has_room_for_it
     assert unescape(" ".join(line for _, line in lines)) == AXIS
     height = re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)
     assert height and float(height[1]) > max(float(y) for y, _ in lines)
+
+
+def test_what_is_said_to_be_the_same_is_told_of_its_mark_and_counted() -> None:
+    made = drawn(dot(0, 0.5), replace(dot(1, 2.0), alike=True))
+    said = "2 for 1; said to be the same, so that neither side is ahead</title>"
+    assert made.wide.count(said) == made.alike == 1
+    assert drawn(dot(0, 0.5)).alike == 0

@@ -13,7 +13,7 @@ from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, referring, verdict_details
 from assay.report.facets import Facet, count_words, facets, outcome_words
 from assay.report.project_stamp import project_stamp
-from assay.report.ratios import toward_better
+from assay.report.ratios import has_no_better_side, toward_better
 from assay.report.readings import in_short
 from assay.report.verdict_text import VerdictText, claimed_text, entry_of, lead_of, verdict_text
 
@@ -43,8 +43,8 @@ class ClaimLine:
     why: str
     """The cause, in short; empty where the claim plainly holds."""
     sort_keys: tuple[str, ...]
-    """Measured over claimed, the other way round where less is better; the outcome's severity; the
-    place."""
+    """Measured over claimed, the other way round where less is better, none of what is said to
+    be the same; the outcome's severity; the place."""
     others: int
     """Further GPUs that have a figure of it."""
     spread: str | None
@@ -178,7 +178,7 @@ def _line(
         bar=None if ratio is None else _bar(ratio.value),
         why=lead.why.short if lead.why else "",
         sort_keys=(
-            "-" if ratio is None else f"{ratio.value:.4g}",
+            "-" if ratio is None or has_no_better_side(lead) else f"{ratio.value:.4g}",
             str(outcome(lead).facts.severity),
             f"{lead.source}:{entry.place.page or 0:05}:{entry.place.line or 0:05}",
         ),

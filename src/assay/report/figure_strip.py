@@ -9,7 +9,7 @@ from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.marks import mark_of, verdict_mark
-from assay.report.ratios import toward_better
+from assay.report.ratios import has_no_better_side, toward_better
 from assay.report.strip import Dot, Lane, Strip, strip
 from assay.shared.counting import agreeing, counted
 
@@ -34,10 +34,18 @@ def figure_strip(
             continue
         drawn.append(each)
         figure = f"{fmt.figure(verdict.measured, verdict.unit, verdict.claimed)} for {line.claimed}"
-        small = each.kind == "ratios"
         href = f"#{verdict.claim}"
         dots[verdict.source].append(
-            Dot(href, line.title, figure, ratio, verdict_mark(verdict), _is_bound(verdict), small)
+            Dot(
+                href,
+                line.title,
+                figure,
+                ratio,
+                verdict_mark(verdict),
+                bound=_is_bound(verdict),
+                small=each.kind == "ratios",
+                alike=has_no_better_side(verdict),
+            )
         )
     lanes = [Lane(_lane_label(catalog, source), tuple(found)) for source, found in dots.items()]
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin

@@ -49,6 +49,11 @@ def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     return Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
 
 
+def has_no_better_side(verdict: Verdict) -> bool:
+    """Return whether a claim says that two things are alike: more is above, and not ahead."""
+    return verdict.relation == Relation.SAME.value
+
+
 def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
     """Return whether a claim says how much faster a rival is than what its source is about.
 

@@ -46,6 +46,8 @@ class Dot:
     """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
     """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
+    alike: bool = False
+    """Of two things that are said to be the same: right of 1 is above, and not ahead."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Strip:
     """How many marks of what there are."""
     bounds: bool
     """Whether a mark has the stroke of a bound."""
+    alike: int
+    """Marks of things that are said to be the same, of which neither side of 1 is ahead."""
 
 
 def strip(
@@ -89,6 +93,7 @@ def strip(
         tuple(legend),
         counts,
         any(dot.bound for lane in drawn for dot in lane.dots),
+        sum(dot.alike for lane in drawn for dot in lane.dots),
     )
 
 
@@ -195,7 +200,8 @@ def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
         f'<path class="bound" d="M{short(at)} {short(y - 5)}V{short(y + 5)}"/>' if dot.bound else ""
     )
     hollow = " hollow" if dot.mark.hollow else ""
-    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}</title>" if tip else ""
+    alike = "; said to be the same, so that neither side is ahead" if dot.alike else ""
+    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}{alike}</title>" if tip else ""
     label = "" if tip else f' aria-label="{escape(dot.title)}"'
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '

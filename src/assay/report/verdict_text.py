@@ -11,7 +11,7 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.marks import Mark, verdict_mark
-from assay.report.ratios import toward_better
+from assay.report.ratios import has_no_better_side, toward_better
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class VerdictText:
     factor: str | None
     """Measured over claimed, and claimed over measured where less is better, in words; None where
     there is no ratio. Of a ratio that is claimed to be 1 it is the measured one, and as that is
-    told."""
+    told; of what is said to be the same, with the side on which it lies."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -86,12 +86,15 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
 
 
 def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
-    """Return how far ahead or behind a figure is that ``shown`` tells; None where nobody knows."""
+    """Return how far a figure that ``shown`` tells is from its claim; None where nobody knows."""
     ratio = toward_better(catalog, verdict)
     if ratio is None:
         return None
     to_one = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
-    return shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
+    factor = shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
+    if has_no_better_side(verdict) and ratio.value != 1:
+        return f"{factor} {'above' if ratio.value > 1 else 'below'}"
+    return factor
 
 
 def _instead_of(catalog: Catalog, verdict: Verdict) -> str | None:
