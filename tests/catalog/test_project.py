@@ -213,6 +213,43 @@ class TestProblems:
         content["claims"] = [claim("fast", "1.5x", answer={"measurement": "bsr_gemm_128"})]
         assert any("Assay has one of that id" in each for each in refused(tmp_path / "p", content))
 
+    @pytest.mark.parametrize(
+        ("measurement", "arm"),
+        [("sdpa", "flash"), ("cublas", "dense"), ("attention", "fused_d128")],
+    )
+    def test_an_arm_that_records_would_know_by_an_id_of_assays_own_is_refused(
+        self, tmp_path: Path, measurement: str, arm: str
+    ) -> None:
+        """In one sentence: nothing of Assay's own arm is held against the project's."""
+        content = document()
+        content["measurements"][0] |= {"id": measurement, "arms": {arm: "mine", "theirs": "other"}}
+        content["claims"] = [claim("fast", "1.5x", answer={"measurement": measurement})]
+        (told,) = refused(tmp_path / "p", content)
+        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
+        line = lines.index(f"    {arm}: mine") + 1
+        assert told == (
+            f"line {line}: measurement '{measurement}': arm '{arm}': Assay has an arm of its own "
+            f"called {measurement}_{arm}: rename the measurement or the arm"
+        )
+
+    def test_two_arms_of_one_id_in_records_are_refused(self, tmp_path: Path) -> None:
+        """Else a claim would be answered by the other measurement's arm."""
+        content = document()
+        (first,) = content["measurements"]
+        (other,) = document()["measurements"]
+        other |= {"id": "rows_deep", "arms": {"ours": "deep", "theirs": "steps"}}
+        first["arms"] = {"deep_ours": "slow", "theirs": "steps"}
+        content["measurements"].append(other)
+        content["claims"].append(claim("deep", "2x", answer={"measurement": "rows_deep"}))
+        (told,) = refused(tmp_path / "p", content)
+        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
+        first_line = lines.index("    deep_ours: slow") + 1
+        assert told == (
+            f"line {lines.index('    ours: deep') + 1}: measurement 'rows_deep': arm 'ours' and "
+            f"arm 'deep_ours' of measurement 'rows' (line {first_line}) are both called "
+            "rows_deep_ours in records: rename one of the two"
+        )
+
     def test_a_project_inside_is_none_of_its_code(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         before = load_catalog(ROOT, folder).project

@@ -69,8 +69,8 @@ class CheckedProject:
 
 def check_project(root: Path, folder: Path) -> CheckedProject:
     """Read the project in ``folder``. Raises BadInput for what is no YAML, or no mapping."""
-    own = load_project(folder)
     base = _catalog(root, {})
+    own = _without_arms_of_ours(base, load_project(folder))
     problems = [*own.problems, *_taken_ids(base, own), *_unknown_names(base, own)]
     if own.sources:
         problems += _broken_references(own, reference_problems(with_project(base, own)))
@@ -145,6 +145,24 @@ def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
         for name in mine.keys() & theirs:
             says = f"{noun} '{name}': Assay has one of that id: name it otherwise"
             yield YamlProblem(own.lines.get(name, 1), says)
+
+
+def _without_arms_of_ours(base: Catalog, own: Project) -> Project:
+    """Return a project without measurements of whose arms one has the id of something that Assay
+    compiles, which is noted: all that is said of them would be said of Assay's own.
+    """
+    ours = base.variants.keys() | base.programs.keys() | base.probes.keys()
+    found: dict[str, list[YamlProblem]] = {}
+    for comparison in own.comparisons.values():
+        for arm in comparison.arms:
+            if arm.variant in ours:
+                says = f"measurement '{comparison.id}': arm '{arm.id}': Assay has an arm of its own"
+                says += f" called {arm.variant}: rename the measurement or the arm"
+                line = own.lines.get(f"{comparison.id}.{arm.id}", 1)
+                found.setdefault(comparison.id, []).append(YamlProblem(line, says))
+    kept = {name: each for name, each in own.comparisons.items() if name not in found}
+    noted = tuple(each for problems in found.values() for each in problems)
+    return replace(own, comparisons=kept, problems=(*own.problems, *noted))
 
 
 def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> Iterator[YamlProblem]:

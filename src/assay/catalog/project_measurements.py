@@ -24,6 +24,8 @@ def lower_measurements(
     comparisons: dict[str, Comparison] = {}
     variants: dict[str, Variant] = {}
     workloads: dict[str, Workload] = {}
+    read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
+    apart = _arms_apart(reading, entries)
     for at, entry in entries:
         called = f"measurement '{entry.id}'"
         arms = {arm: ("arms", arm) for arm in entry.arms}
@@ -33,15 +35,15 @@ def lower_measurements(
         if entry.control is not None and entry.control not in entry.arms:
             meant = suggest(entry.control, entry.arms)
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
-        read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
-        code = ProjectCode(file=file, function=function, files=read)
         fits = [
             _parameters_fit(reading, at, entry),
             _packages_fit(reading, at, entry),
             _cuda_fits(reading, at, entry, files),
+            entry.id in apart,
         ]
         if not all(fits):
             continue
+        code = ProjectCode(file=file, function=function, files=read)
         kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
                 "flops", "bytes")  # fmt: skip
         workload = reading.made(
@@ -65,7 +67,7 @@ def lower_measurements(
                 "title": entry.title,
                 "protocol": entry.protocol,
                 "arms": tuple(
-                    {"id": arm, "variant": f"{entry.id}_{arm}", "workload": entry.id}
+                    {"id": arm, "variant": _arm_id(entry.id, arm), "workload": entry.id}
                     for arm in entry.arms
                 ),
                 # One that is no arm is said above, and keeps nothing else from being looked at.
@@ -76,7 +78,7 @@ def lower_measurements(
             continue
         workloads[entry.id], comparisons[entry.id] = workload, comparison
         for arm in entry.arms:
-            variants[f"{entry.id}_{arm}"] = _variant(entry, arm)
+            variants[_arm_id(entry.id, arm)] = _variant(entry, arm)
     read_at = {at for at, _ in entries}
     for at, typed in reading.raw("measurements"):
         named = str(typed.get("callable", ""))
@@ -84,6 +86,35 @@ def lower_measurements(
             file = named.partition(":")[0]
             _file_is_there(reading, at, f"measurement '{typed.get('id', at[1])}'", file, files)
     return comparisons, variants, workloads
+
+
+def _arm_id(measurement: str, arm: str) -> str:
+    """Return the id by which records know an arm."""
+    return f"{measurement}_{arm}"
+
+
+def _arms_apart(
+    reading: ProjectReading, entries: list[tuple[YamlPath, Measurement]]
+) -> frozenset[str]:
+    """Note arms of two measurements that records would know by one id; return the measurements
+    that have none.
+    """
+    owners: dict[str, tuple[YamlPath, str, str]] = {}
+    same: set[str] = set()
+    for at, entry in entries:
+        for arm in entry.arms:
+            here = (*at, "arms", arm)
+            there, other, others_arm = owners.setdefault(
+                _arm_id(entry.id, arm), (here, entry.id, arm)
+            )
+            if other == entry.id:
+                continue
+            line = reading.document.places.line(there)
+            says = f"measurement '{entry.id}': arm '{arm}' and arm '{others_arm}' of measurement"
+            says += f" '{other}' (line {line}) are both called {_arm_id(entry.id, arm)} in records"
+            reading.refuse(here, f"{says}: rename one of the two")
+            same |= {entry.id, other}
+    return frozenset(entry.id for _, entry in entries) - same
 
 
 def _file_is_there(
@@ -98,7 +129,7 @@ def _variant(entry: Measurement, arm: str) -> Variant:
     """Return an arm: what the function returns under its name, or what is compiled."""
     made = entry.arms[arm]
     common = {
-        "id": f"{entry.id}_{arm}",
+        "id": _arm_id(entry.id, arm),
         "operation": Operation.CALLABLE,
         "artifact": "original" if arm in entry.packages else entry.artifact,
         "package": entry.packages.get(arm),
