@@ -250,6 +250,14 @@ class TestProblems:
             "rows_deep_ours in records: rename one of the two"
         )
 
+    @pytest.mark.parametrize("name", ["my file.py", "übung.py", "a b/x.py", "-x.py"])
+    def test_a_file_whose_name_no_record_carries_is_said(self, tmp_path: Path, name: str) -> None:
+        folder = write(tmp_path / "p", document())
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+        (told,) = refused(folder, document())
+        assert f"measurements: {name!a}: a report cannot carry this name of a file" in told
+
     def test_a_project_inside_is_none_of_its_code(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         before = load_catalog(ROOT, folder).project
