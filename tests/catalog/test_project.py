@@ -258,6 +258,24 @@ class TestProblems:
         (told,) = refused(folder, document())
         assert f"measurements: {name!a}: a report cannot carry this name of a file" in told
 
+    @pytest.mark.parametrize("small", ["a x", 2**31, True, 1.5])
+    def test_a_size_of_the_small_problem_is_a_whole_number(
+        self, tmp_path: Path, small: Any
+    ) -> None:
+        content = document()
+        (entry,) = content["measurements"]
+        arm = {"title": "C", "source": "k.cu", "symbol": "run", "operands": ["a"],
+               "sizes": ["rows"], "archs": ["sm_90a"]}  # fmt: skip
+        entry |= {"arms": {**entry["arms"], "ours": arm}, "small": {"rows": 8}}
+        folder = write(tmp_path / "p", content)
+        (folder / "k.cu").touch()
+        load(folder, content)
+        entry["small"] = {"rows": small}
+        (told,) = refused(folder, content)
+        assert f"arm 'ours': small: 'rows' is {small}, and no whole number of 32 bits" in told
+        lines = (folder / "assay.yaml").read_text().splitlines()
+        assert told.startswith(f"line {lines.index('  small:') + 2}: ")
+
     def test_a_project_inside_is_none_of_its_code(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         before = load_catalog(ROOT, folder).project

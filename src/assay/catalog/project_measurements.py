@@ -11,7 +11,7 @@ from assay.records.base import CALLABLE_PATTERN, PATH_PATTERN
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
-from assay.records.workloads import Comparison, Operation, ProjectCode, Workload
+from assay.records.workloads import CodeParameter, Comparison, Operation, ProjectCode, Workload
 from assay.shared.expressions import parse
 
 LARGEST_INT = 2**31 - 1
@@ -221,10 +221,18 @@ def _cuda_fits(
                 meant = suggest(size, entry.parameters)
                 says = f"{called}: sizes: there is no parameter '{size}'{meant}"
                 reading.refuse((*here, "sizes"), says)
-            elif isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INT:
+            elif not _is_size(value):
                 says = f"{called}: sizes: '{size}' is {value}, and no whole number of 32 bits"
                 reading.refuse((*here, "sizes"), says)
+            if size in entry.small and not _is_size(small := entry.small[size]):
+                says = f"{called}: small: '{size}' is {small}, and no whole number of 32 bits"
+                reading.refuse((*at, "small", size), says)
         if refused := refused_words(arm.flags):
             says = f"{called}: flags: {refused[0]} is not among those that a stranger's code may"
             reading.refuse((*here, "flags"), f"{says} be compiled with")
     return len(reading.problems) == before
+
+
+def _is_size(value: CodeParameter | None) -> bool:
+    """Return whether a launcher can take a value as a size."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INT
