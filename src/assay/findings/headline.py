@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import Tally, counted_once, outcome
+from assay.judging.counts import Tally, counted_once, kind_of, outcome
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
@@ -93,7 +93,7 @@ def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ..
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
     return tuple(
         Outcome(
-            PAGE_KINDS.get(each.kind, each.kind),
+            _on_page(each.kind),
             outcome(each.worst),
             each.worst.why,
             each.worst,
@@ -101,6 +101,15 @@ def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ..
         )
         for each in counted_once(catalog, verdicts)
     )
+
+
+def page_kind(catalog: Catalog, verdict: Verdict) -> str:
+    """Return what of ``KINDS`` a page counts a verdict as."""
+    return _on_page(kind_of(catalog, verdict))
+
+
+def _on_page(kind: str) -> str:
+    return PAGE_KINDS.get(kind, kind)
 
 
 def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> PublishedFigures:

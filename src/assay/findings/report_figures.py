@@ -11,7 +11,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.headline import headline_counts
+from assay.findings.headline import headline_counts, page_kind
 from assay.judging.causes import with_known_causes
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
@@ -185,6 +185,7 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
                     title=entry.statement,
                     claimed=claimed_figure(verdict.claimed, verdict.unit, verdict.relation, claim),
                     answered_by=answered_by(catalog, verdict.claim),
+                    kind=page_kind(catalog, verdict),
                 ),
             )
 

@@ -62,6 +62,8 @@ class ClaimInShort(Record):
     answered_by: str = ""
     """The kernel or program that its figure is measured on, by the report's own catalog; empty
     where nothing is measured for it."""
+    kind: str = ""
+    """What a page counts it as: one of ``findings.headline.KINDS``; empty where nobody says."""
 
 
 class HeadlineCounts(Record):

@@ -5,7 +5,7 @@ into memory. Pages are plain HTML without scripts; equal reports give equal byte
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from assay.base.printable import shown
 from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
+from assay.findings.headline import KINDS
 from assay.records.report_figures import ClaimInShort, ReportFigure
 from assay.records.verdicts import Status
 from assay.report.badge import badge, badge_words
@@ -24,6 +25,8 @@ from assay.report.static_page import static_page
 T = TypeVar("T")
 REPORTS_A_PAGE = 100
 """Columns of a matrix, and lines of the list of reports: a page of both stays below 1 MB."""
+RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
+"""In which order the matrix has claims."""
 RUNS_A_PAGE = 2000
 """Rows of a claim's page."""
 LETTERS = {
@@ -53,6 +56,8 @@ class SiteReport:
     """The same in words, for who does not see it."""
     claims: Mapping[str, ClaimInShort]
     """What it says that its sources claim; nothing where nobody vouches for it."""
+    again: tuple[str, ...] = ()
+    """By which names the same report was given again."""
 
     def claimed(self, figure: ReportFigure) -> str:
         """Return what it says that a source claims."""
@@ -69,10 +74,23 @@ class Site:
     """As the last report has them that verified and says what they are."""
     entries: dict[str, list[HistoryEntry]] = field(default_factory=dict)
     """By claim. A figure of a report is one object, shared by all pages that tell of it."""
+    places: dict[str, int] = field(default_factory=dict)
+    """Of the reports that verified, by the digest of their manifest."""
+
+    @property
+    def again(self) -> int:
+        """Return how often a report was given that is there already."""
+        return sum(len(report.again) for report in self.reports)
 
     def add(self, given: GivenReport) -> None:
-        """Take up a report."""
+        """Take up a report; one that verified and is there already by its name alone."""
         figures, place = given.figures, len(self.reports)
+        if given.verified:
+            first = self.places.setdefault(figures.manifest_sha256, place)
+            if first != place:
+                known = self.reports[first]
+                self.reports[first] = replace(known, again=(*known.again, given.name))
+                return
         headline = figures.headline if given.verified else None
         # Reports of one catalog share one object.
         alike = [each.claims for each in self.reports[-1:] if each.claims == figures.claims]
@@ -117,12 +135,12 @@ class Site:
         """Yield the pages of the list of reports, each with the matrix of its reports."""
         parts = list(_parts(list(range(len(self.reports))), REPORTS_A_PAGE)) or [[]]
         letters: dict[str, dict[int, str]] = {
-            claim: _letters(self.entries[claim]) for claim in self.entries
+            claim: _letters(self.entries[claim]) for claim in sorted(self.entries, key=self._rank)
         }
         names = [_numbered("index", number) for number in range(len(parts))]
         for name, part in zip(names, parts, strict=True):
             rows = "\n".join(
-                self._matrix_row(claim, letters[claim], part) for claim in sorted(letters)
+                self._matrix_row(claim, found, part) for claim, found in letters.items()
             )
             yield (
                 f"{name}.html",
@@ -134,10 +152,16 @@ class Site:
                     pages=[f"{each}.html" for each in names],
                     this=f"{name}.html",
                     total=len(self.reports),
+                    again=self.again,
                     unverified=sum(not report.verified for report in self.reports),
                     legend=[(letter, status.word) for status, letter in LETTERS.items()],
                 ),
             )
+
+    def _rank(self, claim: str) -> tuple[int, str]:
+        """Return where a claim stands in the matrix: published figures first, as on a page."""
+        said = self.claims.get(claim)
+        return RANKS.get(said.kind if said else "", len(RANKS)), claim
 
     def _claim(self, templates: Path, claim: str) -> Iterator[tuple[str, str]]:
         lines = in_order(self.entries[claim])

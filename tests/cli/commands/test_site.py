@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from assay.cli.commands.site import site_of
+from assay.cli.given_reports import given_reports
 from assay.findings.given_report import GivenReport
+from assay.findings.headline import KINDS
 from assay.findings.report_figures import unread_figures
 from assay.report import site as pages
 from tests.report_fixtures import signed_report, write_repository
@@ -88,11 +90,41 @@ def test_an_unverified_report_names_no_claim(
 def test_a_measurement_is_one_row_with_all_reports_that_carry_it(
     assay: Any, report: Path, key: Any, tmp_path: Path
 ) -> None:
-    assay("site", tmp_path / "site", report, report, *key)
+    other = signed_report(write_repository(tmp_path / "repo"), "demo_two")
+    assay("site", tmp_path / "site", report, other, *key, "--key", other / "signer.pub")
     claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
     (row,) = re.findall(r"<tr><td>h100.*", claim)
     assert row.count("../reports/") == 2
     assert "1 measurement; 2 reports tell of it; 0 changes of status" in claim
+
+
+def test_a_report_that_is_given_twice_is_counted_and_shown_once(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(report, tmp_path / "copy")
+    answer = assay("site", tmp_path / "site", report, copy, *key)
+    assert "1 report, " in answer.out
+    assert "; 1 report given again, and there once" in answer.out
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert "<h1>1 signed report</h1>" in index
+    assert "1 more was given that is one of these, by the same manifest: each stands once" in index
+    assert "<small>given again as copy (run demo_run)</small>" in index
+    assert len(list((tmp_path / "site" / "reports").glob("*.html"))) == 1
+    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
+    assert "1 measurement; 1 report tells of it; " in claim
+
+
+def test_published_figures_stand_first_and_a_projects_own_claims_behind(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
+    assay("site", tmp_path / "site", report, *key)
+    index = (tmp_path / "site" / "index.html").read_text().split("Claims and reports")[-1]
+    order = re.findall(r'<tr><th scope="row"><a href="claims/(\w+)\.html">', index)
+    (given,) = given_reports([report], [key[1]])
+    kinds = [given.figures.claims[claim].kind for claim in order]
+    assert kinds == sorted(kinds, key=[*KINDS].index)
+    assert kinds[0] == "figures" != kinds[-1]
+    assert order != sorted(order)
 
 
 def test_every_link_leads_to_a_page_of_the_site_and_none_outside(

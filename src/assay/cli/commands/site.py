@@ -45,7 +45,9 @@ def site(
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
     left = sum(not report.verified for report in made.reports)
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
-    say(f"site: {folder / 'index.html'}: {counted(len(made.reports), 'report')}, {written}{marked}")
+    again = f"; {counted(made.again, 'report')} given again, and there once" if made.again else ""
+    what = f"{counted(len(made.reports), 'report')}, {written}{marked}{again}"
+    say(f"site: {folder / 'index.html'}: {what}")
 
 
 def site_of(reports: Iterable[GivenReport]) -> Site:
