@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from assay.base.errors import BadInput
 from assay.base.yaml_problems import YamlProblems
 from assay.catalog.as_written import last_digit
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
 from assay.findings.claimed_figures import claimed_figure
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Benchmark, Metric
@@ -290,8 +290,72 @@ class TestProblems:
     def test_a_link_is_no_code_of_the_project(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         (folder / "more.py").symlink_to("/etc/hostname")
-        with pytest.raises(BadInput, match=r"more\.py: is no plain file"):
+        assert refused(folder, document()) == [
+            "line 1: more.py: it is a link, and only what lies in the project itself is its code"
+        ]
+
+    def test_nothing_behind_a_link_is_the_projects(self, tmp_path: Path) -> None:
+        """Somebody's private file would be signed and shown."""
+        private = tmp_path / "private"
+        private.mkdir()
+        (private / "id_rsa").write_text("secret")
+        (private / "deep.py").touch()
+        folder = write(tmp_path / "p", document())
+        (folder / "link").symlink_to("../private")
+        found = load(folder, document()).project
+        assert found is not None
+        assert found.files == ("assay.yaml", "rows.py"), "no linked folder is walked"
+        told = refused(folder, {**document(), "files": ["link/id_rsa", "rows.py"]})
+        (line,) = told
+        assert line.endswith(
+            "files: link/id_rsa: link is a link, and only what lies in the project itself is its "
+            "code"
+        )
+        (folder / "own").write_text("data")
+        (folder / "alias").symlink_to("own")
+        assert len(refused(folder, {**document(), "files": ["own", "alias"]})) == 1
+
+    def test_the_function_in_a_file_that_is_a_link_is_not_said_to_be_missing(
+        self, tmp_path: Path
+    ) -> None:
+        folder = write(tmp_path / "p", document())
+        (folder / "rows.py").rename(tmp_path / "rows.py")
+        (folder / "rows.py").symlink_to("../rows.py")
+        with pytest.raises(YamlProblems) as raised:
             load_catalog(ROOT, folder)
+        (problem,) = raised.value.problems
+        assert problem.says.startswith("rows.py: it is a link")
+
+    @pytest.mark.parametrize("name", ["/etc/hostname", "../x", "a b.bin", "x" * 301])
+    def test_a_named_file_outside_or_of_an_odd_name_is_a_sentence(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        (tmp_path / "x").touch()
+        (told,) = refused(tmp_path / "p", {**document(), "files": ["rows.py", name]})
+        number = yaml.safe_dump({**document(), "files": ["rows.py", name]}, sort_keys=False)
+        assert told.startswith(f"line {len(number.splitlines())}: files.1: ")
+
+    @pytest.mark.parametrize("name", ["my file.py", "übung.py", "dir with blank/x.py", "-x.py"])
+    def test_code_of_an_odd_name_is_a_sentence(self, tmp_path: Path, name: str) -> None:
+        folder = write(tmp_path / "p", document())
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+        assert refused(folder, document()) == [
+            f"line 1: {name}: code has a path of letters, digits and . _ + - only, parted by /: "
+            "rename it"
+        ]
+
+    @pytest.mark.parametrize(("files", "size"), [(200, 0), (2, 2_000_000)])
+    def test_what_is_more_than_a_report_takes_is_all_that_is_said(
+        self, tmp_path: Path, files: int, size: int
+    ) -> None:
+        folder = write(tmp_path / "p", document())
+        for number in range(files):
+            (folder / f"more{number}.py").write_text("#" * size)
+        (told,) = refused(folder, document())
+        assert "more than 200: " in told or "more than 4,000,000: " in told
+        page = (ROOT / "docs" / "your-own-claims.md").read_text()
+        assert f"has {MOST_FILES} files and {MOST_BYTES:,} bytes at most" in page
 
 
 class TestDigits:

@@ -6,11 +6,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.base.errors import BadInput
+from assay.base.printable import shown_line
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import YamlProblem, read_placed_yaml, suggest
 from assay.catalog.project_claims import lower_audits, lower_claims
 from assay.catalog.project_commands import lower_commands
-from assay.catalog.project_folder import PROJECT_FILE, code_files, digest_of, digests
+from assay.catalog.project_folder import (
+    PROJECT_FILE,
+    bounds_problem,
+    code_by_name,
+    digest_of,
+    digests,
+    file_problem,
+    is_name,
+)
 from assay.catalog.project_measurements import lower_measurements
 from assay.catalog.project_reading import PARTS, ProjectReading, with_meant_lists
 from assay.records.claims import Audit, Claim, ClaimsFile, Source
@@ -19,6 +28,9 @@ from assay.records.originals import OriginalSource
 from assay.records.projects import ProjectSource, ProjectTarget
 from assay.records.targets import Target
 from assay.records.workloads import Comparison, Workload
+
+UNREAD = "0" * 64
+"""In the place of the digest of a file that is not read: its project is refused."""
 
 
 @dataclass(frozen=True)
@@ -160,28 +172,43 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _files(reading: ProjectReading, head: dict[str, Any]) -> dict[str, str]:
-    """Return the digest of assay.yaml and of each file of code."""
+    """Return the digest of assay.yaml and of each file of code, by name; of files that are wrong,
+    alone or together, ``UNREAD``: they are there, and nothing else is to be said of them.
+    """
+    folder = reading.folder
     named = head.get("files", ())
     plain = isinstance(named, list) and all(isinstance(name, str) for name in named)
-    there = []
+    there, wrong = set[str](), set[str]()
     for number, name in enumerate(named if plain else ()):
-        path = reading.folder / name
-        if path.is_symlink() or not path.is_file():
-            meant = suggest(name, _names_beside(path, name))
-            says = f"files: {name}: is no plain file of the project{meant}"
-            reading.refuse(("files", number), says)
-        else:
-            there.append(name)
+        if not is_name(name):
+            continue  # which is said of the document
+        if (problem := file_problem(folder, name)) is None:
+            there.add(name)
+            continue
+        meant = "" if (folder / name).exists() else suggest(name, _names_beside(folder, name))
+        reading.refuse(("files", number), f"files: {name}: {problem}{meant}")
+        wrong.add(name)
+    for name in set(code_by_name(folder)).difference(named if plain else ()):
+        if (problem := file_problem(folder, name)) is None:
+            there.add(name)
+            continue
+        reading.refuse(("files",), f"{shown_line(name)}: {problem}")
+        if is_name(name):
+            wrong.add(name)
+    unread = dict.fromkeys(wrong, UNREAD)
+    names = [PROJECT_FILE, *sorted(there)]
     try:
-        names = code_files(reading.folder, tuple(there))
-        return digests(reading.folder, [PROJECT_FILE, *names])
+        if (problem := bounds_problem(folder, there)) is None:
+            return digests(folder, names) | unread
     except BadInput as error:
-        reading.refuse(("files",), str(error))
-        return {}
+        problem = str(error)
+    reading.refuse(("files",), problem)
+    return dict.fromkeys(names, UNREAD) | unread
 
 
-def _names_beside(path: Path, name: str) -> list[str]:
+def _names_beside(folder: Path, name: str) -> list[str]:
     """Return the files of a file's folder, named as the file is."""
+    path = folder / name
     if not path.parent.is_dir():
         return []
     there = sorted(each.name for each in path.parent.iterdir() if each.is_file())

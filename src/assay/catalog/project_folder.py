@@ -1,11 +1,12 @@
 """The folder of a project: which of its files are its code, and what they are together."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from assay.base.errors import BadInput
 from assay.base.io import read_bytes
+from assay.records.base import LONGEST_PATH, PATH_PATTERN
 from assay.shared.files import sha256_bytes
 
 PROJECT_FILE = "assay.yaml"
@@ -28,36 +29,8 @@ def project_of(folder: Path) -> Path | None:
     return inside if (inside / PROJECT_FILE).is_file() else None
 
 
-def code_files(folder: Path, named: tuple[str, ...] = ()) -> list[str]:
-    """Return the project's files beside assay.yaml, relative to ``folder``, in order.
-
-    Raises BadInput for one that is named and not there, a link, or more than the bounds allow.
-    """
-    found = sorted({*_code(folder), *named})
-    if len(found) > MOST_FILES:
-        raise BadInput(f"{folder}: holds more than {MOST_FILES} files of code")
-    for name in found:
-        path = folder / name
-        if path.is_symlink() or not path.is_file():
-            raise BadInput(f"{path}: is no plain file of the project")
-    size = sum((folder / name).stat().st_size for name in found)
-    if size > MOST_BYTES:
-        raise BadInput(f"{folder}: its code has {size:,} bytes, more than {MOST_BYTES:,}")
-    return found
-
-
-def digests(folder: Path, names: list[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file. Raises BadInput for one that cannot be read."""
-    return {name: sha256_bytes(read_bytes(folder / name, MOST_BYTES)) for name in names}
-
-
-def digest_of(files: dict[str, str]) -> str:
-    """Return one SHA-256 of files by name: of lines as ``sha256sum`` writes them, in order."""
-    lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files.items()))
-    return sha256_bytes("".join(lines).encode())
-
-
-def _code(folder: Path) -> Iterator[str]:
+def code_by_name(folder: Path) -> Iterator[str]:
+    """Yield what is code by its name, relative to ``folder``; no linked folder is looked into."""
     for place, folders, names in os.walk(folder):
         top = Path(place) == folder
         folders[:] = sorted(
@@ -70,3 +43,45 @@ def _code(folder: Path) -> Iterator[str]:
         for name in names:
             if name.endswith(CODE) and name[0] != ".":
                 yield (Path(place) / name).relative_to(folder).as_posix()
+
+
+def is_name(name: str) -> bool:
+    """Return whether a path is one that a file of a project may have."""
+    return len(name) <= LONGEST_PATH and re.fullmatch(PATH_PATTERN, name) is not None
+
+
+def file_problem(folder: Path, name: str) -> str | None:
+    """Return what keeps a file, below ``folder`` by name, from being the project's; None where
+    nothing does. What lies behind a link is not: somebody else's file would be signed and shown.
+    """
+    if not is_name(name):
+        return "code has a path of letters, digits and . _ + - only, parted by /: rename it"
+    place = folder
+    for part in Path(name).parts:
+        place /= part
+        if place.is_symlink():
+            which = "it" if place == folder / name else place.relative_to(folder)
+            return f"{which} is a link, and only what lies in the project itself is its code"
+    return None if place.is_file() else "is no plain file of the project"
+
+
+def bounds_problem(folder: Path, names: Collection[str]) -> str | None:
+    """Return which bound files break together; None where they break none."""
+    less = "none is looked for in folders that begin with . or _"
+    if len(names) > MOST_FILES:
+        return f"the project has {len(names)} files of code, more than {MOST_FILES}: {less}"
+    size = sum((folder / name).stat().st_size for name in names)
+    if size > MOST_BYTES:
+        return f"the project's code has {size:,} bytes, more than {MOST_BYTES:,}: {less}"
+    return None
+
+
+def digests(folder: Path, names: list[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file. Raises BadInput for one that cannot be read."""
+    return {name: sha256_bytes(read_bytes(folder / name, MOST_BYTES)) for name in names}
+
+
+def digest_of(files: dict[str, str]) -> str:
+    """Return one SHA-256 of files by name: of lines as ``sha256sum`` writes them, in order."""
+    lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files.items()))
+    return sha256_bytes("".join(lines).encode())

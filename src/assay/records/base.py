@@ -28,7 +28,8 @@ FileName = Annotated[
 """The name of a file in a folder that is given: no path, no option, nothing hidden."""
 
 PATH_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
-PathBelow = Annotated[str, StringConstraints(pattern=PATH_PATTERN, max_length=300)]
+LONGEST_PATH = 300
+PathBelow = Annotated[str, StringConstraints(pattern=PATH_PATTERN, max_length=LONGEST_PATH)]
 """A path below a folder that is given, in its shortest form; no part begins with a dot."""
 
 SYMBOL_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
