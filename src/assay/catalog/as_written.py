@@ -8,7 +8,7 @@ from typing import Any
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import PlacedYaml, YamlProblem, meant_by
 from assay.records.claims import MOST_DECIMALS
-from assay.records.units import SPELLINGS, Unit, are_bits, unit_as_written
+from assay.records.units import SPELLINGS, Unit, are_bits, spellings_like, unit_as_written
 
 FIGURE = re.compile(
     r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
@@ -48,7 +48,7 @@ def unit_meant(typed: str) -> str:
     """Return which unit may be meant by a text that is none, as an addition to a sentence."""
     if are_bits(typed):
         return f": it is one of bits, and bytes are written {Unit.GB_PER_S.typed}"
-    found = meant_by(typed, SPELLINGS)
+    found = meant_by(typed, spellings_like(typed))
     if found is not None:
         return f": did you mean '{SPELLINGS[found].typed}'?"
     return f"; known: {', '.join(unit.typed for unit in Unit)}"

@@ -45,7 +45,7 @@ VERDICTS = (
     Column("explanation", "object", "what was run and how it stands to the claim"),
 )
 """One row a verdict: one claim on one target."""
-LESS_IS_BETTER = frozenset({"ms", "us", "max_abs_error"})
+LESS_IS_BETTER = frozenset({"s", "ms", "us", "ns", "max_abs_error"})
 """Units of figures of which less is better; of ``lines`` and ``count`` neither is."""
 NEITHER = frozenset({"lines", "count"})
 

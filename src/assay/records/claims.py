@@ -89,9 +89,10 @@ class Hardware(Record):
 
 
 RATE_UNITS = frozenset({Unit.PFLOP_PER_S, Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
+TIME_UNITS = frozenset({Unit.S, Unit.MS, Unit.US, Unit.NS})
 METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.RATE: RATE_UNITS,
-    Metric.TIME: frozenset({Unit.MS, Unit.US}),
+    Metric.TIME: TIME_UNITS,
     Metric.BANDWIDTH: frozenset({Unit.GB_PER_S, Unit.TB_PER_S}),
     Metric.RATE_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),
     Metric.TIME_RATIO: frozenset({Unit.RATIO, Unit.PERCENT}),

@@ -9,8 +9,10 @@ DIGITS = 4
 EXACT = 12
 """Digits beyond which two numbers are one: what is left is how machines keep decimals."""
 READ_IN = {
+    Unit.S: (0.0, 0.1, Unit.MS),
     Unit.MS: (0.0, 0.1, Unit.US),
     Unit.US: (1e3, math.inf, Unit.MS),
+    Unit.NS: (1e3, math.inf, Unit.US),
     Unit.GFLOP_PER_S: (1e3, math.inf, Unit.TFLOP_PER_S),
 }
 """(from, below, unit): figures that people read in another unit, as 20 µs rather than 0.02 ms."""

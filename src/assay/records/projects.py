@@ -309,7 +309,7 @@ class ProjectClaim(Record):
     value: float | str | None = None
     """The printed figure, with its unit (``610 TFLOP/s``) or without."""
     unit: str | None = None
-    """TFLOP/s, GFLOP/s, PFLOP/s, GB/s, TB/s, ms, us, x, %, count, lines, max_abs_error."""
+    """TFLOP/s, GFLOP/s, PFLOP/s, GB/s, TB/s, s, ms, us, ns, x, %, count, lines, max_abs_error."""
     resolution: Annotated[float, Field(ge=0)] | None = None
     """One unit of the last printed digit; by default that of ``value`` as it is typed."""
     decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None

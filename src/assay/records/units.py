@@ -37,18 +37,22 @@ class Unit(StrEnum):
         "pflop_per_s",
         UnitFacts(
             symbol="PFLOP/s", base="tflop_per_s", factor=1e3,
-            written=("pflops", "pflops/s"),
+            written=("pflops", "pflops/s", "pflop/sec", "pflops/sec"),
         ),
     )  # fmt: skip
     TFLOP_PER_S = (
         "tflop_per_s",
-        UnitFacts(symbol="TFLOP/s", base="tflop_per_s", written=("tflops", "tflops/s")),
+        UnitFacts(
+            symbol="TFLOP/s",
+            base="tflop_per_s",
+            written=("tflops", "tflops/s", "tflop/sec", "tflops/sec"),
+        ),
     )
     GFLOP_PER_S = (
         "gflop_per_s",
         UnitFacts(
             symbol="GFLOP/s", base="tflop_per_s", factor=1e-3,
-            written=("gflops", "gflops/s"),
+            written=("gflops", "gflops/s", "gflop/sec", "gflops/sec"),
         ),
     )  # fmt: skip
     GB_PER_S = (
@@ -59,11 +63,16 @@ class Unit(StrEnum):
         "tb_per_s",
         UnitFacts(symbol="TB/s", base="gb_per_s", factor=1e3, written=("tb/sec",)),
     )
+    S = "s", UnitFacts(symbol="s", base="ms", factor=1e3, written=("sec", "second", "seconds"))
     MS = "ms", UnitFacts(symbol="ms", base="ms", written=("msec",))
     US = (
         "us",
-        UnitFacts(symbol="µs", base="ms", factor=1e-3, written=("\N{GREEK SMALL LETTER MU}s",)),
-    )
+        UnitFacts(
+            symbol="µs", base="ms", factor=1e-3,
+            written=("\N{GREEK SMALL LETTER MU}s", "us", "usec"),
+        ),
+    )  # fmt: skip
+    NS = "ns", UnitFacts(symbol="ns", base="ms", factor=1e-6, written=("nsec",))
     RATIO = (
         "ratio",
         UnitFacts(symbol="\N{MULTIPLICATION SIGN}", base="ratio", written=("x", "times")),
@@ -102,6 +111,16 @@ SPELLINGS = _spellings()
 """Units by every spelling of theirs, in lower case."""
 
 
+SIZED = frozenset({Unit.TFLOP_PER_S, Unit.GB_PER_S, Unit.MS})
+"""Units of which there are larger and smaller ones."""
+NEVER = {
+    "/": frozenset({Unit.MS}),
+    "b": frozenset({Unit.MS, Unit.TFLOP_PER_S}),
+    "f": frozenset({Unit.MS, Unit.GB_PER_S}),
+}
+"""What is not meant by a text with a sign in it."""
+
+
 def unit_as_written(text: str) -> Unit | None:
     """Return the unit that people write so ("TFLOP/s", "tflops", "x"); None where none is.
 
@@ -116,6 +135,23 @@ def unit_as_written(text: str) -> Unit | None:
 def are_bits(text: str) -> bool:
     """Return whether a text begins as a unit of bits does."""
     return BITS.match("".join(text.split())) is not None
+
+
+def spellings_like(text: str) -> list[str]:
+    """Return the spellings one of which may be meant by a text that is none.
+
+    The letter that a unit begins with says how large it is, and what stands behind it of what: KB/s
+    is no slip for TB/s, nor MB/s for ms, nor TF/s for TB/s.
+    """
+    typed = "".join(text.split()).lower()
+    others = frozenset().union(*(never for sign, never in NEVER.items() if sign in typed))
+    return [
+        spelling
+        for spelling, unit in SPELLINGS.items()
+        if min(len(spelling), len(typed)) > 1
+        and (unit.base not in SIZED or spelling[0] == typed[0])
+        and unit.base not in others
+    ]
 
 
 SYMBOLS = {unit.value: unit.facts.symbol for unit in Unit}

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import METRIC_UNITS, ClaimKind, Relation
+from assay.records.claims import METRIC_UNITS, TIME_UNITS, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict
 
-SLOW_IS_MORE = (Unit.MS.value, Unit.US.value, Unit.MAX_ABS_ERROR.value)
+SLOW_IS_MORE = frozenset(unit.value for unit in (*TIME_UNITS, Unit.MAX_ABS_ERROR))
 """Units in which less is better."""
 
 
