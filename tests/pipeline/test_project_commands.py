@@ -284,7 +284,7 @@ def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Pa
     folder = tmp_path / "mine"
     verdict = measured(checkout, folder, content)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
-    assert f"it runs in image {IMAGE}, which --runtime docker or podman" in verdict.explanation
+    assert f"it runs in image {IMAGE}, and --runtime host starts none" in verdict.explanation
     run_dir = folder / "results" / RUN
     evidence, catalog = load_evidence(run_dir), load_catalog(run_dir)
     assert complaints(catalog, evidence) == []

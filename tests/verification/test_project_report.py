@@ -93,7 +93,10 @@ def test_verifying_ends_with_whose_claims_they_are(report: tuple[Path, Path]) ->
     assert record.project is not None
     said = f"its claims are its signer's own: project {record.project} (Rows), not Assay's"
     assert said in list(open_lines(record))
-    assert f" of project {record.project[:12]}, signed by " in verified_line(record)
+    assert (
+        f" of project {record.project[:12]}, its signer's own claims, signed by "
+        in verified_line(record)
+    )
 
 
 def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> None:

@@ -81,6 +81,19 @@ def digests(folder: Path, names: list[str]) -> dict[str, str]:
     return {name: sha256_bytes(read_bytes(folder / name, MOST_BYTES)) for name in names}
 
 
+def changed_since(folder: Path, copy: Path) -> list[str]:
+    """Return the files of a copy of a project, as evidence has it, that the project's folder has
+    otherwise or not at all.
+    """
+    kept = sorted(path.relative_to(copy) for path in copy.rglob("*") if path.is_file())
+    return [
+        name.as_posix()
+        for name in kept
+        if not (folder / name).is_file()
+        or read_bytes(folder / name, MOST_BYTES) != read_bytes(copy / name, MOST_BYTES)
+    ]
+
+
 def digest_of(files: dict[str, str]) -> str:
     """Return one SHA-256 of files by name: of lines as ``sha256sum`` writes them, in order."""
     lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files.items()))

@@ -78,9 +78,11 @@ def tree_lines(
 
 
 def verified_line(result: VerificationRecord) -> str:
-    """Return the last line: what verified, and who signed it."""
+    """Return the last line: what verified, whose claims they are where they are a project's, and
+    who signed it.
+    """
     named = f" (run '{result.run}')" if _lies_elsewhere(result.proof) else ""
-    of = f" of project {result.project[:SHORT]}" if result.project else ""
+    of = f" of project {result.project[:SHORT]}, its signer's own claims" if result.project else ""
     signers = " and ".join(
         f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})" for each in result.signers
     )

@@ -86,3 +86,16 @@ def test_its_claims_are_listed_with_their_verdicts(
     told = {each["target"]: each["status"] for each in rows["scaled_128_rate"]["verdicts"]}
     assert told["h200"] == "elsewhere"
     assert "scaled_128_rate" in assay("claims", "--status", "elsewhere").out
+
+
+def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(
+    assay: Any, folder: Path
+) -> None:
+    (report,) = (folder / "reports/published").glob("*.tar.xz")
+    said = "is not what this report judged: assay.yaml is otherwise there"
+    answer = assay("verify", report, "--project", folder)
+    assert (answer.code, said in answer.err) == (0, False)
+    path = folder / "assay.yaml"
+    path.write_text(path.read_text() + "# edited\n")
+    answer = assay("verify", report, "--project", folder)
+    assert (answer.code, f"{folder} {said}" in answer.err) == (0, True)

@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from assay.base.check_log import CheckLog
+from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
+from assay.base.progress import say
 from assay.base.unwritable import unwritable_sentence
-from assay.catalog.project_folder import project_of
+from assay.catalog.project_folder import changed_since, project_of
 from assay.cli import checkout, console
 from assay.cli.collector import without_collector
 from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
@@ -27,6 +28,7 @@ from assay.cli.verification_output import (
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
 from assay.records.images import RuntimeWish
+from assay.shared.counting import agreeing
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
@@ -103,6 +105,7 @@ def verify(
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
             trust = Trust(key, at_least, timestamp_ca, project_folder(project))
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
+            _tell_changed(trust.project, project_of(folder / "evidence"))
             if compare is not None:
                 compare(log)
     except (AssayError, OSError) as failure:
@@ -120,6 +123,13 @@ def verify(
         raise typer.Exit(error.exit_code)
     if not as_json:
         show_passed(console.out, result)
+
+
+def _tell_changed(project: Path | None, judged: Path | None) -> None:
+    """Say where a project's folder is not any more what its report judged, which proves nothing."""
+    if project is not None and judged is not None and (names := changed_since(project, judged)):
+        be = agreeing(len(names), "is", "are")
+        say(f"{project} is not what this report judged: {listed(names)} {be} otherwise there")
 
 
 def show_refusal(error: AssayError) -> None:
