@@ -55,7 +55,10 @@ def file_problem(folder: Path, name: str) -> str | None:
     nothing does. What lies behind a link is not: somebody else's file would be signed and shown.
     """
     if not is_name(name):
-        return "code has a path of letters, digits and . _ + - only, parted by /: rename it"
+        return (
+            "a report cannot carry this name of a file of code: rename it to at most "
+            f"{LONGEST_PATH} of a-z, A-Z, 0-9 and . _ + -, each part beginning with a letter, a digit or _"
+        )
     place = folder
     for part in Path(name).parts:
         place /= part

@@ -1,13 +1,12 @@
 """Measurements of a project, lowered to problems, variants and comparisons."""
 
 import re
-from collections.abc import Collection
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.catalog.project_reading import ProjectReading
-from assay.records.base import CALLABLE_PATTERN, PATH_PATTERN
+from assay.records.base import CALLABLE_PATTERN
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
@@ -16,8 +15,6 @@ from assay.shared.expressions import parse
 
 LARGEST_INT = 2**31 - 1
 """Of a C int, as launchers take sizes."""
-LONGEST_PATH = 300
-"""As records name files."""
 
 
 def lower_measurements(
@@ -28,7 +25,6 @@ def lower_measurements(
     variants: dict[str, Variant] = {}
     workloads: dict[str, Workload] = {}
     read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
-    nameable = not entries or _names_fit(reading, read)
     apart = _arms_apart(reading, entries)
     for at, entry in entries:
         called = f"measurement '{entry.id}'"
@@ -44,7 +40,6 @@ def lower_measurements(
             _packages_fit(reading, at, entry),
             _cuda_fits(reading, at, entry, files),
             entry.id in apart,
-            nameable,
         ]
         if not all(fits):
             continue
@@ -96,19 +91,6 @@ def lower_measurements(
 def _arm_id(measurement: str, arm: str) -> str:
     """Return the id by which records know an arm."""
     return f"{measurement}_{arm}"
-
-
-def _names_fit(reading: ProjectReading, read: Collection[str]) -> bool:
-    """Note files of code that no record can name, and return whether there are none."""
-    odd = [
-        name for name in read if not re.fullmatch(PATH_PATTERN, name) or len(name) > LONGEST_PATH
-    ]
-    for name in odd:
-        says = f"measurements: {name!a}: a report cannot carry this name of a file of code: "
-        says += f"rename it to at most {LONGEST_PATH} of a-z, A-Z, 0-9 and . _ + -, beginning with "
-        says += "a letter, a digit or _"
-        reading.refuse(("measurements",), says)
-    return not odd
 
 
 def _arms_apart(
