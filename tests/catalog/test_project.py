@@ -207,6 +207,39 @@ class TestProblems:
     def test_what_else_is_refused(self, tmp_path: Path, change: dict[str, Any], words: str) -> None:
         assert any(words in each for each in refused(tmp_path / "p", {**document(), **change}))
 
+    @pytest.mark.parametrize("part", ["sources", "measurements", "claims"])
+    @pytest.mark.parametrize("typed", [["a"], {"a": 1}, 1, None])
+    def test_an_id_that_is_no_text_is_a_problem(
+        self, tmp_path: Path, part: str, typed: Any
+    ) -> None:
+        content = document()
+        content[part][0]["id"] = typed
+        assert any(f"{part}[0]: id: " in each for each in refused(tmp_path / "p", content))
+
+    @pytest.mark.parametrize(
+        ("typed", "says"),
+        [
+            ("value: 0x280\n  unit: TFLOP/s", "'0x280' is no decimal number"),
+            ("value: 1e3000000 TFLOP/s", "'1e3000000' is beyond the numbers"),
+            ("value: 1e-3000000 TFLOP/s", "'1e-3000000' is beyond the numbers"),
+            ("value: 1e400 TFLOP/s", "'1e400' is beyond the numbers"),
+            ("value: '1e3000000'", "'1e3000000' is beyond the numbers"),
+            (f"value: {'9' * 400} GB/s", f"'{'9' * 40}...' is beyond the numbers"),
+            (f"value: 0.{'0' * 400}1 GB/s", "is beyond the numbers"),
+        ],
+    )
+    def test_a_number_that_nobody_computes_with_is_refused_once(
+        self, tmp_path: Path, typed: str, says: str
+    ) -> None:
+        folder = write(tmp_path / "p", document())
+        text = (folder / "assay.yaml").read_text()
+        (folder / "assay.yaml").write_text(text.replace("value: 1.5x", typed))
+        with pytest.raises(YamlProblems) as raised:
+            load_catalog(ROOT, folder)
+        (problem,) = raised.value.problems
+        assert says in problem.says
+        assert problem.line == 1 + text.splitlines().index("  value: 1.5x")
+
     def test_an_id_of_assays_own_is_not_taken(self, tmp_path: Path) -> None:
         content = document()
         content["measurements"][0]["id"] = "bsr_gemm_128"

@@ -1,10 +1,11 @@
 """Figures as people write them: a number with its unit, and the digits that say how exact it is."""
 
+import math
 import re
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import PlacedYaml, YamlProblem, meant_by
 from assay.records.claims import MOST_DECIMALS
@@ -17,6 +18,8 @@ FIGURE = re.compile(
 """Thousands may be parted by commas, and by nothing else."""
 HOW_ELSE = "a bound has its relation, a range its middle and half its width as resolution"
 BOUNDS = ("at_least", "at_most")
+LONGEST_TYPED = 40
+"""Characters of a number that a sentence quotes."""
 
 
 def last_digit(typed: str) -> float:
@@ -24,7 +27,7 @@ def last_digit(typed: str) -> float:
 
     Raises ValueError for what is no number.
     """
-    return float(Decimal(1).scaleb(_exponent(typed)))
+    return float(f"1e{_exponent(typed)}")
 
 
 def decimals(typed: str) -> int:
@@ -42,6 +45,18 @@ def _exponent(typed: str) -> int:
     if not isinstance(exponent, int):
         raise ValueError(f"'{typed}' is no finite number")
     return exponent
+
+
+def number_problem(typed: str) -> str | None:
+    """Return why a number as it is typed is none to compute with; None where it is one."""
+    try:
+        exponent = _exponent(typed)
+    except ValueError:
+        return "is no decimal number"
+    number, digit = abs(float(typed)), float(f"1e{exponent}")
+    if not math.isfinite(max(number, digit)) or not digit or (not number and Decimal(typed)):
+        return "is beyond the numbers that can be computed with"
+    return None
 
 
 def unit_meant(typed: str) -> str:
@@ -69,6 +84,8 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
             says = f"value: '{claim['value']}' is no figure such as '610 TFLOP/s': {HOW_ELSE}"
             return claim, [document.problem((*at, "value"), says)]
         typed = found["number"].replace(",", "")
+        if (problem := number_problem(typed)) is not None:
+            return claim, [document.problem((*at, "value"), _not_taken(typed, problem))]
         claim["value"] = float(typed)
         if found["unit"]:
             if "unit" in claim:
@@ -85,9 +102,15 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
         claim["unit"] = unit.value
         value, bound = claim.get("value"), claim.get("relation") in BOUNDS
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if (problem := number_problem(typed)) is not None:
+                problems.append(document.problem((*at, "value"), _not_taken(typed, problem)))
+                return claim, problems
             if "resolution" not in claim:
                 claim["resolution"] = 0.0 if unit.facts.exact or bound else last_digit(typed)
             if bound and claim["resolution"] == 0:
-                with suppress(ValueError):  # what is no figure is refused with the claim
-                    claim.setdefault("decimals", decimals(typed))
+                claim.setdefault("decimals", decimals(typed))
     return claim, problems
+
+
+def _not_taken(typed: str, problem: str) -> str:
+    return f"value: '{shortened(typed, LONGEST_TYPED)}' {problem}"

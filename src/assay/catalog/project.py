@@ -147,7 +147,8 @@ def _names_of_the_wrong(
     )
     for part, noun, below in keys:
         for at, entry in reading.raw(part):
-            if entry.get("id") in lowered:
+            name = entry.get("id")
+            if isinstance(name, str) and name in lowered:
                 continue
             value: Any = entry
             for key in below:

@@ -57,7 +57,8 @@ def file_problem(folder: Path, name: str) -> str | None:
     if not is_name(name):
         return (
             "a report cannot carry this name of a file of code: rename it to at most "
-            f"{LONGEST_PATH} of a-z, A-Z, 0-9 and . _ + -, each part beginning with a letter, a digit or _"
+            f"{LONGEST_PATH} of a-z, A-Z, 0-9 and . _ + -, each part beginning with a letter, "
+            "a digit or _"
         )
     place = folder
     for part in Path(name).parts:

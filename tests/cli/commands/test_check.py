@@ -55,6 +55,13 @@ class TestNew:
         assert assay("new", tmp_path / "begun").code == 0
         assert "/*_tables/" in (tmp_path / "begun/.gitignore").read_text().splitlines()
 
+    def test_where_no_folder_can_be_made_is_a_sentence(self, assay: Any) -> None:
+        answer = assay("new", "/proc/x")
+        assert (answer.code, answer.out) == (3, "")
+        assert " ".join(answer.err.split()) == (
+            "assay: /proc/x: cannot be made: No such file or directory"
+        )
+
 
 class TestCheck:
     @pytest.mark.parametrize("name", ["reports", "results"])

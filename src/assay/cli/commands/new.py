@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
@@ -37,7 +37,11 @@ def new(
     for name, source in EXAMPLE.items():
         text = example.joinpath(source).read_text(encoding="utf-8")
         schema = (checkout.ROOT / SCHEMA).as_uri()
-        write_bytes(folder / name, text.replace("$schema=SCHEMA", f"$schema={schema}").encode())
+        text = text.replace("$schema=SCHEMA", f"$schema={schema}")
+        try:
+            write_bytes(folder / name, text.encode())
+        except FileNotFoundError as error:  # where the system makes the folders itself, as /proc
+            raise MissingEnvironment(f"{folder}: cannot be made: {error.strerror}") from error
     say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
         words = [checkout.COMMAND, command, "--project", str(folder)]
