@@ -39,7 +39,7 @@ class ClaimLine:
     lead: VerdictText
     bar: tuple[str, str] | None
     """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
-    for what is better than claimed, as in the strip."""
+    for what is better than claimed, as in the strip; None of what is said to be the same."""
     why: str
     """The cause, in short; empty where the claim plainly holds."""
     sort_keys: tuple[str, ...]
@@ -175,7 +175,7 @@ def _line(
         claimed=claimed,
         claimed_value=lead.claimed,
         lead=text,
-        bar=None if ratio is None else _bar(ratio.value),
+        bar=None if ratio is None or has_no_better_side(lead) else _bar(ratio.value),
         why=lead.why.short if lead.why else "",
         sort_keys=(
             "-" if ratio is None or has_no_better_side(lead) else f"{ratio.value:.4g}",
