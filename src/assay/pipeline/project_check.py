@@ -19,9 +19,11 @@ from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.pipeline.places import foreign_place
 from assay.records.claims import Claim
-from assay.records.evaluations import NotRun, Unanswerable
+from assay.records.evaluations import Benchmark, NotRun, Unanswerable
+from assay.records.figure_words import EXACT, printed, short, with_unit
 from assay.records.originals import OriginalSource
 from assay.records.plan import Answer, Provision
+from assay.records.units import Unit
 from assay.records.workloads import Comparison
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
@@ -143,9 +145,11 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
-    """Yield what may fail later: programs that neither this machine, nor the folder, nor a build
-    line has. Another machine may have them, and nobody looks into a command's image.
+    """Yield how claims in per cent are judged, and what may fail later: programs that neither this
+    machine, nor the folder, nor a build line has. Another machine may have them, and nobody looks
+    into a command's image.
     """
+    yield from _gains(catalog)
     for source in catalog.sources.values():
         for command in source.commands:
             built = _words(command.build.line) if command.build else []
@@ -165,6 +169,20 @@ def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
                 if not there:
                     says = f"command '{command.id}': '{first}' is neither here nor made by build"
                     yield f"remark: {says}: a container or another machine must have it"
+
+
+def _gains(catalog: Catalog) -> Iterator[str]:
+    """Yield what a figure in per cent that is measured means: a share is often written so, too."""
+    for claim in catalog.claims.values():
+        measured = isinstance(claim.evaluation, Benchmark)
+        if measured and claim.unit is Unit.PERCENT and claim.value is not None:
+            typed = printed(claim.value, claim.resolution)
+            gain, share = (
+                with_unit(short(value, EXACT), Unit.RATIO)
+                for value in (1 + claim.value / 100, claim.value / 100)
+            )
+            says = f"{typed} % is judged as {gain}, a gain: a share of so much is written {share}"
+            yield f"remark: claim '{claim.id}': {says}"
 
 
 def _odd_lines(command: OriginalSource) -> Iterator[str]:

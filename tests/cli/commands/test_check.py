@@ -336,7 +336,7 @@ commands:
              "sha256: a SHA-256 digest has 64 digits, of 0-9 and a-f"),
             ("id: zeros_are_faster", "id: matmul_rate", "is given twice (see line 34)"),
             ("arm: n8192}", "arm: n8192, metric: time}",
-             "unit TFLOP/s does not fit metric time, which is measured in ms or us"),
+             "unit TFLOP/s does not fit metric time, which is measured in ms or ns or s or us"),
             ("    answer: {measurement: softmax, arm: fused}\n", "",
              "a claim says what answers it: answer or evaluation, one of the two"),
             ("640 TFLOP/s", "600-640 TFLOP/s", "'600-640 TFLOP/s' is no figure such as"),
@@ -390,6 +390,16 @@ commands:
         assert told == [f"assay: {line}" for line in remarks], "they are progress, and first"
         assert before.err.splitlines()[: len(told)] == told
         assert "remark" not in before.out
+
+    def test_what_a_figure_in_per_cent_means_is_remarked(self, assay: Any, mine: Path) -> None:
+        """85 % of another's speed would be judged as 1.85 times it."""
+        edit(mine, "assay.yaml", ("value: 3.0x", "value: 85 %"))
+        answer = assay("check", "--project", mine)
+        (remark,) = [line for line in answer.out.splitlines() if line.startswith("remark: ")]
+        assert remark == (
+            "remark: claim 'softmax_ratio': 85 % is judged as 1.85\N{MULTIPLICATION SIGN}, a gain: "
+            "a share of so much is written 0.85\N{MULTIPLICATION SIGN}"
+        )
 
     def test_nothing_is_remarked_of_what_is_there(self, assay: Any, mine: Path) -> None:
         before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
