@@ -203,7 +203,7 @@ def test_a_factor_has_no_more_digits_than_tell_it_from_one(ratio: float, text: s
 
 def test_the_readmes_picture_is_there_and_small() -> None:
     assert "](docs/report.png)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert 0 < (ROOT / "docs" / "report.png").stat().st_size < 200_000
+    assert 0 < (ROOT / "docs" / "report.png").stat().st_size < 150_000
 
 
 def test_the_short_text_is_one_page_with_a_narrow_table(real: dict[str, str]) -> None:

@@ -51,6 +51,11 @@ def shortened(value: object, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def capital(text: str) -> str:
+    """Return a text that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def shown_sentence(text: str) -> str:
     """Return an error's text: a sentence, and lines below it that are indented by two spaces."""
     return "\n  ".join(shown_line(line) for line in text.split("\n  "))

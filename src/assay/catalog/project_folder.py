@@ -1,5 +1,6 @@
 """The folder of a project: which of its files are its code, and what they are together."""
 
+import filecmp
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -94,7 +95,7 @@ def changed_since(folder: Path, copy: Path) -> list[str]:
         name.as_posix()
         for name in kept
         if not (folder / name).is_file()
-        or read_bytes(folder / name, MOST_BYTES) != read_bytes(copy / name, MOST_BYTES)
+        or not filecmp.cmp(folder / name, copy / name, shallow=False)
     ]
 
 

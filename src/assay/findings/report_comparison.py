@@ -266,6 +266,13 @@ def paired_workloads(reports: Iterable[ReportFigures]) -> list[PairedWorkload]:
     ]
 
 
+def apart_ci90(of: tuple[float, float], over: tuple[float, float]) -> tuple[float, float]:
+    """Return the interval of a ratio of two positive figures that were measured apart, by theirs:
+    the ends of their logarithms subtracted, which is conservative.
+    """
+    return of[0] / over[1], of[1] / over[0]
+
+
 def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkload:
     (first, slow), (second, fast) = one, two
     return PairedWorkload(
@@ -278,8 +285,5 @@ def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkloa
         products=(first, second),
         rates=(slow, fast),
         ratio=fast.tflop_per_s / slow.tflop_per_s,
-        ci90=(
-            math.exp(math.log(fast.ci90[0]) - math.log(slow.ci90[1])),
-            math.exp(math.log(fast.ci90[1]) - math.log(slow.ci90[0])),
-        ),
+        ci90=apart_ci90(fast.ci90, slow.ci90),
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from assay.frames.columns import Column, frame_of_rows
+from assay.records.claims import LESS_IS_BETTER
 from assay.records.verdicts import Verdict
 
 VERDICTS = (
@@ -45,9 +46,8 @@ VERDICTS = (
     Column("explanation", "object", "what was run and how it stands to the claim"),
 )
 """One row a verdict: one claim on one target."""
-LESS_IS_BETTER = frozenset({"s", "ms", "us", "ns", "max_abs_error"})
-"""Units of figures of which less is better; of ``lines`` and ``count`` neither is."""
 NEITHER = frozenset({"lines", "count"})
+"""Units of figures of which neither more nor less is better."""
 
 
 def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.evidence.stages import (
     benchmark_path,
@@ -154,7 +155,7 @@ def _unrecorded_answer(claim: Claim, provision: Provision, path: str) -> Answer:
         )
         return _answer(claim.id, provision.target, "not_run", NotRun.NOT_RECORDED, lack)
     reason = provision.reason or NotRun.NO_DEVICE
-    detail = f"{absence[:1].upper()}{absence[1:].rstrip('.')}, and {taken} has no record of it."
+    detail = f"{capital(absence.rstrip('.'))}, and {taken} has no record of it."
     return _answer(claim.id, provision.target, "not_run", reason, detail)
 
 

@@ -23,7 +23,6 @@ from assay.records.originals import (
     ReportedSize,
 )
 from assay.records.readings import AS_TYPED, Reading
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.shared.linear_regex import MOST_STEPS
 from assay.shared.output_patterns import Take
@@ -140,16 +139,14 @@ def _printed(
         reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
         reason = reason if record.lacking is None else NotRun.NOT_INSTALLED
         return not_run(reason, f"The source's own program gave no figure: {values}", paths)
-    factor, base = to_base(1.0, figure.unit)
-    if figure.unit is Unit.PERCENT:  # a gain of so much: a ratio, and no multiple of one
-        values, factor = tuple(to_base(value, figure.unit)[0] for value in values), 1.0
-    summary = case.summaries.repeated_runs(values, case.catalog.judging)
+    based = [to_base(value, figure.unit) for value in values]  # a gain is no multiple of one
+    summary = case.summaries.repeated_runs(tuple(v for v, _ in based), case.catalog.judging)
     if summary is None:
         text = "The source's own program ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
     return Measured(
-        summary=summary.scaled(factor),
-        unit=base,
+        summary=summary,
+        unit=based[0][1],
         artifact="original",
         controlled=False,
         control=None,

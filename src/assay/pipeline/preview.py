@@ -31,7 +31,7 @@ from assay.pipeline.snakemake_run import (
 from assay.pipeline.stage_progress import mean_seconds
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming
-from assay.verification.trust import published_reports
+from assay.verification.trust import published_reports, reports_in
 
 PENDING = "update pending"
 """How Snakemake's summary marks a file that a start would make."""
@@ -169,7 +169,7 @@ def _of_units(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dic
     more of the project's own than a guess.
     """
     found, home = gpu_forecast(root, catalog, plan), home_of(root, request)
-    if home == root or not published_reports(home):
+    if home == root or not reports_in(home / "reports" / "published"):
         return found
     several = {each.target for each in plan.targets if len(each.provision.gpus) > 1}
     return {step: seconds for step, seconds in found.items() if target_of(step) in several}

@@ -90,6 +90,8 @@ class Hardware(Record):
 
 RATE_UNITS = frozenset({Unit.PFLOP_PER_S, Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
 TIME_UNITS = frozenset({Unit.S, Unit.MS, Unit.US, Unit.NS})
+LESS_IS_BETTER = TIME_UNITS | {Unit.MAX_ABS_ERROR}
+"""Units of figures of which the smaller is the better one."""
 METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.RATE: RATE_UNITS,
     Metric.TIME: TIME_UNITS,

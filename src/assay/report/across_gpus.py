@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.report_comparison import apart_ci90
 from assay.judging.counts import kind_of
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict
@@ -94,21 +95,17 @@ def _cell(verdict: Verdict | None) -> AcrossCell:
 
 
 def _ratio(one: Verdict | None, other: Verdict | None) -> tuple[str, str | None]:
-    """Return a ratio of two GPUs' speeds. Its interval is that of two figures measured apart, their
-    logarithms' ends subtracted, which is conservative.
-    """
-    speeds = [_speed(verdict) for verdict in (one, other) if verdict is not None]
-    if len(speeds) < 2 or speeds[0] is None or speeds[1] is None:
+    """Return how many times as fast the other GPU is, and the interval of that."""
+    slow, fast = _speed(one), _speed(other)
+    if slow is None or fast is None:
         return fmt.NOTHING, None
-    (slow, (slow_low, slow_high)), (fast, (fast_low, fast_high)) = speeds[0], speeds[1]
-    return (
-        fmt.quantity(fast / slow, Unit.RATIO),
-        fmt.interval((fast_low / slow_high, fast_high / slow_low)),
-    )
+    return fmt.quantity(fast[0] / slow[0], Unit.RATIO), fmt.interval(apart_ci90(fast[1], slow[1]))
 
 
-def _speed(verdict: Verdict) -> tuple[float, tuple[float, float]] | None:
+def _speed(verdict: Verdict | None) -> tuple[float, tuple[float, float]] | None:
     """Return a figure and its interval as more the faster; None for what is no speed."""
+    if verdict is None:
+        return None
     measured, interval = verdict.measured, verdict.ci90
     power = FAST.get(verdict.unit or "")
     if power is None or not isinstance(measured, float) or interval is None or interval[0] <= 0:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
@@ -11,7 +12,6 @@ from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
 from assay.records.verdicts import Nearest, Verdict
 from assay.report import formatting as fmt
-from assay.report.counts import capital
 from assay.report.facts import Fact
 from assay.report.links import Link, record_link
 from assay.report.readings import ReadingTable, in_short, reading_table

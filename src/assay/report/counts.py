@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.findings.headline import KINDS, Outcome, split, tally
 from assay.records.claims import Hardware
@@ -85,11 +86,6 @@ def status_words(
             there, of = f" ({number}{of})", ""
         found[status] = f"{status.word}{there}"
     return found
-
-
-def capital(text: str) -> str:
-    """Return a text that begins a sentence."""
-    return text[:1].upper() + text[1:]
 
 
 def elsewhere_lines(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import METRIC_UNITS, TIME_UNITS, ClaimKind, Relation
+from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict
-
-SLOW_IS_MORE = frozenset(unit.value for unit in (*TIME_UNITS, Unit.MAX_ABS_ERROR))
-"""Units in which less is better."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
     whole, value, low, high = (_on_axis(v, verdict.unit) for v in (claimed, measured, *ci))
     if min(whole, value, low, high) <= 0:
         return None
-    if verdict.unit in SLOW_IS_MORE:
+    if verdict.unit in LESS_IS_BETTER:
         return Ratio(whole / value, whole / high, whole / low)
     return Ratio(value / whole, low / whole, high / whole)
 
@@ -41,7 +38,7 @@ def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     much, and of a rival's lead.
     """
     ratio = ratio_of(verdict)
-    if ratio is None or verdict.unit in SLOW_IS_MORE:
+    if ratio is None or verdict.unit in LESS_IS_BETTER:
         return ratio
     at_most = verdict.relation == Relation.AT_MOST.value
     if not at_most and not _is_a_rivals_lead(catalog, verdict.claim):
