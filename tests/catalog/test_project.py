@@ -358,7 +358,25 @@ class TestProblems:
         (tmp_path / "x").touch()
         (told,) = refused(tmp_path / "p", {**document(), "files": ["rows.py", name]})
         number = yaml.safe_dump({**document(), "files": ["rows.py", name]}, sort_keys=False)
-        assert told.startswith(f"line {len(number.splitlines())}: files.1: ")
+        assert told.startswith(f"line {len(number.splitlines())}: files: '{name[:80]}")
+        assert told.endswith(
+            ": a path is one below the folder: letters, digits and . _ + -, parted by /"
+        )
+
+    def test_each_wrong_file_of_a_list_is_told(self, tmp_path: Path) -> None:
+        named = ["../x", "rows.py", 7, "gone.bin", "a b.py", ["x"], "rowz.py", "/etc/hostname"]
+        folder = write(tmp_path / "p", document())
+        (folder / "a b.py").touch()
+        told = refused(folder, {**document(), "files": named})
+        assert [each.split("files: ")[1].split(":")[0] for each in told] == [
+            "'../x'",
+            "entry 3 is no text, and a path is one",
+            "gone.bin",
+            "'a b.py'",
+            "entry 6 is no text, and a path is one",
+            "rowz.py",
+            "'/etc/hostname'",
+        ]
 
     @pytest.mark.parametrize("name", ["my file.py", "übung.py", "dir with blank/x.py", "-x.py"])
     def test_code_of_an_odd_name_is_a_sentence(self, tmp_path: Path, name: str) -> None:

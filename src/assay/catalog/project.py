@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.base.errors import BadInput
-from assay.base.printable import shown_line
+from assay.base.printable import shortened, shown_line
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import YamlProblem, read_placed_yaml, suggest
+from assay.base.yaml_problems import IN_WORDS, YamlProblem, read_placed_yaml, suggest
 from assay.catalog.project_claims import lower_audits, lower_claims
 from assay.catalog.project_commands import lower_commands
 from assay.catalog.project_folder import (
@@ -22,6 +22,7 @@ from assay.catalog.project_folder import (
 )
 from assay.catalog.project_measurements import lower_measurements
 from assay.catalog.project_reading import PARTS, ProjectReading, with_meant_lists
+from assay.records.base import PATH_PATTERN
 from assay.records.claims import Audit, Claim, ClaimsFile, Source
 from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
@@ -31,6 +32,8 @@ from assay.records.workloads import Comparison, Workload
 
 UNREAD = "0" * 64
 """In the place of the digest of a file that is not read: its project is refused."""
+LONGEST_QUOTED = 80
+"""Characters of what is no name of a file that a sentence quotes."""
 
 
 @dataclass(frozen=True)
@@ -177,19 +180,25 @@ def _files(reading: ProjectReading, head: dict[str, Any]) -> dict[str, str]:
     alone or together, ``UNREAD``: they are there, and nothing else is to be said of them.
     """
     folder = reading.folder
-    named = head.get("files", ())
-    plain = isinstance(named, list) and all(isinstance(name, str) for name in named)
-    there, wrong = set[str](), set[str]()
-    for number, name in enumerate(named if plain else ()):
+    listed = head.get("files")
+    there, wrong, odd = set[str](), set[str](), set[str]()
+    for number, name in enumerate(listed if isinstance(listed, list) else ()):
+        here = "files", number
+        if not isinstance(name, str):
+            reading.refuse(here, f"files: entry {number + 1} is no text, and a path is one")
+            continue
         if not is_name(name):
-            continue  # which is said of the document
+            quoted = shortened(shown_line(name), LONGEST_QUOTED)
+            reading.refuse(here, f"files: '{quoted}': {IN_WORDS[PATH_PATTERN]}")
+            odd.add(name)
+            continue
         if (problem := file_problem(folder, name)) is None:
             there.add(name)
             continue
         meant = "" if (folder / name).exists() else suggest(name, _names_beside(folder, name))
-        reading.refuse(("files", number), f"files: {name}: {problem}{meant}")
+        reading.refuse(here, f"files: {name}: {problem}{meant}")
         wrong.add(name)
-    for name in set(code_by_name(folder)).difference(named if plain else ()):
+    for name in set(code_by_name(folder)) - there - wrong - odd:
         if (problem := file_problem(folder, name)) is None:
             there.add(name)
             continue

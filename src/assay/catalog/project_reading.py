@@ -82,7 +82,7 @@ class ProjectReading:
     lines: dict[str, int] = field(default_factory=dict)
 
     def head(self) -> dict[str, Any]:
-        """Return the document with its lists left empty, checked by itself."""
+        """Return the document; it is checked with its lists left empty, their entries elsewhere."""
         value = self.document.value
         if not isinstance(value, dict):
             raise YamlProblems(
@@ -94,7 +94,10 @@ class ProjectReading:
         for name in PARTS:
             if name in value and not isinstance(value[name], list):
                 self.refuse((name,), f"{name}: is no list (each entry begins with '- ')")
-        emptied = {key: [] if key in PARTS else entry for key, entry in value.items()}
+        emptied = {
+            key: [] if key in PARTS or (key == "files" and isinstance(entry, list)) else entry
+            for key, entry in value.items()
+        }
         _, found = read_part(ProjectDocument, emptied, self.document, ())
         # That lists which were emptied here are empty says nothing.
         self.problems += [

@@ -11,7 +11,7 @@ import typer
 from assay.base.cache_place import VARIABLE, project_cache
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
-from assay.catalog.project_folder import PROJECT_FILE
+from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
 from assay.records.plan import RunConfig
 from assay.verification.trusted_keys import project_keys, project_threshold, threshold, trusted_keys
@@ -35,8 +35,10 @@ def project_folder(named: Path | None) -> Path | None:
     Folders above are not looked at. Raises BadInput for one that is named and is no project.
     """
     folder = Path.cwd() if named is None else named
-    if (folder / PROJECT_FILE).is_file():
+    if os.path.lexists(folder / PROJECT_FILE):
         place = folder.resolve()
+        if (problem := file_problem(place, PROJECT_FILE)) is not None:
+            raise BadInput(f"{place / PROJECT_FILE}: {problem}")
         if (odd := ODD.search(str(place))) is not None:
             raise BadInput(
                 f"{place}: a project's path has letters, digits, blanks and . _ - + @ , ~ = only, "
@@ -47,8 +49,21 @@ def project_folder(named: Path | None) -> Path | None:
         if named.exists() and not named.is_dir():
             raise BadInput(f"{named}: is no folder, and a project is one that holds {PROJECT_FILE}")
         new = shlex.join([checkout.COMMAND, "new", str(named)])
-        raise BadInput(f"{named}: holds no {PROJECT_FILE}: {new} writes one")
+        writes = f"{new} writes one" if is_free(named) else "name the folder that does"
+        raise BadInput(f"{named}: holds no {PROJECT_FILE}: {writes}")
     return None
+
+
+def is_free(folder: Path) -> bool:
+    """Return whether a project may be begun in a folder: it is not there, or holds nothing but the
+    history of a repository that begins there. Raises BadInput for one that cannot be read.
+    """
+    try:
+        if not folder.exists():
+            return not folder.is_symlink()
+        return folder.is_dir() and all(path.name == ".git" for path in folder.iterdir())
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read: {error.strerror}") from error
 
 
 def use_own_cache(folder: Path | None) -> None:

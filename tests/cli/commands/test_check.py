@@ -457,6 +457,39 @@ commands:
         assert answer.code == 2
         assert "holds no assay.yaml: ./assay new" in answer.err
 
+    def test_new_is_not_named_where_it_would_refuse(self, assay: Any, tmp_path: Path) -> None:
+        (tmp_path / "notes").touch()
+        answer = assay("check", "--project", tmp_path)
+        assert answer.code == 2
+        assert "holds no assay.yaml: name the folder that does" in answer.err
+        (tmp_path / "nowhere").symlink_to("gone")
+        assert "name the folder that does" in assay("check", "--project", tmp_path / "nowhere").err
+        answer = assay("new", tmp_path / "nowhere")
+        assert (answer.code, answer.out) == (2, "")
+        assert "is there, and is no empty folder" in answer.err
+
+    @pytest.mark.parametrize("leads", ["../assay.yaml", "own.yaml", "gone"])
+    def test_a_project_file_that_is_a_link_is_refused(
+        self, assay: Any, mine: Path, leads: str
+    ) -> None:
+        """What it leads to would be signed as the project's."""
+        file = mine / "assay.yaml"
+        (mine / leads).write_bytes(file.read_bytes()) if leads != "gone" else None
+        file.unlink()
+        file.symlink_to(leads)
+        for command in ("check", "reproduce", "claims"):
+            answer = assay(command, "--project", mine)
+            assert (answer.code, answer.out) == (2, "")
+            says = f"{file}: it is a link, and only what lies in the project itself is its code"
+            assert " ".join(answer.err.split()) == f"assay: {says}"
+
+    def test_a_project_file_that_is_a_folder_is_a_sentence(self, assay: Any, mine: Path) -> None:
+        (mine / "assay.yaml").unlink()
+        (mine / "assay.yaml").mkdir()
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        assert "assay.yaml: is no plain file of the project" in " ".join(answer.err.split())
+
 
 COMMAND = """
 commands:

@@ -11,6 +11,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
+from assay.cli.project_folder import is_free
 from assay.shared.files import write_bytes
 
 EXAMPLE = {
@@ -28,11 +29,8 @@ def new(
     ],
 ) -> None:
     """Write an example of a project of your own."""
-    try:
-        if folder.exists() and (not folder.is_dir() or _holds_files(folder)):
-            raise BadInput(f"{folder}: is there, and is no empty folder")
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be read: {error.strerror}") from error
+    if not is_free(folder):
+        raise BadInput(f"{folder}: is there, and is no empty folder")
     example = files("assay.cli").joinpath("example")
     for name, source in EXAMPLE.items():
         text = example.joinpath(source).read_text(encoding="utf-8")
@@ -46,8 +44,3 @@ def new(
     for when, command in (("next", "check"), ("then", "reproduce")):
         words = [checkout.COMMAND, command, "--project", str(folder)]
         say(f"{when}: {shlex.join(words)}")
-
-
-def _holds_files(folder: Path) -> bool:
-    """Return whether a folder holds anything but the history of a repository that begins here."""
-    return any(path.name != ".git" for path in folder.iterdir())
