@@ -121,7 +121,7 @@ def test_card_driver_commit_and_protocol_are_warned_of():
     assert "h100: card differs: A: card_a; B: card_b" in told
     assert "h100: driver differs: A: 580; B: 590" in told
     assert "h100: commit that measured differs: A: c1; B: c2" in told
-    assert "protocol differs: 1 figure was measured by another one" in told
+    assert "protocol differs: 1 measurement was made by another one" in told
     assert len(told) == 4
     assert list(differing_conditions(["A", "B"], [reports[0], reports[0]])) == []
     told = list(differing_conditions(["A", "B", "C"], [reports[0], reports[0], reports[1]]))

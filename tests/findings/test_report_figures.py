@@ -7,7 +7,8 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.report_figures import question_of
+from assay.evidence.report_contents import read_contents
+from assay.findings.report_figures import UNWRITTEN, question_of, report_figures
 from assay.records.workloads import Workload
 from tests.report.told import told_report
 
@@ -19,8 +20,12 @@ class LaterWorkload(Workload):
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    report: Path = told_report(tmp_path_factory.mktemp("questions") / "repo")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return told_report(tmp_path_factory.mktemp("questions") / "repo")
+
+
+@pytest.fixture(scope="module")
+def catalog(report: Path) -> Catalog:
     return load_catalog(report / "evidence")
 
 
@@ -40,3 +45,16 @@ def test_a_field_that_later_code_adds_asks_nothing_else(catalog: Catalog) -> Non
     assert question_of(with_workloads(catalog), "demo_rate") == asked
     assert question_of(with_workloads(catalog, added="other"), "demo_rate") != asked
     assert question_of(with_workloads(catalog, seed=99), "demo_rate") != asked
+
+
+def test_figures_are_counted_as_the_headline_counts_them(report: Path) -> None:
+    of = read_contents(report)
+    made = report_figures(
+        of.catalog, of.evidence, of.verdicts,
+        commit=None, created=None, manifest_sha256=UNWRITTEN, rates=False,
+    )  # fmt: skip
+    published = {claim for claim, said in made.claims.items() if said.kind == "figures"}
+    rows = [each for each in made.figures if each.claim in published]
+    assert made.headline is not None
+    numbers = {each.counted_as for each in rows} - {None}
+    assert len(numbers) == sum(made.headline.statuses.values())

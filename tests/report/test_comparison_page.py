@@ -9,7 +9,8 @@ from rich.console import Console
 
 from assay.cli import comparison_output, console
 from assay.findings.given_report import GivenReport
-from assay.records.report_figures import ClaimInShort, ReportFigures
+from assay.findings.report_comparison import Standing
+from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status, Why
 from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
 from tests.findings.test_card_spread import figure, machine, report
@@ -47,15 +48,64 @@ def test_what_is_counted_is_what_was_held_together():
     one = report("run_1", machine("card_a", "t1"), here, alone, arithmetic)
     two = report("run_2", machine("card_b", "t2"), here, arithmetic)
     assert view(one, two).counts() == (
-        "0 figures changed, 0 shifted beyond both intervals, 1 did neither; 1 stands in some of "
-        "the reports alone; 1 was not run, or rests on no measurement"
+        "3 claims that nobody vouches for: 0 changed, 0 shifted beyond both intervals, "
+        "1 did neither, 1 answered in some of the reports alone, 1 not run, or not measured",
     )
+
+
+def counting(run: str, *figures: ReportFigure) -> ReportFigures:
+    """Return a report that says of its claims that they are published figures."""
+    said = {f.claim: ClaimInShort(title=f.claim, claimed="", kind="figures") for f in figures}
+    of = report(run, machine(f"card_{run}", f"t{run}"), *figures)
+    return of.model_copy(update={"claims": said})
+
+
+def test_a_measurement_that_answers_two_claims_counts_once_by_the_one_that_changed():
+    missed = {"status": Status.NOT_REPRODUCED}
+    one = counting("run_1", figure(100.0, counted_as=0),
+                   figure(100.0, claim="again", counted_as=0),
+                   figure(50.0, claim="other", counted_as=1))  # fmt: skip
+    two = counting("run_2", figure(100.0, counted_as=4),
+                   figure(100.0, claim="again", counted_as=4, **missed),
+                   figure(50.0, claim="other", counted_as=2))  # fmt: skip
+    seen = view(one, two)
+    assert seen.counts() == (
+        "2 published speed figures: 1 changed, 0 shifted beyond both intervals, 1 did neither",
+    )
+    assert [row.claim for row in seen.of(Standing.CHANGED)] == ["again"]
+    assert seen.heading(Standing.REST) == "The rest: 1, in 2 lines"
+    assert [[row.claim for row in each.rows] for each in seen.measurements] == [
+        ["again", "rate"], ["other"],
+    ]  # fmt: skip
+
+
+def test_a_claim_counts_on_the_gpu_that_each_report_counts_it_on():
+    """As the headline of each does: one figure, though the reports have it on two GPUs."""
+    aside = {"target": "h200", "status": Status.ELSEWHERE}
+    one = counting("run_1", figure(100.0, counted_as=0), figure(150.0, **aside))
+    two = counting("run_2", figure(150.0, counted_as=0, **aside))
+    assert view(one, two).counts()[0].startswith("1 published speed figure: 0 changed, ")
+
+
+def test_a_claim_that_a_report_counts_on_two_gpus_is_two():
+    both = figure(100.0, counted_as=0), figure(150.0, target="h200", counted_as=1)
+    one, two = counting("run_1", *both), counting("run_2", both[0])
+    assert view(one, two).counts()[0].startswith("2 published speed figures: ")
+
+
+def test_kinds_are_counted_apart():
+    own = figure(1.0, claim="own", counted_as=1)
+    one, two = (counting(run, figure(100.0, counted_as=0), own) for run in ("run_1", "run_2"))
+    kinds = {**two.claims, "own": ClaimInShort(title="own", claimed="", kind="own")}
+    first, second = view(one, two.model_copy(update={"claims": kinds})).counts()
+    assert first.startswith("1 published speed figure: ")
+    assert second.startswith("1 own claim of this project: ")
 
 
 def test_a_measurement_that_was_taken_over_is_no_second_one():
     one, two = (report(run, machine("card_a", "t1"), figure(100.0)) for run in ("run_1", "run_2"))
     seen = view(one, two)
-    assert "1 did neither (1 of them one measurement, taken over);" in seen.counts()
+    assert seen.counts()[0].endswith(" 1 did neither (1 of them one measurement, taken over)")
     assert [difference(row) for row in seen.figures] == ["one measurement"]
 
 
@@ -68,7 +118,9 @@ def test_reports_of_different_products_share_none():
     assert seen.products.startswith(
         "different GPU products, none of them in two reports (run_1: H100; run_2: H200)"
     )
-    assert "0 did neither; 2 stand in some of the reports alone" in seen.counts()
+    assert seen.counts()[0].endswith(
+        " beyond both intervals, 2 answered in some of the reports alone"
+    )
 
 
 @pytest.mark.parametrize("run", ["run_1", "run_2"])

@@ -82,7 +82,7 @@ def _lines(view: ComparisonView, rows: Sequence[ComparedFigure], width: int) -> 
 
 def _two_lines(row: ComparedFigure, cells: Sequence[str], width: int) -> Iterator[str]:
     """Yield how far a figure moved, what it is and its id, which is never cut; then its figures."""
-    held = difference(row) if row.difference is not None else ""
+    held = "" if row.difference is None or row.one_measurement else difference(row)
     moved = f"{held:>{MOVED}}  "
     of = f"  {row.claim}{f' on {row.target}' if row.target else ''}"
     room = max(width - cell_len(moved) - cell_len(of), LEAST_TITLE)
@@ -102,6 +102,7 @@ def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
     """Return what is claimed and what each report has; the unit once where all measured in it, and
     the verdict once where all came out alike.
     """
+    same = "one measurement, taken over: " if row.one_measurement else ""
     figures = [each for each in row.figures if each is not None and has_interval(each)]
     plain = all(isinstance(each.claimed, float) for each in figures) and not row.asked_otherwise
     if not plain or len(figures) < len(cells) or any("unverified" in text for text in cells):
@@ -112,9 +113,9 @@ def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
         f"{fmt.number(float(each.measured or 0.0))} {fmt.interval(each.ci90)}" for each in figures
     ]
     if len(set(said)) == 1:
-        return f"{row.claimed} {said[0]}: {ARROW.join(map(fmt.unbroken, numbers))}"
+        return f"{same}{row.claimed} {said[0]}: {ARROW.join(map(fmt.unbroken, numbers))}"
     pairs = zip(said, numbers, strict=True)
-    return f"{row.claimed}: {ARROW.join(fmt.unbroken(f'{one} {two}') for one, two in pairs)}"
+    return f"{same}{row.claimed}: {ARROW.join(fmt.unbroken(f'{one} {two}') for one, two in pairs)}"
 
 
 def _in_turn(cells: Sequence[str]) -> str:
@@ -130,7 +131,7 @@ def _title(view: ComparisonView, shown: Sequence[str]) -> str:
     if view.pairs and GPUS not in shown:
         pairs = counted(len(view.pairs), "workload")
         more.append(f"--only {GPUS} shows {pairs} that several GPU products ran")
-    return f"{view.counts()} ({'; '.join(more)})" if more else view.counts()
+    return "\n".join([*view.counts(), *([f"({'; '.join(more)})"] if more else [])])
 
 
 def _show_pairs(view: ComparisonView) -> None:
@@ -166,6 +167,7 @@ def comparison_document(view: ComparisonView) -> dict[str, Any]:
         ],
         "products": view.products,
         "warnings": list(view.warnings),
+        "counts": list(view.counts()),
         "figures": [
             {
                 "claim": row.claim,
@@ -176,6 +178,7 @@ def comparison_document(view: ComparisonView) -> dict[str, Any]:
                 "difference": row.difference,
                 "asked_otherwise": row.asked_otherwise,
                 "one_measurement": row.one_measurement,
+                "kind": row.kind or None,
                 "figures": [each and each.model_dump(mode="json") for each in row.figures],
             }
             for row in view.figures

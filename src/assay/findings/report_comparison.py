@@ -1,6 +1,7 @@
 """Several reports side by side: what changed, what shifted, and what else differs. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,8 @@ class ComparedFigure:
     difference: float | None
     """The last measured figure over the first, less 1; None where there are no two of one
     question."""
+    kind: str
+    """What a page counts it as: one of ``findings.headline.KINDS``; empty where nobody says."""
     asked_otherwise: bool
     """Whether the reports measured different things for it."""
     one_measurement: bool
@@ -64,6 +67,19 @@ class ComparedFigure:
     def held_together(self) -> bool:
         """Return whether two reports have a measured figure of it."""
         return sum(has_interval(figure) for figure in self.figures) > 1
+
+
+@dataclass(frozen=True)
+class ComparedMeasurement:
+    """What counts once: figures that one measurement, or one sentence, answers in any report."""
+
+    rows: tuple[ComparedFigure, ...]
+    """The one that it counts by first: the one that stands foremost in ``Standing``."""
+
+    @property
+    def lead(self) -> ComparedFigure:
+        """Return the figure that it counts by."""
+        return self.rows[0]
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,41 @@ def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
     )
 
 
+def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedMeasurement]:
+    """Return compared figures, in their order, each measurement once, as reports count them."""
+    counting = Counter((place, row.claim) for row in rows for place, _ in _numbers(row))
+    several = {claim for (_, claim), number in counting.items() if number > 1}
+    names = [_counting_names(row, alone=row.claim not in several) for row in rows]
+    groups: dict[tuple[int, int | str], tuple[int, ...]] = {}
+    for number in range(len(rows)):
+        joined = {each for name in names[number] for each in groups.get(name, ())}
+        group = tuple(sorted(joined | {number}))
+        groups |= {name: group for each in group for name in names[each]}
+    return [
+        ComparedMeasurement(tuple(rows[each] for each in group))
+        for group in sorted(set(groups.values()))
+    ]
+
+
+def _counting_names(row: ComparedFigure, *, alone: bool) -> list[tuple[int, int | str]]:
+    """Return what a figure is counted as, by report; nothing where none of them counts it.
+
+    ``alone``: whether each report counts the claim on one target at most, so that figures on
+    several are one thing.
+    """
+    found: list[tuple[int, int | str]] = [*_numbers(row)]
+    if not found:
+        return [] if row.kind else [(-1, f"{row.claim} {row.target}")]
+    return [*found, *([(-1, row.claim)] if alone else [])]
+
+
+def _numbers(row: ComparedFigure) -> Iterator[tuple[int, int]]:
+    """Yield the place of each report that counts a figure, and the number it counts it as."""
+    for place, figure in enumerate(row.figures):
+        if figure is not None and figure.counted_as is not None:
+            yield place, figure.counted_as
+
+
 def _compared(
     reports: Sequence[ReportFigures], figures: tuple[ReportFigure | None, ...]
 ) -> ComparedFigure:
@@ -126,6 +177,7 @@ def _compared(
         _standing(figures, apart=apart),
         figures,
         difference=_difference([figure for _, figure in measured]) if one_question else None,
+        kind=next((each.kind for each in reversed(said) if each.kind), ""),
         asked_otherwise=not one_question,
         one_measurement=len(measured) > 1 and len(taken) == 1 and None not in taken,
     )
@@ -193,9 +245,10 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
             if (machines := [each for each in report.machines if each.target == target])
         }
         yield from _differing(target, on)
-    if count := sum(_protocols_differ(row) for row in compare_figures(reports)):
+    measurements = counted_once(compare_figures(reports))
+    if count := sum(any(map(_protocols_differ, each.rows)) for each in measurements):
         verb = agreeing(count, "was", "were")
-        yield f"protocol differs: {counted(count, 'figure')} {verb} measured by another one"
+        yield f"protocol differs: {counted(count, 'measurement')} {verb} made by another one"
     read = [(name, report) for name, report in zip(names, reports, strict=True) if report.rules]
     rules = {name: str(report.rules) for name, report in read}
     yield from _told("judging rules differ", rules)

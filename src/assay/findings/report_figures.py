@@ -11,7 +11,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.headline import headline_counts, page_kind
+from assay.findings.headline import headline_counts, outcomes, page_kind
 from assay.judging.causes import with_known_causes
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
@@ -48,6 +48,7 @@ def report_figures(
     rates: bool = True,
 ) -> ReportFigures:
     """Return a whole report in short; ``rates``: with those of every arm, which takes seconds."""
+    numbers = _counted_as(catalog, verdicts.verdicts)
     return ReportFigures(
         schema="assay/report_figures/1",
         run=verdicts.run,
@@ -57,7 +58,8 @@ def report_figures(
         manifest_sha256=manifest_sha256,
         machines=tuple(machines(evidence)),
         figures=tuple(
-            _figure(catalog, verdict) for verdict in with_known_causes(verdicts.verdicts)
+            _figure(catalog, verdict, numbers.get((verdict.claim, verdict.target)))
+            for verdict in with_known_causes(verdicts.verdicts)
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
         rates=tuple(arm_rates(catalog, evidence)) if rates else (),
@@ -190,7 +192,7 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
             )
 
 
-def _figure(catalog: Catalog | None, verdict: Verdict) -> ReportFigure:
+def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None) -> ReportFigure:
     return ReportFigure(
         claim=verdict.claim,
         source=verdict.source,
@@ -208,7 +210,20 @@ def _figure(catalog: Catalog | None, verdict: Verdict) -> ReportFigure:
         binary_sha256=verdict.binary_sha256,
         question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
         gpu_uuid=verdict.gpu_uuid,
+        taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,
+        counted_as=number,
     )
+
+
+def _counted_as(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[tuple[str, str | None], int]:
+    """Return the number of what each claim counts as on each target; what does not count is not in
+    it.
+    """
+    return {
+        (row.claim, row.target): number
+        for number, each in enumerate(outcomes(catalog, verdicts))
+        for row in each.rows
+    }
 
 
 def question_of(catalog: Catalog, claim: str) -> str | None:

@@ -36,6 +36,12 @@ class ReportFigure(Record):
     where nothing was measured."""
     gpu_uuid: str | None = None
     """The card; None where the report does not say, and of what no card measured."""
+    taken_over: bool = False
+    """True where an earlier report's run measured it, and not this report's."""
+    counted_as: int | None = None
+    """Number, from 0, of the thing that the report counts it as: figures of one measurement, or of
+    one sentence, share it. None where the report counts the claim by its figure on another target,
+    and where nobody vouches for what it is."""
 
     @property
     def said(self) -> str:

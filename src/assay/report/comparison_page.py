@@ -1,6 +1,7 @@
 """Several reports side by side, as a page of its own."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,14 @@ from pathlib import Path
 from assay.base.printable import shown
 from assay.findings.claim_history import HistoryLine
 from assay.findings.given_report import GivenReport
+from assay.findings.headline import KINDS
 from assay.findings.report_comparison import (
     ComparedFigure,
+    ComparedMeasurement,
     PairedWorkload,
     Standing,
     compare_figures,
+    counted_once,
     differing_conditions,
     differing_products,
     paired_workloads,
@@ -20,7 +24,7 @@ from assay.findings.report_comparison import (
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
 _INTERVAL = re.compile(r"\[[^\]]*\]")
 TITLES = {
@@ -29,6 +33,8 @@ TITLES = {
     Standing.SOME: "Answered in some of the reports alone",
     Standing.REST: "The rest",
 }
+WORDS = {**KINDS, "": ("claim that nobody vouches for", "claims that nobody vouches for")}
+"""What is counted apart from each other: of one, of several."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +60,45 @@ class ComparisonView:
         measured = [{m.product for m in report.figures.machines} for report in self.reports]
         return sum(map(len, measured)) > len(set().union(*measured))
 
-    def counts(self) -> str:
-        """Return how many figures stand how, in a sentence without its end."""
-        changed, shifted = self.of(Standing.CHANGED), self.of(Standing.SHIFTED)
-        some, rest = self.of(Standing.SOME), self.of(Standing.REST)
-        held = [row for row in rest if row.held_together]
-        taken = sum(row.one_measurement for row in held)
-        same = f" ({taken} of them one measurement, taken over)" if taken else ""
-        one = agreeing(len(some), "stands", "stand")
-        unmeasured = len(rest) - len(held)
-        no = agreeing(unmeasured, "was not run, or rests", "were not run, or rest")
-        return (
-            f"{counted(len(changed), 'figure')} changed, {len(shifted)} shifted beyond both "
-            f"intervals, {len(held)} did neither{same}; {len(some)} {one} in some of the reports "
-            f"alone; {unmeasured} {no} on no measurement"
+    @property
+    def measurements(self) -> list[ComparedMeasurement]:
+        """Return what the figures are of, each measurement once."""
+        return counted_once(self.figures)
+
+    def counts(self) -> tuple[str, ...]:
+        """Return how many measurements stand how: a sentence a kind of what a page counts apart,
+        each without its end, published speed figures first.
+        """
+        kinds = {kind: [m for m in self.measurements if m.lead.kind == kind] for kind in WORDS}
+        return tuple(
+            f"{counted(len(of), *WORDS[kind])}: {_told(of)}" for kind, of in kinds.items() if of
         )
+
+    def heading(self, standing: Standing) -> str:
+        """Return the title of a part, with how many it has."""
+        rows = len(self.of(standing))
+        once = sum(each.lead.standing is standing for each in self.measurements)
+        return f"{TITLES[standing]}: {once}" + ("" if once == rows else f", in {rows} lines")
+
+
+def _told(measurements: Sequence[ComparedMeasurement]) -> str:
+    """Return how many stand how, in words: of changes and shifts also that there is none."""
+    leads = [each.lead for each in measurements]
+    held = [row for row in leads if row.standing is Standing.REST and row.held_together]
+    taken = sum(row.one_measurement for row in held)
+    whom = "all" if taken == len(held) > 1 else str(taken)
+    same = f" ({whom} of them one measurement, taken over)" if taken else ""
+    numbers = Counter(row.standing for row in leads)
+    foremost = (
+        f"{numbers[Standing.CHANGED]} changed",
+        f"{numbers[Standing.SHIFTED]} shifted beyond both intervals",
+    )
+    others = (
+        (len(held), f"did neither{same}"),
+        (numbers[Standing.SOME], "answered in some of the reports alone"),
+        (numbers[Standing.REST] - len(held), "not run, or not measured"),
+    )
+    return ", ".join([*foremost, *(f"{number} {words}" for number, words in others if number)])
 
 
 def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> ComparisonView:
@@ -146,7 +176,7 @@ def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]
 def comparison_page(templates: Path, view: ComparisonView) -> str:
     """Return the page: no script, no link outside. Raises BadInput for a broken template."""
     parts = [
-        (TITLES[standing], [_page_row(row) for row in rows])
+        (view.heading(standing), TITLES[standing], [_page_row(row) for row in rows])
         for standing in Standing
         for rows in [view.of(standing)]
     ]

@@ -47,7 +47,7 @@ class TestWhatIsShown:
         answer = assay("compare", report, report, *key)
         assert answer.code == 0
         assert rows(answer) == []
-        assert "0 figures changed, 0 shifted" in answer.err
+        assert "published speed figures: 0 changed, 0 shifted" in answer.err
         assert "warning" not in answer.err
 
     def test_all_shows_every_figure_with_its_interval(
@@ -83,7 +83,7 @@ class TestWhatIsShown:
         answer = assay("compare", report, told, *key, "--only", "some")
         alone = {(row[2], row[3]): row for row in rows(answer)}["demo_there", "h100"]
         assert (alone[1], alone[6]) == ("some", "not in this report")
-        assert "1 stands in some of the reports alone" in answer.err
+        assert "1 answered in some of the reports alone" in answer.err
         changed = rows(assay("compare", report, told, *key, "--only", "changed"))
         assert "demo_there" not in {row[2] for row in changed}
 
