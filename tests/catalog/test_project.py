@@ -450,6 +450,55 @@ def commanded(**more: Any) -> dict[str, Any]:
     }
 
 
+class TestFormedOfTwo:
+    """A run would end at its verdicts, after all was measured."""
+
+    @pytest.mark.parametrize(
+        ("value", "formula", "numerator", "denominator", "says"),
+        [
+            ("1.3x", "quotient", "slow", "fast", None),
+            ("25 %", "percent_gain", "slow", "fast", None),
+            ("85 %", "quotient", "slow", "fast", "is in %: quotient gives x, percent_gain gives %"),
+            ("1.3x", "percent_gain", "slow", "fast", "is in x: quotient gives x, "),
+            ("3 ms", "quotient", "slow", "fast", "is in ms: quotient gives x, "),
+            ("3x", "quotient", "slow", "rate", "'slow' is in ms and 'rate' in TFLOP/s: no figure"),
+            ("3x", "quotient", "count", "fast", "'count' has no rate, time or ratio to form a"),
+        ],
+    )
+    def test_units_fit(
+        self,
+        tmp_path: Path,
+        value: str,
+        formula: str,
+        numerator: str,
+        denominator: str,
+        says: str | None,
+    ) -> None:
+        def of(command: str) -> dict[str, str]:
+            return {"command": "bench", "reads": f"{command}={{value}}"}
+
+        formed = {
+            "kind": "derived",
+            "formula": formula,
+            "numerator": numerator,
+            "denominator": denominator,
+        }
+        counted = {"kind": "unanswerable", "reason": "not_implemented", "detail": "nobody counts"}
+        content = commanded()
+        content["claims"] = [
+            claim("rate", "610 TFLOP/s", answer=of("rate")),
+            claim("slow", "4 ms", answer=of("slow")),
+            claim("fast", "3,000 us", answer=of("fast")),
+            claim("count", "4 lines", answer=None, evaluation=counted),
+            claim("formed", value, answer=None, evaluation=formed),
+        ]
+        if says is None:
+            assert load(tmp_path / "p", content).claims["formed"].value is not None
+            return
+        (told,) = refused(tmp_path / "p", content)
+        assert f"claim 'formed': {says}" in told
+
+
 class TestCommands:
     """A command answers claims as a source's own program does."""
 
@@ -475,6 +524,19 @@ class TestCommands:
         content["claims"][0]["answer"]["unit"] = "GFLOPS"
         (original,) = load(tmp_path / "p", content).sources["post"].commands
         assert original.figures[0].unit is Unit.GFLOP_PER_S
+
+    @pytest.mark.parametrize(
+        ("value", "unit", "read"),
+        [("25 %", None, Unit.PERCENT), ("1.25x", "%", Unit.PERCENT), ("25 %", "x", Unit.RATIO)],
+    )
+    def test_a_gain_is_claimed_and_printed_in_per_cent_or_as_a_ratio(
+        self, tmp_path: Path, value: str, unit: str | None, read: Unit
+    ) -> None:
+        content = commanded()
+        answer = {"command": "bench", "reads": "gain={value}", "unit": unit}
+        content["claims"] = [claim("gain", value, answer=answer)]
+        (original,) = load(tmp_path / "p", content).sources["post"].commands
+        assert original.figures[0].unit is read
 
     @pytest.mark.parametrize(
         ("answer", "words"),

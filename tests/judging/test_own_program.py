@@ -123,6 +123,21 @@ class TestItDecides:
             claim = b.claim("gain", ratio, value=value, unit=Unit.PERCENT, flop_formula=None)
             verdict = judged([claim], gains, printed)["gain"]
             assert (verdict.status, verdict.measured) == (status, pytest.approx(25.0))
+            assert "read as a gain: 25 % is 1.25 times" in verdict.explanation
+
+    @pytest.mark.parametrize(("gain", "measured"), [("0", 0.0), ("-20", -20.0)])
+    def test_a_gain_may_be_none_or_a_loss(self, gain: str, measured: float) -> None:
+        """0 % is a figure, where no rate is."""
+        over = Term(comparison="duel", arm="ours", over="rival")
+        ratio = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=(over,))
+        claim = b.claim("gain", ratio, value=25.0, unit=Unit.PERCENT, flop_formula=None)
+        printed = figure("gain", pattern="{value} %", unit=Unit.PERCENT)
+        found = record(*[line(f"{gain} %\n")] * 5)
+        verdict = judged([claim], found, printed)["gain"]
+        assert (verdict.artifact, verdict.measured) == ("original", pytest.approx(measured))
+        assert verdict.status is Status.NOT_REPRODUCED
+        nothing = judged([claim], record(*[line("-100 %\n")] * 5), printed)["gain"]
+        assert "printed nothing that '{value} %' finds a figure in" in nothing.explanation
 
     def test_it_says_what_ran_and_by_whose_lines(self) -> None:
         words = judged([b.claim("rate", rate())], printing(*RATES))["rate"].explanation

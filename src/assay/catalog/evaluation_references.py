@@ -25,11 +25,15 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.readings import Reading
+from assay.records.units import Unit
 from assay.records.workloads import Operation, Workload
 from assay.shared.expressions import parse
 from assay.shared.formula_names import names_of_operation, names_of_program
 
 T = TypeVar("T")
+
+FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
+"""Unit of what a formula makes of two figures."""
 
 
 def check_evaluation(
@@ -85,10 +89,35 @@ def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
         raise BadInput(f"{where}: neither part has a reading '{evaluation.under}'")
 
 
+def check_formed(catalog: Catalog, where: str, claim: Claim) -> None:
+    """Check that a figure formed of two others is in its formula's unit, and that something can be
+    formed of them. Raises BadInput.
+    """
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Derived):
+        return
+    unit = FORMED[evaluation.formula]
+    if claim.unit is not unit:
+        typed = claim.unit.typed if claim.unit else "no unit"
+        told = ", ".join(f"{formula} gives {each.typed}" for formula, each in FORMED.items())
+        raise BadInput(f"{where}: is in {typed}: {told}")
+    parts = [catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator)]
+    for part in parts:
+        if part.unit is None or part.unit.facts.base is None:
+            raise BadInput(f"{where}: '{part.id}' has no rate, time or ratio to form a figure of")
+    top, bottom = (part.unit for part in parts)
+    if top and bottom and top.base is not bottom.base:
+        raise BadInput(
+            f"{where}: '{parts[0].id}' is in {top.typed} and '{parts[1].id}' in {bottom.typed}: "
+            "no figure is formed of the two"
+        )
+
+
 def check_reading(catalog: Catalog, where: str, claim: Claim, reading: Reading) -> None:
     """Check what a reading runs; it alone may rest on arms that are timed for readings."""
     check_evaluation(catalog, where, reading.evaluation, reading=True)
     check_formulas(catalog, where, claim.under(reading))
+    check_formed(catalog, where, claim.under(reading))
 
 
 def check_formulas(catalog: Catalog, where: str, claim: Claim) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from assay.base.errors import BadInput
 from assay.catalog.evaluation_references import (
     check_evaluation,
+    check_formed,
     check_formulas,
     check_operands,
     check_reading,
@@ -129,6 +130,7 @@ def _claim_checks(catalog: Catalog, claim: Claim) -> Iterator[tuple[str, Callabl
 def _check_answer(catalog: Catalog, where: str, claim: Claim) -> None:
     check_evaluation(catalog, where, claim.evaluation)
     check_formulas(catalog, where, claim)
+    check_formed(catalog, where, claim)
 
 
 def _check_audit(catalog: Catalog, audit: Audit) -> None:

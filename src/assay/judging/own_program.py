@@ -6,6 +6,7 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.evidence.stages import original_path
@@ -23,6 +24,7 @@ from assay.records.originals import (
     ReportedSize,
 )
 from assay.records.readings import AS_TYPED, Reading
+from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.shared.linear_regex import MOST_STEPS
 from assay.shared.output_patterns import Take
@@ -157,7 +159,7 @@ def _printed(
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
         built_from=None,
-        notes=(_told(record, figure), _UNCHECKED),
+        notes=(_told(record, figure), *_read_as(figure), _UNCHECKED),
         evidence=paths,
     )
 
@@ -265,7 +267,7 @@ def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> f
             f"printed so much that '{figure.pattern}' finds nothing within "
             f"{MOST_STEPS:,} steps of its search, and no more are taken; {option}."
         )
-    if not found or found[0] <= 0:
+    if not found or to_base(found[0], figure.unit)[0] <= 0:
         return f"printed nothing that '{figure.pattern}' finds a figure in; {option}."
     if len(found) > 1:
         numbers = ", ".join(printed(value, None) for value in found)
@@ -283,6 +285,12 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
         f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
         f"prints at '{figure.pattern}' ({_which(record, figure)}), counted as it counts."
     )
+
+
+def _read_as(figure: FigurePattern) -> Iterator[str]:
+    """Yield how a figure in per cent is read: a share is often written so, too."""
+    if figure.unit is Unit.PERCENT:
+        yield "What it prints is in per cent, and read as a gain: 25 % is 1.25 times."
 
 
 def _which(record: OriginalRunRecord, figure: FigurePattern) -> str:

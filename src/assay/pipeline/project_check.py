@@ -19,7 +19,7 @@ from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.pipeline.places import foreign_place
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, NotRun, Unanswerable
+from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
 from assay.records.figure_words import EXACT, printed, short, with_unit
 from assay.records.originals import OriginalSource
 from assay.records.plan import Answer, Provision
@@ -174,7 +174,9 @@ def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
 def _gains(catalog: Catalog) -> Iterator[str]:
     """Yield what a figure in per cent that is measured means: a share is often written so, too."""
     for claim in catalog.claims.values():
-        measured = isinstance(claim.evaluation, Benchmark)
+        program = catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
+        read = program.figure_of(claim.id) if program else None
+        measured = read is not None or isinstance(claim.evaluation, Benchmark | Derived)
         if measured and claim.unit is Unit.PERCENT and claim.value is not None:
             typed = printed(claim.value, claim.resolution)
             gain, share = (
@@ -182,6 +184,10 @@ def _gains(catalog: Catalog) -> Iterator[str]:
                 for value in (1 + claim.value / 100, claim.value / 100)
             )
             says = f"{typed} % is judged as {gain}, a gain: a share of so much is written {share}"
+            yield f"remark: claim '{claim.id}': {says}"
+        elif read is not None and read.unit is Unit.PERCENT:
+            gain = with_unit("1.25", Unit.RATIO)
+            says = f"per cent that its command prints are read as a gain: 25 % is {gain}"
             yield f"remark: claim '{claim.id}': {says}"
 
 

@@ -77,8 +77,8 @@ class Unit(StrEnum):
         "ratio",
         UnitFacts(symbol="\N{MULTIPLICATION SIGN}", base="ratio", written=("x", "times")),
     )
-    PERCENT = "percent", UnitFacts(symbol="%")
-    """Of a gain: 50 % more is a ratio of 1.5, so it has no factor (see judging.case.to_base)."""
+    PERCENT = "percent", UnitFacts(symbol="%", base="ratio")
+    """Of a gain: 50 % more is a ratio of 1.5, and no factor makes it one (judging.case.to_base)."""
     COUNT = "count", UnitFacts(symbol="", exact=True)
     LINES = "lines", UnitFacts(symbol="lines", exact=True)
     MAX_ABS_ERROR = "max_abs_error", UnitFacts(symbol="")

@@ -401,6 +401,48 @@ commands:
             "a share of so much is written 0.85\N{MULTIPLICATION SIGN}"
         )
 
+    def test_what_a_command_prints_in_per_cent_is_remarked(self, assay: Any, mine: Path) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("\nclaims:\n", "\ncommands: [{id: bench, run: sh --version}]\n\nclaims:\n"),
+            (
+                "answer: {comparison: cublas_sizes, arm: n8192_zeros, over: n8192}",
+                "answer: {command: bench, reads: 'gain {value}', unit: '%'}",
+            ),
+        )
+        answer = assay("check", "--project", mine)
+        (remark,) = [line for line in answer.out.splitlines() if line.startswith("remark: ")]
+        assert remark == (
+            "remark: claim 'zeros_are_faster': per cent that its command prints are read as a "
+            "gain: 25 % is 1.25\N{MULTIPLICATION SIGN}"
+        )
+        assert answer.code == 0
+
+    def test_what_a_formed_figure_in_per_cent_means_is_remarked(
+        self, assay: Any, mine: Path
+    ) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("value: 3.0x\n    relation: at_least", "value: 20 %"),
+            (
+                "answer: {measurement: softmax, arm: fused, over: steps}",
+                "evaluation: {kind: derived, formula: percent_gain, numerator: softmax_bandwidth, "
+                "denominator: steps_bandwidth}",
+            ),
+            (
+                "  - id: softmax_bandwidth\n",
+                "  - id: steps_bandwidth\n    statement: And in steps\n"
+                "    place: {section: Softmax, line: 31}\n    value: 900 GB/s\n"
+                "    answer: {measurement: softmax, arm: steps}\n\n  - id: softmax_bandwidth\n",
+            ),
+        )
+        answer = assay("check", "--project", mine)
+        (remark,) = [line for line in answer.out.splitlines() if line.startswith("remark: ")]
+        assert remark.startswith("remark: claim 'softmax_ratio': 20 % is judged as 1.2")
+        assert answer.code == 0
+
     def test_nothing_is_remarked_of_what_is_there(self, assay: Any, mine: Path) -> None:
         before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
         assert (before.code, "remark" in before.err) == (0, False)
