@@ -16,7 +16,7 @@ from assay.evidence.model import Evidence
 from assay.findings.layers import LayerTable, layer_tables
 from assay.judging.case import Case
 from assay.report.formatting import markdown
-from assay.report.layers import layer_markdown
+from assay.report.layers import layer_markdown, pays_sentence
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import opened_report
 from assay.verification.trust import published_reports
@@ -49,7 +49,8 @@ def _part(catalog: Catalog, evidence: Evidence, table: LayerTable, report: str) 
     product = catalog.targets[table.target].product
     if platform is not None:
         product = f"{platform.device.gpu.product}, {platform.recorded_at[:10]}"
-    return "\n".join([f"{markdown(product)} ({report}):", "", *layer_markdown(table)])
+    head = f"{markdown(product)} ({report}). {pays_sentence(table)}"
+    return "\n".join([head, "", *layer_markdown(table)])
 
 
 def newest_layers(root: Path) -> str:

@@ -1,5 +1,7 @@
 """Linear layers: each sparse one over the dense one of as many weights and tokens."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.findings.layers import LayerPoint, LayerTable, layer_tables
@@ -40,6 +42,24 @@ def test_it_pays_where_the_whole_interval_lies_above_one(table: LayerTable) -> N
         [False, False, True, True],
         [True, True, True, True],
     ]
+
+
+def test_from_which_share_of_zeros_on_every_layer_pays(table: LayerTable) -> None:
+    assert table.pays_from() == {1: 29 / 32, 64: 29 / 32, 1024: 24 / 32, 8192: 0.5}
+
+
+def test_a_layer_that_does_not_pay_ends_the_row_of_those_that_do(table: LayerTable) -> None:
+    """Of the two sizes one loses: at that share it does not pay, nor below it."""
+    lost = replace(table.rows[1], points=table.rows[0].points)
+    found = replace(table, rows=(table.rows[0], lost, *table.rows[2:])).pays_from()
+    assert found == {1: 29 / 32, 64: 29 / 32, 1024: 29 / 32, 8192: 0.5}
+
+
+def test_what_pays_nowhere_and_what_nobody_measured(table: LayerTable) -> None:
+    sparse = [row for row in table.rows if row.zero == 0.5]
+    assert replace(table, rows=tuple(sparse)).pays_from()[1] is None
+    unmeasured = [replace(row, points=(None,) * len(table.tokens)) for row in table.rows]
+    assert set(replace(table, rows=tuple(unmeasured)).pays_from().values()) == {None}
 
 
 def test_a_wrong_output_has_no_figure_and_a_wrong_dense_layer_leaves_none() -> None:

@@ -15,7 +15,7 @@ from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile
 from assay.report.figure_layers import layer_panels
 from assay.report.formatting import NOTHING, percent
-from assay.report.layers import LayersSection, layer_markdown, layer_sections
+from assay.report.layers import LayersSection, layer_markdown, layer_sections, pays_sentence
 from assay.report.render import render_texts
 from assay.report.view import build_view
 from assay.statistics.shared_summaries import SharedSummaries
@@ -43,6 +43,18 @@ def test_a_line_a_layer_with_what_pays(section: LayersSection) -> None:
     assert [cell.pays for cell in half.cells] == [False, False, False, True]
     assert re.fullmatch(r"[56]\.\d+\N{MULTIPLICATION SIGN}", most.cells[3].speedup)
     assert re.fullmatch(r"\[\d\.\d+, \d\.\d+\]", most.cells[3].interval or "")
+
+
+def test_a_sentence_says_from_where_on_they_pay(section: LayersSection) -> None:
+    half, more, most = map(percent, (0.5, 0.75, 29 / 32))
+    assert section.pays == (
+        "Every sparse layer measured is faster than the dense one: with 1 or 64 tokens from "
+        f"{most} zeros on; with 1024 tokens from {more} zeros on; with 8192 tokens from {half} "
+        "zeros on."
+    )
+    (table,) = layer_tables(layers_case())
+    dense = replace(table, rows=(table.rows[0],))
+    assert "with 1, 64 or 1024 tokens at no share tried; " in pays_sentence(dense)
 
 
 def test_records_are_named(section: LayersSection) -> None:
@@ -81,6 +93,7 @@ def test_the_appendix_prints_them(section: LayersSection, tmp_path: Path) -> Non
     texts = render_texts(TEMPLATES, replace(view, layers=(section,)))
     page = Page(texts["appendix.html"])
     assert "layers" in page.ids
+    assert " ".join(section.pays.split()) in page.text
     line = page.text[page.text.index("Weights Zero Tokens: 1") :]
     assert f"4096 x 4096 50 % {section.lines[0].cells[0].speedup} [" in line
     assert "Linear layers" not in render_texts(TEMPLATES, view)["appendix.html"]

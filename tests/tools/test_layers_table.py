@@ -17,7 +17,8 @@ def test_says_where_and_gives_a_line_a_layer() -> None:
     text = layers_text(case.catalog, case.evidence, "reports/published/some")
     assert text is not None
     assert text.startswith("## Linear layers")
-    table = "NVIDIA H200 (SXM5) (reports/published/some):\n\n| weights | zero | 1 token |"
+    table = "tokens from 50\N{NO-BREAK SPACE}% zeros on.\n\n| weights | zero | 1 token |"
+    assert "NVIDIA H200 (SXM5) (reports/published/some). Every sparse layer" in text
     assert table in text
     assert sum(line.startswith("| ") for line in text.splitlines()) == 7
 

@@ -60,6 +60,22 @@ class LayerTable:
     comparisons: tuple[str, ...]
     """Those that hold the samples."""
 
+    def pays_from(self) -> dict[int, float | None]:
+        """Return by number of tokens the least share of zeros from which on every layer measured
+        pays; None where not even the sparsest does.
+        """
+        return {tokens: self._pays_from(place) for place, tokens in enumerate(self.tokens)}
+
+    def _pays_from(self, place: int) -> float | None:
+        least = None
+        for zero in sorted({row.zero for row in self.rows}, reverse=True):
+            points = (row.points[place] for row in self.rows if row.zero == zero)
+            measured = [point for point in points if point is not None]
+            if not all(point.pays for point in measured):
+                break
+            least = zero if measured else least
+        return least
+
 
 def layer_tables(case: Case) -> tuple[LayerTable, ...]:
     """Return a table a target that measured any layer, rows by size and share of zeros."""

@@ -1,5 +1,6 @@
 """The report on linear layers: from which share of zeros and how many tokens on sparse ones pay."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
@@ -37,6 +38,8 @@ class LayersSection:
 
     target: str
     product: str
+    pays: str
+    """From which share of zeros on, in a sentence."""
     tokens: tuple[str, ...]
     lines: tuple[LayerLine, ...]
     figure: str
@@ -52,6 +55,7 @@ def layer_sections(
         LayersSection(
             target=table.target,
             product=catalog.targets[table.target].product,
+            pays=pays_sentence(table),
             tokens=tuple(str(tokens) for tokens in table.tokens),
             lines=tuple(layer_line(row) for row in table.rows),
             figure=layer_panels(table, f"layers-{table.target}"),
@@ -81,9 +85,32 @@ def _cell(point: LayerPoint | None) -> LayerCell:
     )
 
 
+def pays_sentence(table: LayerTable) -> str:
+    """Return from which share of zeros on sparse layers are faster, by number of tokens."""
+    by_share: dict[float | None, list[int]] = {}
+    for tokens, zero in table.pays_from().items():
+        by_share.setdefault(zero, []).append(tokens)
+    told = (
+        f"with {_tokens(tokens)} {_from(zero)}"
+        for zero, tokens in sorted(by_share.items(), key=lambda entry: entry[1])
+    )
+    return f"Every sparse layer measured is faster than the dense one: {'; '.join(told)}."
+
+
+def _tokens(numbers: Sequence[int]) -> str:
+    """Return numbers of tokens in words; they rise."""
+    *others, last = map(str, numbers)
+    named = f"{', '.join(others)} or {last}" if others else last
+    return f"{named} token" if named == "1" else f"{named} tokens"
+
+
+def _from(zero: float | None) -> str:
+    return "at no share tried" if zero is None else f"from {fmt.percent(zero)} zeros on"
+
+
 def layer_markdown(table: LayerTable) -> list[str]:
     """Return the lines of a Markdown table; bold is what pays."""
-    heads = [f"{tokens} tokens" if tokens > 1 else "1 token" for tokens in table.tokens]
+    heads = [_tokens([tokens]) for tokens in table.tokens]
     lines = [f"| weights | zero | {' | '.join(heads)} |", f"|---|---:|{'---:|' * len(heads)}"]
     for row in table.rows:
         line = layer_line(row)
