@@ -22,6 +22,7 @@ from assay.judging.needs import measured_together
 from assay.measuring.gpu_schedule import GpuUnit, Simulated, bundled, simulate
 from assay.pipeline.gpu_places import COSTS
 from assay.records.gpu_costs import GpuCost, GpuCosts
+from assay.records.measurements import BenchmarkRecord
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import opened_report
 
@@ -29,34 +30,43 @@ ROOT = Path(__file__).resolve().parents[1]
 BOXES = (1, 2, 4, 8)
 
 
-def collect(evidences: Iterable[Evidence]) -> GpuCosts:
-    """Return the costs of the newest record of each unit, sorted. Raises BadInput without any."""
-    newest: dict[tuple[str, str], tuple[str, GpuCost]] = {}
+Standing = tuple[int, str]
+"""Which of a unit's records is believed, the greatest: fewest optional rivals, then the newest."""
+
+
+def collect(catalog: Catalog, evidences: Iterable[Evidence]) -> GpuCosts:
+    """Return what each unit took, sorted. Raises BadInput without any.
+
+    Of several records of a unit the newest counts, but one with optional rivals only where there is
+    no other: their own tuners take longer than all the rest, and few have them installed.
+    """
+    best: dict[tuple[str, str], tuple[Standing, GpuCost]] = {}
     start = 0.0
     for evidence in evidences:
-        for recorded_at, cost in _costs(evidence):
+        for standing, cost in _costs(catalog, evidence):
             key = (cost.target, cost.unit)
-            newest[key] = max(newest.get(key, ("", cost)), (recorded_at, cost), key=lambda e: e[0])
+            if key not in best or standing > best[key][0]:
+                best[key] = standing, cost
         imports = (record.import_seconds or 0.0 for record in evidence.benchmarks.values())
         start = max(start, *imports, 0.0)
-    if not newest or not start:
+    if not best or not start:
         raise BadInput("no report holds a benchmark that says what it took")
-    costs = tuple(newest[key][1] for key in sorted(newest))
+    costs = tuple(best[key][1] for key in sorted(best))
     return GpuCosts(schema="assay/gpu_costs/1", start_seconds=start, costs=costs)
 
 
-def _costs(evidence: Evidence) -> Iterator[tuple[str, GpuCost]]:
+def _costs(catalog: Catalog, evidence: Evidence) -> Iterator[tuple[Standing, GpuCost]]:
     for (target, name), record in evidence.benchmarks.items():
         gate = evidence.correctness.get((target, name))
         seconds = gate.seconds if gate else 0.0
         yield (
-            record.recorded_at,
+            (-_tuned_optional_rivals(catalog, record), record.recorded_at),
             GpuCost(target=target, unit=name, gate_seconds=seconds, seconds=record.seconds),
         )
     for (target, _), program in evidence.programs.items():
         runs = [*program.runs, *([program.verification] if program.verification else [])]
         yield (
-            program.recorded_at,
+            (0, program.recorded_at),
             GpuCost(
                 target=target,
                 unit=job_id(program.program, program.arguments),
@@ -64,6 +74,13 @@ def _costs(evidence: Evidence) -> Iterator[tuple[str, GpuCost]]:
                 seconds=round(math.fsum(run.seconds for run in runs), 4),
             ),
         )
+
+
+def _tuned_optional_rivals(catalog: Catalog, record: BenchmarkRecord) -> int:
+    """Return how many arms an optional package's own tuner was run for."""
+    tuned = (arm.variant for process in record.processes[:1] for arm in process.arms if arm.swept)
+    variants = (catalog.variants.get(name) for name in tuned)
+    return sum(variant is not None and variant.rival is not None for variant in variants)
 
 
 def merge(old: GpuCosts | None, new: GpuCosts) -> GpuCosts:
@@ -103,11 +120,12 @@ def lines(catalog: Catalog, costs: GpuCosts) -> Iterator[str]:
 def main(arguments: Sequence[str]) -> None:
     """Print, write or simulate the costs of reports."""
     path = ROOT / COSTS
+    catalog = load_catalog(ROOT)
     if "--simulate" in arguments:
-        for line in lines(load_catalog(ROOT), read_record(GpuCosts, path)):
+        for line in lines(catalog, read_record(GpuCosts, path)):
             sys.stdout.write(f"{line}\n")
         return
-    costs = collect(_read(Path(word) for word in arguments if word != "--write"))
+    costs = collect(catalog, _read(Path(word) for word in arguments if word != "--write"))
     if "--write" in arguments:
         old = read_record(GpuCosts, path) if path.is_file() else None
         write_bytes(path, dump_record(merge(old, costs)))

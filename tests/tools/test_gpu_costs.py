@@ -8,9 +8,11 @@ from tools.gpu_costs import benchmark_stage, collect, merge
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
 from assay.judging.needs import measured_together
 from assay.pipeline.gpu_places import COSTS
 from assay.records.gpu_costs import GpuCost, GpuCosts
+from assay.verification.report_archive import opened_report
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / COSTS
@@ -55,4 +57,19 @@ class TestCosts:
 
     def test_of_no_report_there_are_none(self) -> None:
         with pytest.raises(BadInput, match="no report holds a benchmark"):
-            collect([])
+            collect(load_catalog(ROOT), [])
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_optional_rivals_with_tuners_cost_those_who_have_none_nothing(self, order: int) -> None:
+        """The newer of the two was measured with torchao, whose own tuner took 75 s."""
+        evidences = []
+        for name in ("h200_20261123_rivals", "h200_20261123_bsr")[::order]:
+            with opened_report(ROOT / "reports" / "published" / f"{name}.tar.xz") as folder:
+                evidences.append(load_evidence(folder / "evidence"))
+        took = {
+            evidence.plan.run: evidence.benchmarks["h200", "bsr_rivals"].seconds
+            for evidence in evidences
+        }
+        costs = collect(load_catalog(ROOT), evidences)
+        (cost,) = (cost for cost in costs.costs if cost.unit == "bsr_rivals")
+        assert cost.seconds == took["h200_20261123_rivals"] < took["h200_20261123_bsr"] - 70

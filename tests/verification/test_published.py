@@ -170,4 +170,4 @@ def test_a_judged_table_of_the_kernels_is_that_of_the_report_it_names(
 
 def test_the_kernels_have_tables_of_two_rounds() -> None:
     reports = [Path(named).name.split(".")[0] for named, _ in judged_tables()]
-    assert reports == ["h100_20261121_whole", "h200_20261123_rivals"]
+    assert reports == ["h100_20261121_whole", "h200_20261123_bsr"]
