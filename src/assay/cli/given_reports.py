@@ -1,19 +1,20 @@
 """Reports that a command takes several of: each verified first, or kept from when it was."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.base.cache_place import project_cache
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.cli import checkout
+from assay.cli import checkout, console
 from assay.cli.commands.verify import Trust, check_report
+from assay.cli.live_reports import reports_shown
 from assay.cli.project_folder import keys_of, threshold_of
 from assay.findings.given_report import GivenReport
 from assay.pipeline.verified_figures import KEPT, ReportReader
 from assay.verification.policy import Policy
+from assay.verification.report_archive import report_name
 from assay.verification.trust import may_speak_of, published_reports, reports_in
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
@@ -54,19 +55,20 @@ def _kept_in(project: Path | None) -> Path | None:
 
 
 def given_reports(
-    paths: Iterable[Path],
+    paths: Sequence[Path],
     keys: Sequence[Path] | None,
     *,
     fresh: bool = False,
     project: Path | None = None,
 ) -> Iterator[GivenReport]:
-    """Yield the reports at ``paths``; each that takes time says so. Raises BadInput."""
+    """Yield the reports at ``paths``, and show how far that is. Raises BadInput."""
     read = reader(keys, fresh=fresh, project=project)
-    for path in paths:
-        report = read.read(path)
-        earlier = " (verified before, and unchanged since)" if report.kept else ""
-        say(f"{report.name}: {report.note}{earlier}")
-        yield report
+    with reports_shown(console.err, len(paths)) as shown:
+        for path in paths:
+            shown.next(report_name(path))
+            report = read.read(path, shown.begun)
+            shown.ended(report)
+            yield report
 
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:

@@ -20,6 +20,8 @@ class GivenReport:
     unproven: tuple[str, ...] = ()
     kept: bool = False
     """Whether it was verified earlier, and is unchanged since."""
+    signer: str = ""
+    """The verifier's own name for that key; empty where it does not verify."""
 
     @property
     def verified(self) -> bool:

@@ -68,16 +68,20 @@ class ReportReader:
     folder: Path | None
     """Where verified ones are kept; None: nowhere."""
 
-    def read(self, path: Path) -> GivenReport:
-        """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
-        directory with verdicts nor an archive, MissingEnvironment where this machine cannot unpack
-        it.
+    def read(
+        self, path: Path, begun: Callable[[VerificationLog], None] | None = None
+    ) -> GivenReport:
+        """Return a report, verified or with what is wrong. ``begun`` is called with the log where
+        it has to be verified. Raises BadInput where there is neither a directory with verdicts nor
+        an archive, MissingEnvironment where this machine cannot unpack it.
         """
         place = self.place(path)
         kept = None if place is None else self._kept(place, path)
         if kept is not None:
             return _given(path, kept, kept=True)
         log = VerificationLog()
+        if begun is not None:
+            begun(log)
         try:
             with opened_report(path) as directory:
                 log.called = (directory, path) if directory != path else None
@@ -213,4 +217,6 @@ def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:
     name, run = report_name(path), found.figures.run
     note = f"verified: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
     shown = name if name == run else f"{name} (run {run})"
-    return GivenReport(shown, str(path), found.figures, found.keyid, note, found.unproven, kept)
+    return GivenReport(
+        shown, str(path), found.figures, found.keyid, note, found.unproven, kept, found.signer
+    )
