@@ -35,6 +35,9 @@ LETTERS = {
     Status.INCONSISTENT: "i", Status.NOT_RUN: "-",
 }  # fmt: skip
 """What stands in a matrix; a status that is not here stands as its first letter."""
+ON_ANOTHER_GPU = "\N{DEGREE SIGN}"
+"""Behind the letter of what a figure would be that was measured on another GPU than its source
+names."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,12 @@ class Site:
                     total=len(self.reports),
                     again=self.again,
                     unverified=sum(not report.verified for report in self.reports),
-                    legend=[(letter, status.word) for status, letter in LETTERS.items()],
+                    legend=[
+                        (letter, status.word)
+                        for status, letter in LETTERS.items()
+                        if status is not Status.ELSEWHERE
+                    ],
+                    on_another_gpu=ON_ANOTHER_GPU,
                 ),
             )
 
@@ -231,13 +239,26 @@ class Site:
 
 
 def _letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:
-    """Return what each report says of a claim, in a letter a target, by its place."""
-    found: dict[int, str] = {}
+    """Return what each report says of a claim, a sign a target that answers it, by its place."""
+    figures: dict[int, list[ReportFigure]] = {}
     for entry in entries:
-        status = entry.figure.status
-        letter = LETTERS.get(status, status.value[:1])
-        found[entry.place] = found.get(entry.place, "") + letter
-    return found
+        figures.setdefault(entry.place, []).append(entry.figure)
+    return {place: "".join(map(_sign, _to_tell(of))) for place, of in figures.items()}
+
+
+def _to_tell(figures: Sequence[ReportFigure]) -> Sequence[ReportFigure]:
+    """Return the figures of a claim without what was not run, where another GPU has an answer."""
+    return [each for each in figures if each.status is not Status.NOT_RUN] or figures[:1]
+
+
+def _sign(figure: ReportFigure) -> str:
+    """Return a verdict's letter, marked where another GPU has the figure than the source names, and
+    in brackets where another report's run measured it.
+    """
+    status = figure.as_if or figure.status
+    away = ON_ANOTHER_GPU if figure.as_if else ""
+    sign = f"{LETTERS.get(status, status.value[:1])}{away}"
+    return f"({sign})" if figure.taken_over else sign
 
 
 def _page(templates: Path, name: str, rows: str, **values: object) -> str:
