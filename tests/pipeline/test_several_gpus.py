@@ -9,7 +9,7 @@ import gzip
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -92,9 +92,11 @@ for job in jobs:
 class Box:
     """A checkout, and a machine with GPUs of one product or of two."""
 
-    def __init__(self, folder: Path, gpus: dict[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, folder: Path, gpus: dict[str, tuple[str, ...]], profiled: Sequence[str] = ()
+    ) -> None:
         self.folder, self.root, self.gpus = folder, folder / "checkout", gpus
-        write_config(self.root, list(gpus), NAMES)
+        write_config(self.root, list(gpus), NAMES, profiled=profiled)
         made = write_run(self.root, "made", [provision(target) for target in gpus])
         for target in gpus:
             records, device = folder / "records" / target, folder / f"device.{target}.json"

@@ -59,6 +59,8 @@ use rule platform as benchmark with:
         directory(ASSAY.output("benchmark")),
     log:
         ASSAY.log("benchmark"),
+    # Figures come before what stands beside them, which is then made on the card that they are of.
+    priority: 1
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     params:
         definition=lambda wildcards: ASSAY.definition("benchmark", wildcards.target),
@@ -74,6 +76,7 @@ use rule platform as program with:
         directory(ASSAY.output("program")),
     log:
         ASSAY.log("program"),
+    priority: 1
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     params:
         definition=lambda wildcards: ASSAY.definition("program", wildcards.target),
@@ -89,6 +92,7 @@ use rule platform as original with:
         directory(ASSAY.output("original")),
     log:
         ASSAY.log("original"),
+    priority: 1
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     params:
         definition=lambda wildcards: ASSAY.definition("original", wildcards.target),
@@ -134,7 +138,7 @@ use rule platform as cheats with:
     log:
         ASSAY.log("cheats"),
     # Short, and a machine unfit to measure shows here: before the stages that take minutes.
-    priority: 1
+    priority: 2
     params:
         definition=lambda wildcards: ASSAY.definition("cheats", wildcards.target),
     message:
@@ -150,7 +154,7 @@ use rule platform as sanitizer with:
     log:
         ASSAY.log("sanitizer"),
     # Short, and a machine unfit to measure shows here: before the stages that take minutes.
-    priority: 1
+    priority: 2
     params:
         definition=lambda wildcards: ASSAY.definition("sanitizer", wildcards.target),
     message:
@@ -166,7 +170,7 @@ use rule platform as operators with:
     log:
         ASSAY.log("operators"),
     # Short, and a machine unfit to measure shows here: before the stages that take minutes.
-    priority: 1
+    priority: 2
     params:
         definition=lambda wildcards: ASSAY.definition("operators", wildcards.target),
     message:

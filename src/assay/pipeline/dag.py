@@ -265,7 +265,7 @@ class Dag:
         """Return a resource for each target, of which a run has one: its card on a cluster's node.
 
         Where a node has several cards, jobs of a target that ran at the same time would each get
-        another one, and all its stages measure on one.
+        another one, and what is measured of a comparison is measured on one.
         """
 
         def asked_of(target: str) -> Callable[..., int]:
@@ -299,7 +299,7 @@ class Dag:
         described, wishes = self.target(target), wishes_of(cluster, target, stage)
         gpu_type = gpu_type_of(cluster, described)
         by_gres = cluster.gpu_option == "gres"
-        # All stages of a target measure on one card, so the node whose GPU has its platform.
+        # All stages of a target measure on one node: that of its platform.
         node = node_of(self.root / self.run_dir, target)
         nodes = wishes.nodes if node is None or stage == Stage.PLATFORM else (node,)
         return {

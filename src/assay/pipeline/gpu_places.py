@@ -16,6 +16,8 @@ from assay.records.plan import Plan, TargetPlan
 from assay.shared.job import ComparisonJob, DeviceJob, ProgramRunsJob
 
 COSTS = "config/gpu_costs.json"
+OWN_PROGRAMS = ""
+"""The bundle of sources' own programs, and of what shares a GPU with them: no unit's name."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,42 @@ class GpuPlaces:
                 shared.setdefault(places[name], []).extend(by_unit[name])
         return shared
 
+    def bound_elsewhere(self, gpu: str, measured: Mapping[str, str]) -> dict[str, str]:
+        """Return the units that are not to be measured on ``gpu``, each with the GPU that is to.
+
+        ``measured``: where units were measured. They stay there, and so do those whose figures a
+        claim divides by theirs.
+        """
+        bundles = dict(self.bundles)
+        own = [job.original for job in self.target.originals]
+        bundles |= dict.fromkeys([*self._pinned(), *own], OWN_PROGRAMS)
+        elsewhere = {
+            bundles[name]: other
+            for name, other in measured.items()
+            if other != gpu and name in bundles
+        }
+        return {name: elsewhere[tie] for name, tie in bundles.items() if tie in elsewhere}
+
     @cached_property
     def units(self) -> list[GpuUnit]:
         """Return every unit of the target's plan, with its bundle."""
+        return [GpuUnit(name, self.seconds[name], self.bundles[name]) for name in self._names]
+
+    @cached_property
+    def bundles(self) -> dict[str, str]:
+        """Return the bundle of every unit: those whose figures some claim divides share one."""
         claims = needed_on(self.catalog, self.plan.answers, self.target.target)
-        bundles = bundled(self.seconds, measured_together(self.catalog, claims))
-        return [GpuUnit(name, self.seconds[name], bundles[name]) for name in self.seconds]
+        return bundled(self._names, measured_together(self.catalog, claims))
 
     @cached_property
     def seconds(self) -> dict[str, float]:
         """Return what each unit is expected to take."""
-        names = [*self.target.comparisons, *(job.id for job in self.target.programs)]
         costs = read_costs(self.root).costs
-        return expected_seconds(self.catalog, costs, self.target.target, names)
+        return expected_seconds(self.catalog, costs, self.target.target, self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self.target.comparisons, *(job.id for job in self.target.programs)]
 
     def _pinned(self) -> list[str]:
         """Return units that share the first GPU with sources' own programs, which run there: one

@@ -18,36 +18,42 @@ from assay.building.artifacts import Builds
 from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
 from assay.evidence.entries import TargetStage
+from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import (
     BENCHMARKS,
     BUILDS,
     CORRECTNESS,
+    ORIGINALS,
     PLATFORMS,
+    PROFILES,
     PROGRAMS,
     RUNNER_IMAGES,
+    STOPWATCHES,
     TOOLCHAIN_IMAGES,
 )
 from assay.images.stage import sif_path
 from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
 from assay.measuring.cgroup_limits import cgroup_limits
 from assay.measuring.command_runs import Runner
+from assay.measuring.device_jobs import probe_devices
 from assay.measuring.device_process import run_device_job
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_cores import cores_of_gpus
+from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.node_environment import prepare_node
 from assay.measuring.resume import Item, Measure, Results, batch_at, kept_record, measure_batch
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
-from assay.pipeline.gpu_places import GpuPlaces
-from assay.pipeline.slurm_journal import JobJournal
+from assay.pipeline.gpu_places import GpuPlaces, unit_of
+from assay.pipeline.slurm_journal import JobJournal, salt_of
 from assay.pipeline.snakemake_run import usable_memory
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
 from assay.records.plan import BuildJob
-from assay.records.platform import PlatformRecord
+from assay.records.platform import Device, PlatformRecord
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_image, open_runtime
 from assay.runtimes.host import HostRuntime
@@ -77,13 +83,17 @@ class MeasuringParts:
         """Seconds for which units of work had each GPU to themselves, by UUID."""
         self._lost: set[str] = set()
         """GPUs that were not to be had, or not any more."""
+        self._card: str | None = None
+        """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
     def _gpus(self, target: str) -> list[str]:
-        """Return the GPUs that a target is measured on now, by UUID: those of its platform's record
-        that this start offers, as many as there is memory for.
+        """Return the GPUs that a target is measured on now, by UUID: the one that Slurm granted, or
+        those of its platform's record that this start offers, as many as there is memory for.
         """
         offered = self.dag.target_plan(target).provision.gpus
         every = [device.gpu.uuid for device in self._platform(target).devices]
+        if self._card is not None:
+            offered = (self._card,)
         usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
         found = [uuid for uuid in usable if uuid not in self._lost]
         return found[: max(1, usable_memory() // WORKER_BYTES)]
@@ -179,8 +189,47 @@ class MeasuringParts:
         if self.dag.is_measured_here(target):
             prepare_node(cluster)
             gpu = held_gpu(described, os.environ, grant.gpu_index)
-            self._same_card(target, gpu.uuid)
+            self._card = gpu.uuid
+            if stage != PLATFORMS.stage:
+                self._join(target)
             self.job.held(gpu)
+
+    def _join(self, target: str) -> None:
+        """Have the platform's record name the card of this job, where Slurm granted another one of
+        the node than before.
+        """
+        path, earlier = self.run_dir / PLATFORMS.path(target), self._platform(target)
+        if self._card is None or earlier.of_card(self._card) is not None:
+            return
+        (device,) = probe_devices(self._runner(target), self.dag.target(target), ())
+        found = joined(earlier, self._described(target, device))
+        if found.device != earlier.device:
+            raise MissingEnvironment(
+                f"target {target} is measured on GPU {earlier.device.gpu.uuid}, and this job was "
+                f"given {self._card}, where driver, software or commit are others by now: start "
+                "the run again when that card is free, or a new run"
+            )
+        dated = path.stat().st_mtime_ns
+        write_record(found, path)
+        os.utime(path, ns=(dated, dated))  # no measurement rests on which other cards there are
+
+    def _described(
+        self, target: str, device: Device, others: Sequence[Device] = ()
+    ) -> PlatformRecord:
+        """Return the record of this machine, with GPUs that the device side found."""
+        self._is_granted(device.gpu.uuid)
+        image = self._runner(target).image
+        # A runtime refuses to run any other image than the one with this id.
+        image_id = image.image_id if image else None
+        salt = "" if self.job is None else salt_of(self.run_dir)
+        return record_platform(
+            self.dag.request, self.dag.target(target), device, image_id, others, salt
+        )
+
+    def _is_granted(self, uuid: str) -> None:
+        """Require the card that Slurm granted, where it granted one."""
+        if self._card not in (None, uuid):
+            raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
     def _same_card(self, target: str, uuid: str) -> None:
         """Require the GPU whose platform this run has; another card may be free later."""
@@ -188,7 +237,8 @@ class MeasuringParts:
             expected = self._platform(target).device.gpu.uuid
             if uuid != expected:
                 raise MissingEnvironment(
-                    f"target {target} is measured on GPU {expected}, and this job was given {uuid}"
+                    f"target {target} is measured on GPU {expected}, and this job was given "
+                    f"{uuid}: start the run again when that one is free, or start a new run"
                 )
 
     def end_job(self, error: Exception | None) -> None:
@@ -285,6 +335,7 @@ class MeasuringParts:
         return counted
 
     def _count(self, found: GpuRecord) -> None:
+        self._is_granted(found.gpu_uuid)
         if found.on_gpu is not None:
             before = self.held.get(found.gpu_uuid, 0.0)
             self.held[found.gpu_uuid] = before + found.on_gpu.seconds
@@ -292,10 +343,14 @@ class MeasuringParts:
     def _assigned(self, stage: TargetStage[Any, Any], target: str, items: Sequence[Item]) -> Assign:
         """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
         known = self._where_kept(stage, target, items)
+        bound = {} if stage is CORRECTNESS else self._bound_elsewhere(target)
 
         def assign(
-            jobs: Sequence[DeviceJob], usable: Sequence[str]
+            every: Sequence[DeviceJob], usable: Sequence[str]
         ) -> Mapping[str, Sequence[DeviceJob]]:
+            jobs = [job for job in every if unit_of(job) not in bound]
+            if not jobs:
+                raise self._needs_its_card(target, bound, map(unit_of, every))
             gates = {} if stage is CORRECTNESS else self._gates(target)
             if stage in (CORRECTNESS, PROGRAMS):
                 if len(usable) == 1:
@@ -303,8 +358,37 @@ class MeasuringParts:
                 return units.share(jobs, units.place(usable, {**gates, **known}))
             return units.share(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
 
-        units = GpuPlaces(self.root, self.dag.catalog, self.dag.plan, self.dag.target_plan(target))
+        units = self._gpu_places(target)
         return assign
+
+    def _gpu_places(self, target: str) -> GpuPlaces:
+        return GpuPlaces(self.root, self.dag.catalog, self.dag.plan, self.dag.target_plan(target))
+
+    def _bound_elsewhere(self, target: str) -> dict[str, str]:
+        """Return the units that this job of a cluster must leave to another card than its own, with
+        that card: what a claim divides by figures from there, and what was measured there.
+        """
+        if self._card is None or not self._platform(target).others:
+            return {}
+        measured: dict[str, str] = {}
+        for stage in (BENCHMARKS, PROGRAMS, ORIGINALS, STOPWATCHES, PROFILES):
+            for path in self._kept_folder(stage, target).glob("*.json.gz"):
+                found = kept_record(path, stage.record)
+                if found is not None and not came_to_nothing(found):
+                    measured[path.name.partition(".")[0]] = found.gpu_uuid
+        return self._gpu_places(target).bound_elsewhere(self._card, measured)
+
+    def _needs_its_card(
+        self, target: str, bound: Mapping[str, str], units: Iterable[str]
+    ) -> MissingEnvironment:
+        """Return the error of a job whose units must all be measured on another card."""
+        names = sorted({name for name in units if name in bound})
+        cards = " and ".join(sorted({bound[name] for name in names}))
+        return MissingEnvironment(
+            f"{target}: this job was given GPU {self._card}, and {', '.join(names)} must be "
+            f"measured on {cards}, as what claims hold them against was: start the run again when "
+            "that card is free, or have config/cluster.yaml name a reservation"
+        )
 
     def _gates(self, target: str) -> dict[str, str]:
         """Return the GPU that each comparison was checked on, as far as it was."""

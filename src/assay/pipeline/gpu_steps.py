@@ -30,10 +30,10 @@ from assay.measuring.best_effort import told
 from assay.measuring.card_runs import PATIENCE_S as CARDS_PATIENCE_S
 from assay.measuring.card_runs import CardBench, measure_cards
 from assay.measuring.command_runs import CommandPlaces, commands_at
-from assay.measuring.host_platform import joined, record_platform
+from assay.measuring.host_platform import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Measure, batch_at, kept_record
+from assay.measuring.resume import Measure, Results, batch_at, kept_record
 from assay.measuring.spread import GpuLost
 from assay.pipeline import reuse as recorded
 from assay.pipeline.card_choice import (
@@ -44,10 +44,10 @@ from assay.pipeline.card_choice import (
     left_out_words,
 )
 from assay.pipeline.gpu_step_base import MeasuringParts, platform_digest
-from assay.pipeline.slurm_journal import salt_of
 from assay.records.cards import CardsRecord
+from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
-from assay.shared.job import CorrectnessJob, ProfileJob
+from assay.shared.job import CorrectnessJob, DeviceJob, ProfileJob
 
 
 class MeasuringSteps(MeasuringParts):
@@ -59,14 +59,10 @@ class MeasuringSteps(MeasuringParts):
             with self._report_of(target) as report:
                 recorded.take_origin(report, self.dag.target_plan(target), self.run_dir)
             return
-        place = self._runner(target)
+        place, described = self._runner(target), self.dag.target(target)
         offered = self.dag.target_plan(target).provision.gpus
-        device, *others = measure.probe_devices(place, self.dag.target(target), offered)
-        # A runtime refuses to run any other image than the one with this id.
-        image_id = place.image.image_id if place.image else None
-        salt = "" if self.job is None else salt_of(self.run_dir)
-        request, described = self.dag.request, self.dag.target(target)
-        record = record_platform(request, described, device, image_id, others, salt)
+        device, *others = measure.probe_devices(place, described, offered)
+        record = self._described(target, device, others)
         if offered:
             # Snakemake has removed the record itself, which may list GPUs that are not offered now.
             kept = self.run_dir / "kept" / PLATFORMS.stage / f"{target}.json"
@@ -81,7 +77,7 @@ class MeasuringSteps(MeasuringParts):
 
     def _gate(self, target: str) -> None:
         """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
-        it.
+        it, and whose figures need not come from there.
         """
         items = []
         for key in CORRECTNESS.keys(self.dag.target_plan(target)):
@@ -90,9 +86,10 @@ class MeasuringSteps(MeasuringParts):
             items.append(self._item(CORRECTNESS, key, job))
         usable, folder = self._gpus(target), self._kept_folder(CORRECTNESS, target)
         checked = self._where_kept(CORRECTNESS, target, items)
+        bound = self._bound_elsewhere(target)
         for item in items:
             gpu = checked.get(item.name)
-            stranded = gpu is not None and gpu not in usable
+            stranded = gpu is not None and gpu not in usable and item.name not in bound
             if stranded and not self._was_timed(target, item.name, gpu):
                 item.kept(folder).unlink()
         self._batch(CORRECTNESS, target, items)
@@ -106,10 +103,13 @@ class MeasuringSteps(MeasuringParts):
     def benchmark(self, target: str) -> None:
         """Raw samples of every comparison's arms that passed the gate.
 
-        What a GPU leaves that is lost meanwhile is checked on another, and timed there.
+        What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
+        was checked on another card than Slurm granted now.
         """
         if self._took_over(BENCHMARKS, target):
             return
+        if not set(self._gates(target).values()) <= set(self._gpus(target)):
+            self._gate(target)
         while True:
             keys = BENCHMARKS.keys(self.dag.target_plan(target))
             items = [self._gated_item(BENCHMARKS, key, measure.benchmark_job) for key in keys]
@@ -164,7 +164,14 @@ class MeasuringSteps(MeasuringParts):
             image=self._image,
             gpu_uuid=self._first_gpu(target),
         )
-        self._measure(ORIGINALS, target, items, self._counted(commands_at(places)))
+        bound = self._bound_elsewhere(target)
+
+        def commands(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
+            if any(item.name in bound for item in items):
+                raise self._needs_its_card(target, bound, (item.name for item in items))
+            return commands_at(places)(jobs, into)
+
+        self._measure(ORIGINALS, target, items, self._counted(commands))
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""

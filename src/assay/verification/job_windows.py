@@ -90,16 +90,33 @@ def _check_others(
             elif not any(
                 start - SECOND_S <= at - before and at <= end + SECOND_S for start, end in spans
             ):
-                findings.refuse("windows", f"{path} was not recorded while its step ran")
+                if _was_cut_short(evidence, plan.target, stage.stage, at):
+                    without.add(stage.stage.value)
+                else:
+                    findings.refuse("windows", f"{path} was not recorded while its step ran")
     if without:
         findings.leave(f"when steps first ran that made records of {plan.target}: {names(without)}")
 
 
 def _makers(stage: Stage) -> tuple[Stage, ...]:
     """Return the stages whose steps make a stage's records: what a GPU leaves that is lost while it
-    times is checked again on another by the step that times.
+    times is checked again on another by the step that times, and so is what another card checked
+    than Slurm grants that step.
     """
     return (stage, Stage.BENCHMARK) if stage is Stage.CORRECTNESS else (stage,)
+
+
+def _was_cut_short(evidence: Evidence, target: str, stage: Stage, at: float) -> bool:
+    """Return whether a job of a cluster that leaves no timing may have made a record: it began
+    before and did not come to its end.
+    """
+    return any(
+        job.target == target
+        and job.stage in _makers(stage)
+        and job.outcome != "done"
+        and datetime.fromisoformat(job.began_at).timestamp() <= at + SECOND_S
+        for job in (evidence.slurm_jobs.jobs if evidence.slurm_jobs else ())
+    )
 
 
 def _check_compiles(evidence: Evidence, findings: Findings) -> None:

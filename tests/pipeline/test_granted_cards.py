@@ -1,0 +1,235 @@
+"""Jobs of one run on a node with two cards, of which Slurm grants now one and now the other.
+
+Steps are called as a job calls them; what Slurm and the driver say is set here, and the stand-in
+of ``test_several_gpus`` answers for each card.
+"""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
+from assay.base.io import read_record, write_record
+from assay.catalog.load import load_catalog
+from assay.evidence.stages import PLATFORMS, slurm_jobs_path
+from assay.evidence.timings import write_timing
+from assay.measuring.slurm_grant import SlurmGrant
+from assay.pipeline import gpu_places, gpu_step_base
+from assay.pipeline.gpu_places import GpuPlaces
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bound_run
+from assay.pipeline.slurm_journal import write_slurm_jobs
+from assay.pipeline.steps import Steps
+from assay.records.base import GpuRecord
+from assay.records.cluster import NO_CLUSTER
+from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
+from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob
+from assay.records.platform import PlatformRecord
+from assay.records.slurm_jobs import HeldGpu
+from assay.records.stopwatch import StopwatchRecord
+from tests.pipeline.test_several_gpus import H100S, NAMES, RUN, Box
+from tests.report_fixtures import make_request, provision
+
+FIRST, SECOND = H100S[:2]
+NODE = "gpu07"
+APART_S = 2.5
+"""Verifying sees that two steps do not touch."""
+
+
+class Node:
+    """The node, and the steps of the run that are jobs on it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.box = Box(folder, {"h100": (FIRST, SECOND)}, profiled=["first"])
+        self._patch, self._jobs = monkeypatch, 0
+        request = make_request(RUN, [provision()], ["fixture"]).model_copy(
+            update={
+                "executor": "slurm", "cluster": NO_CLUSTER, "device_python": str(self.box.python),
+            }
+        )  # fmt: skip
+        catalog = load_catalog(self.box.root)
+        with bound_run(self.box.root, catalog, request, make_plan(catalog, request), scratch=False):
+            pass
+
+    def job(
+        self, stage: str, card: str, *, ran_on: str | None = None, killed: bool = False
+    ) -> None:
+        """Do a step on a card. ``ran_on``: what the device side takes instead. ``killed``: where
+        it fails, it has not the time to say so.
+        """
+        self._jobs += 1
+        grant = SlurmGrant(str(self._jobs), 0, NODE, "gpu", None, "h100", 1, 0, None)
+        self._patch.setattr(gpu_step_base, "slurm_grant", lambda _: grant)
+        self._patch.setattr(gpu_step_base, "held_gpu", lambda *_: held(card))
+        self._patch.setenv("CUDA_VISIBLE_DEVICES", ran_on or card)
+        steps = Steps(self.box.root, f"results/{RUN}")
+        began, started = datetime.now(UTC), time.monotonic()
+        try:
+            getattr(steps, stage)("h100")
+        except AssayError as error:
+            if not killed:
+                steps.end_job(error)
+            raise
+        steps.end_job(None)
+        seconds = time.monotonic() - started
+        write_timing(self.box.results, stage, {"target": "h100"}, began, seconds, steps.held)
+
+    def platform(self) -> PlatformRecord:
+        return read_record(PlatformRecord, self.box.results / PLATFORMS.path("h100"))
+
+    def cards(self, record: type[GpuRecord], stage: str) -> set[str]:
+        """Return the cards that a stage's records are of."""
+        return set(self.box.records(record, stage).values())
+
+    def contradictions(self, *, jobs: bool = True) -> list[str]:
+        """Return what verifying finds of GPUs and their time lines, told of the jobs or not."""
+        write_slurm_jobs(self.box.results, names=True)
+        if not jobs:
+            (self.box.results / slurm_jobs_path()).unlink()
+        return [found.says for found in self.box.findings().contradictions]
+
+
+def held(uuid: str) -> HeldGpu:
+    """Return what a driver says of a card that is whole and nobody else's."""
+    return HeldGpu(index=0, product="NVIDIA H100 80GB HBM3", uuid=uuid, driver="580.65.06")
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    return Node(tmp_path, monkeypatch)
+
+
+class TestAnotherCard:
+    """A job that is granted another card than the run's first job was."""
+
+    def test_before_anything_is_timed_it_checks_again_and_times_there(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        node.job("correctness", SECOND)
+        written = (node.box.results / PLATFORMS.path("h100")).stat().st_mtime_ns
+        node.box.units()
+        node.job("benchmark", FIRST)
+        assert sorted(node.box.units()) == sorted(
+            (task, name, FIRST) for task in ("correctness", "benchmark") for name in NAMES
+        )
+        assert node.cards(CorrectnessRecord, "correctness") == {FIRST}
+        assert node.cards(BenchmarkRecord, "benchmark") == {FIRST}
+        platform = node.platform()
+        assert [device.gpu.uuid for device in platform.devices] == [SECOND, FIRST]
+        now = (node.box.results / PLATFORMS.path("h100")).stat().st_mtime_ns
+        assert now == written, "nothing that rests on it is out of date"
+        assert node.contradictions() == []
+
+    def test_what_was_timed_stays_and_the_rest_is_timed_there(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        node.job("correctness", SECOND)
+        node.box.say("lost", "benchmark.duel_c")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            node.job("benchmark", SECOND)
+        node.box.say("held")
+        node.box.units()
+        node.job("benchmark", FIRST)
+        on = node.box.records(BenchmarkRecord, "benchmark")
+        assert on == node.box.records(CorrectnessRecord, "correctness"), "each whole on one card"
+        timed = {name for name, gpu in on.items() if gpu == SECOND}
+        assert 0 < len(timed) < len(NAMES)
+        assert not timed & {name for _, name, _ in node.box.units()}, "none is measured twice"
+        assert node.contradictions() == []
+
+    def test_what_stands_beside_figures_waits_for_their_card(self, node: Node) -> None:
+        for stage in ("platform", "correctness", "benchmark"):
+            node.job(stage, SECOND)
+        node.box.units()
+        node.job("benchmark", FIRST)
+        assert node.box.units() == []
+        node.job("stopwatch", FIRST)
+        assert node.box.records(StopwatchRecord, "stopwatch") == dict.fromkeys(NAMES, SECOND)
+        for path in (node.box.results / "h100" / "stopwatch").glob("[!.]*"):
+            (arm,) = read_record(StopwatchRecord, path).arms
+            assert arm.status == "failed"
+            assert f"this job was given GPU {FIRST}" in arm.detail
+            assert f"must be measured on {SECOND}" in arm.detail
+        assert node.box.units() == []
+        assert node.contradictions() == []
+
+    def test_figures_that_a_claim_divides_by_each_other_are_of_one_card(
+        self, node: Node, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ties = [{"duel_a", "duel_c"}]
+        monkeypatch.setattr(gpu_places, "measured_together", lambda *_: ties)
+        node.job("platform", SECOND)
+        node.job("correctness", SECOND)
+        node.box.say("lost", "benchmark.duel_c")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            node.job("benchmark", SECOND)
+        node.box.say("held")
+        node.box.units()
+        with pytest.raises(MissingEnvironment) as refused:
+            node.job("benchmark", FIRST)
+        assert f"given GPU {FIRST}, and duel_c must be measured on {SECOND}" in str(refused.value)
+        assert ("benchmark", "duel_d", FIRST) in node.box.units(), "the others are measured"
+        node.job("benchmark", SECOND)
+        on = node.box.records(BenchmarkRecord, "benchmark")
+        assert (on["duel_a"], on["duel_c"], on["duel_d"]) == (SECOND, SECOND, FIRST)
+        assert [name for _, name, _ in node.box.units()] == ["duel_c"]
+        assert node.contradictions() == []
+
+    def test_what_a_job_checked_again_that_was_killed_then_is_counted(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        node.job("correctness", SECOND)
+        time.sleep(APART_S)
+        node.box.say("lost", "benchmark.duel_a")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            node.job("benchmark", FIRST, killed=True)
+        node.box.say("held")
+        time.sleep(APART_S)
+        node.box.units()
+        node.job("benchmark", FIRST)
+        assert {task for task, _, _ in node.box.units()} == {"benchmark"}
+        assert node.contradictions() == []
+        assert any("was not recorded while its step ran" in found
+                   for found in node.contradictions(jobs=False))  # fmt: skip
+
+    def test_with_another_driver_it_is_refused(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        before = node.platform()
+        older = before.model_copy(
+            update={"device": before.device.model_copy(update={"driver": "570.0"})}
+        )
+        write_record(older, node.box.results / PLATFORMS.path("h100"))
+        with pytest.raises(MissingEnvironment, match="start the run again when that card is free"):
+            node.job("correctness", FIRST)
+        assert node.platform() == older
+
+    def test_a_record_of_a_card_that_was_not_granted_is_none(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        node.job("correctness", FIRST)
+        with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
+            node.job("benchmark", FIRST, ran_on=SECOND)
+        with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
+            node.job("platform", FIRST, ran_on=SECOND)
+
+
+def test_sources_own_programs_and_what_is_divided_are_of_one_card(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = Steps(node.box.root, f"results/{RUN}")
+    plan = steps.dag.target_plan("h100")
+    own = OriginalJob(
+        source="fixture",
+        original="own",
+        checkout=CheckoutCopy(files=1, bytes=1, sha256="0" * 64),
+        build=None,
+        run=GivenLine(line="./own", by="user"),
+    )
+    monkeypatch.setattr(gpu_places, "measured_together", lambda *_: [{"duel_a", "duel_c"}])
+    without = GpuPlaces(node.box.root, steps.dag.catalog, steps.dag.plan, plan)
+    with_own = replace(without, target=plan.model_copy(update={"originals": (own,)}))
+    assert without.bound_elsewhere(FIRST, {"duel_b": SECOND}) == {"duel_b": SECOND}
+    assert without.bound_elsewhere(SECOND, {"duel_b": SECOND}) == {}
+    assert with_own.bound_elsewhere(FIRST, {"own": SECOND}) == {
+        "own": SECOND, "duel_a": SECOND, "duel_c": SECOND,
+    }  # fmt: skip
