@@ -7,11 +7,13 @@ compares both.
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.findings.claimed_figures import COMPUTED
 from assay.findings.headline import Outcome, headed, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome
@@ -54,6 +56,7 @@ def project_tables(root: Path) -> dict[Path, str]:
         with opened_report(path) as report:
             catalog = load_catalog(report / "evidence")
             given = read_record(VerdictsFile, report / VERDICTS).verdicts
+        catalog = _with_computed(catalog, load_catalog(root, folder))
         verdicts = with_known_causes(given)
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
@@ -69,6 +72,20 @@ def project_tables(root: Path) -> dict[Path, str]:
     return tables
 
 
+def _with_computed(judged: Catalog, today: Catalog) -> Catalog:
+    """Return the catalog of a report in which the project says today of which figures they are
+    printed nowhere: a report may be older than that.
+    """
+    says = {claim.id: claim for claim in today.claims.values() if claim.computed}
+    claims = {
+        name: claim.model_copy(update={"computed": says[name].computed})
+        if name in says and says[name].value == claim.value
+        else claim
+        for name, claim in judged.claims.items()
+    }
+    return replace(judged, claims=claims)
+
+
 def _examples(
     catalog: Catalog, verdicts: Sequence[Verdict], once: Sequence[Outcome]
 ) -> Iterator[str]:
@@ -79,9 +96,15 @@ def _examples(
         row = by_claim[claim]
         yield (
             f"{fmt.markdown(catalog.claims[claim].statement)}: claimed "
-            f"{claimed_text(catalog, row)}, measured {fmt.figure(row.measured, row.unit)}, "
+            f"{_claimed(catalog, row)}, measured {fmt.figure(row.measured, row.unit)}, "
             f"{outcome(row).word}"
         )
+
+
+def _claimed(catalog: Catalog, row: Verdict) -> str:
+    """Return a claimed figure; of one that the document does not print, what it follows from."""
+    claim, told = catalog.claims[row.claim], claimed_text(catalog, row)
+    return told.replace(COMPUTED, f" (computed: {claim.computed})")
 
 
 def _measured_on(verdicts: Sequence[Verdict]) -> str:
@@ -110,7 +133,7 @@ def _rows(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
             measured = f"{measured} {ci}"
         cells = (
             catalog.claims[row.claim].statement,
-            claimed_text(catalog, row),
+            _claimed(catalog, row),
             measured,
             outcome(row).word,
         )

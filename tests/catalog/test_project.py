@@ -115,6 +115,24 @@ class TestWhatFollows:
         assert found.value is not None and found.unit is not None
         assert claimed_figure(found.value, found.unit.value, "at_least", found) == shown
 
+    @pytest.mark.parametrize(
+        ("more", "problem"),
+        [
+            ({"computed": "twice 1.5x"}, None),
+            ({"computed": " "}, "computed says how the value follows"),
+        ],
+    )
+    def test_a_figure_may_follow_from_those_that_are_printed(
+        self, tmp_path: Path, more: dict[str, Any], problem: str | None
+    ) -> None:
+        content = {**document(), "claims": [{**claim("fast", "3x"), **more}]}
+        if problem is not None:
+            (told,) = refused(tmp_path / "p", content)
+            assert problem in told
+            return
+        found = load(tmp_path / "p", content).claims["fast"]
+        assert claimed_figure(3.0, "ratio", "equals", found).endswith(" (computed)")
+
     def test_digits_as_typed_tell_the_resolution_of_a_bare_number(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "p", document())
         text = (folder / "assay.yaml").read_text()

@@ -1,5 +1,6 @@
 """A verdict in short: one number is told one way."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,11 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.findings.headline import outcomes
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.verdict_text import verdict_text
+from assay.report.claims import claim_lines
+from assay.report.verdict_text import claimed_text, verdict_text
+from tests import builders as b
 from tests.report.told import told_report
 
 
@@ -47,3 +51,18 @@ def test_what_is_said_to_be_the_same_is_above_or_below_and_not_ahead(
     changes = {"claimed": 1.0, "measured": measured, "ci90": (measured, measured)}
     alike = row.model_copy(update={**changes, "relation": "same"})
     assert verdict_text(catalog, alike).factor == told
+
+
+def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(
+    ratio: tuple[Catalog, Verdict],
+) -> None:
+    catalog, row = ratio
+    claim = catalog.claims[row.claim]
+    computed = claim.model_copy(update={"computed": "twice the 989 TFLOP/s of line 308"})
+    marked = replace(catalog, claims={**catalog.claims, claim.id: computed})
+    assert claimed_text(marked, row) == f"{claimed_text(catalog, row)} (computed)"
+    says = "The source does not print this figure: it is twice the 989 TFLOP/s of line 308."
+    for known, noted in ((catalog, False), (marked, True)):
+        line = claim_lines(known, b.evidence([]), [row], outcomes(known, [row]), "run")[claim.id]
+        assert (says in line.note) is noted
+        assert line.claimed.endswith("(computed)") is noted

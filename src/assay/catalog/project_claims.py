@@ -159,8 +159,8 @@ def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
     kept = {
         name: getattr(entry, name)
         for name in (
-            "id", "statement", "value", "resolution", "decimals", "relation", "configuration",
-            "software", "command", "flops", "unstated", "note", "sentence",
+            "id", "statement", "value", "resolution", "decimals", "computed", "relation",
+            "configuration", "software", "command", "flops", "unstated", "note", "sentence",
         )
     }  # fmt: skip
     targets = (entry.target,) if isinstance(entry.target, str) else entry.target or ()

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from assay.base.printable import shown, shown_json, shown_line, shown_sentence
 from assay.cli.tables import TableColumn, show_table
+from assay.findings.claimed_figures import COMPUTED
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
 from assay.pipeline.plan import unanswered
@@ -201,7 +202,7 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
         (
             row["claim"],
             _standings(row["verdicts"]) or "none",
-            "" if row["value"] is None else fmt.with_unit(f"{row['value']:g}", row["unit"]),
+            _claimed(row),
             f"{row['source']}:{row['line']}",
             ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
             row["statement"],
@@ -211,6 +212,14 @@ def show_claims(rows: Sequence[Mapping[str, Any]], report: str | None) -> None:
     ]
     more = "a wider terminal, --json or a pipe shows all"
     show_table(out, err, f"{title} of their arithmetic{where}", columns, cells, more=more)
+
+
+def _claimed(row: Mapping[str, Any]) -> str:
+    """Return a listed claim's figure, marked where its source does not print it itself."""
+    if row["value"] is None:
+        return ""
+    figure = fmt.with_unit(f"{row['value']:g}", row["unit"])
+    return f"{figure}{COMPUTED}" if row["computed"] else figure
 
 
 def _standings(verdicts: Sequence[Mapping[str, Any]]) -> str:

@@ -10,6 +10,12 @@ RELATIONS = {
     Relation.AT_MOST.value: "≤ ",
 }
 """What stands before a claimed figure; nothing before one that an audit holds against others."""
+COMPUTED = " (computed)"
+
+
+def computed_mark(claim: Claim | None) -> str:
+    """Return what stands behind a figure that its source does not print itself; else nothing."""
+    return COMPUTED if claim is not None and claim.computed else ""
 
 
 def printed_digits(claim: Claim | None, claimed: float) -> str:
@@ -27,4 +33,5 @@ def claimed_figure(
     """Return a claimed figure with its relation and unit, or the words that stand for one."""
     if not isinstance(claimed, float):
         return claimed or ""
-    return RELATIONS.get(relation, "") + with_unit(printed_digits(claim, claimed), unit)
+    figure = with_unit(printed_digits(claim, claimed), unit)
+    return f"{RELATIONS.get(relation, '')}{figure}{computed_mark(claim)}"

@@ -129,6 +129,8 @@ class Claim(Record):
     decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
     """Decimals with which the source prints ``value``, where ``resolution`` does not tell: of a
     bound. By default those that are typed."""
+    computed: str | None = None
+    """How the value follows from what the source prints, where it does not print it itself."""
     relation: Relation = Relation.EQUALS
     configuration: dict[str, Scalar] = {}
     """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
@@ -204,6 +206,12 @@ class Claim(Record):
             raise ValueError(
                 "a rate says which FLOPs it counts (flops, or flop_formula, which may be unstated)"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_is_computed(self) -> "Claim":
+        if self.computed is not None and (self.value is None or not self.computed.strip()):
+            raise ValueError("computed says how the value follows from what the source prints")
         return self
 
     @model_validator(mode="after")

@@ -314,6 +314,8 @@ class ProjectClaim(Record):
     """One unit of the last printed digit; by default that of ``value`` as it is typed."""
     decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
     """Decimals with which the source prints a bound; by default those that are typed."""
+    computed: str | None = None
+    """How the value follows from what the document prints, where it does not print it itself."""
     relation: Relation = Relation.EQUALS
     target: Identifier | tuple[Identifier, ...] | None = None
     """The target that it is claimed for, or several; in place of ``hardware``."""

@@ -98,7 +98,11 @@ def claim_lines(
 
 
 def _entry_note(entry: Claim | Audit, verdict: Verdict) -> str:
-    return "" if not entry.note or entry.note in verdict.explanation else entry.note
+    computed = entry.computed if isinstance(entry, Claim) else None
+    says = [f"The source does not print this figure: it is {computed}."] if computed else []
+    if entry.note and entry.note not in verdict.explanation:
+        says.append(entry.note)
+    return " ".join(says)
 
 
 def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:

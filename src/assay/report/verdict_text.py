@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.claimed_figures import RELATIONS, printed_digits
+from assay.findings.claimed_figures import RELATIONS, computed_mark, printed_digits
 from assay.judging.counts import outcome
 from assay.records.claims import Audit, Claim
 from assay.records.units import Unit
@@ -60,8 +60,9 @@ def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
     """Return the claimed figure with as many digits as its source prints."""
     if verdict.claimed is None or isinstance(verdict.claimed, str):
         return verdict.claimed or fmt.NOTHING
-    digits = printed_digits(catalog.claims.get(verdict.claim), verdict.claimed)
-    return RELATIONS.get(verdict.relation, "") + fmt.with_unit(digits, verdict.unit)
+    claim = catalog.claims.get(verdict.claim)
+    figure = fmt.with_unit(printed_digits(claim, verdict.claimed), verdict.unit)
+    return f"{RELATIONS.get(verdict.relation, '')}{figure}{computed_mark(claim)}"
 
 
 def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:

@@ -29,6 +29,21 @@ class TestClaims:
         assert len({tuple(row) for row in rows}) == 1, "all rows have the same keys"
         assert all(row["line"] >= 1 and row["statement"] for row in rows)
 
+    def test_a_figure_that_its_source_does_not_print_says_so(
+        self, assay: Any, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "mine"
+        assert assay("new", folder).code == 0
+        path = folder / "assay.yaml"
+        computed = "value: 2,500 GB/s\n    computed: half of 5 TB/s"
+        path.write_text(path.read_text().replace("value: 2,500 GB/s", computed))
+        asked = ("claims", "--project", folder)
+        rows = {row["claim"]: row for row in json.loads(assay(*asked, "--json").out)}
+        assert rows["softmax_bandwidth"]["computed"] == "half of 5 TB/s"
+        assert rows["matmul_rate"]["computed"] is None
+        listed = assay(*asked).out
+        assert "2500 GB/s (computed)" in listed and listed.count("(computed)") == 1
+
     def test_an_audit_carries_the_figure_it_is_about(self, assay: Any) -> None:
         rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
         gap = rows["s000_audit_gap"]
