@@ -17,6 +17,7 @@ from assay.report.strip import (
     LETTERS,
     LETTERS_ABOVE,
     STROKE,
+    TURNED,
     Dot,
     Lane,
     Strip,
@@ -107,15 +108,15 @@ def test_nothing_measured_draws_nothing() -> None:
     assert strip([Lane("source 000", ())], (0.08, 0.05), []) is None
 
 
-@pytest.mark.parametrize("drawing", ["wide", "narrow"])
+@pytest.mark.parametrize(("drawing", "words"), [("wide", f"{AXIS}; {TURNED}"), ("narrow", AXIS)])
 def test_the_axis_says_which_figures_are_the_other_way_round_and_has_room_for_it(
-    drawing: str,
+    drawing: str, words: str
 ) -> None:
     svg = getattr(drawn(dot(0, 0.5)), drawing)
     texts = re.findall(r'<text x="[\d.]+" y="([\d.]+)" [^>]*>([^<]*)</text>', svg)
     first = next(n for n, (_, line) in enumerate(texts) if line.startswith("measured ÷ claimed"))
     lines = texts[first:]
-    assert unescape(" ".join(line for _, line in lines)) == AXIS
+    assert unescape(" ".join(line for _, line in lines)) == words
     height = re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)
     assert height and float(height[1]) > max(float(y) for y, _ in lines)
 

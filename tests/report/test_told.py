@@ -105,7 +105,7 @@ class TestElsewhere:
         head = f"5 published speed figures: 2 reproduced, {missed}, 1 misstated, 1 not run."
         assert head in markdown
         assert "5 published speed figures 2 reproduced 1 not reproduced (0) 1 misstated" in text
-        assert "In brackets: on the GPU the source names. The other 1 (hollow) counts by" in text
+        assert "In brackets: on the GPU named; hollow: on another (1)." in text
         assert "1 of them was measured on another GPU than the source names" in markdown
         table = between(text, "Each counted once ", " Protocol ")
         assert f"Published speed figures 5 2 1 1 {NOTHING} 1 " in table

@@ -234,10 +234,7 @@ def _brackets(split: Split) -> str | None:
     number = split.elsewhere
     if not number:
         return None
-    return (
-        f"In brackets: on the GPU the source names. The other {number} (hollow) "
-        f"{agreeing(number, 'counts by what it', 'count by what they')} would be there."
-    )
+    return f"In brackets: on the GPU named; hollow: on another ({number})."
 
 
 def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:

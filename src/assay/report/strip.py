@@ -20,15 +20,35 @@ SMALL = 0.65
 """Of a small dot, for each of the others'."""
 STROKE = 7.5
 """From a mark's middle to the left: where the stroke of a bound stands."""
-LANE = 15.0
-"""Height of one row of dots."""
 BESIDE = 230.0
 """Room for the labels beside the lanes, of two lines of ``LETTERS``."""
 LETTERS = 32
 LETTERS_ABOVE = 46
-AXIS = "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
-"""What the axis says, in lines of ``LETTERS_ABOVE`` on a narrow page."""
+AXIS = "measured ÷ claimed"
+TURNED = "of times and a rival's lead, where less is better, claimed ÷ measured"
+"""What the axis says, too; on a narrow page the caption does."""
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a drawing is made for."""
+
+    name: str
+    width: float
+    left: float
+    """Where the lanes begin."""
+    row: float
+    """Height of one row of dots."""
+    text: float
+    """Of its letters, for each of the wide drawing's: the style sheet sets their size."""
+    beside: bool
+    """Whether a lane's label stands beside it; else above it."""
+
+
+WIDE = Sheet("wide", 1240.0, BESIDE, row=15.0, text=1.0, beside=True)
+NARROW = Sheet("narrow", 430.0, 5.0, row=12.0, text=1.25, beside=False)
+"""Drawn larger than a telephone is wide, and shown smaller: its marks with it, its letters not."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,8 @@ class Strip:
     """Whether a mark has the stroke of a bound."""
     alike: int
     """Marks of things that are said to be the same, of which neither side of 1 is ahead."""
+    turned: str = TURNED
+    """What the narrow drawing leaves to the caption."""
 
 
 def strip(
@@ -88,8 +110,8 @@ def strip(
     if not drawn:
         return None
     return Strip(
-        _drawing(drawn, margins, width=1240.0, left=BESIDE),
-        _drawing(drawn, margins, width=350.0, left=4.0),
+        _drawing(drawn, margins, WIDE),
+        _drawing(drawn, margins, NARROW),
         tuple(legend),
         counts,
         any(dot.bound for lane in drawn for dot in lane.dots),
@@ -97,37 +119,39 @@ def strip(
     )
 
 
-def _drawing(
-    lanes: Sequence[Lane], margins: tuple[float, float], *, width: float, left: float
-) -> str:
-    beside = left > width / 10
-    """Whether a lane's label stands beside it; else above it."""
+def _drawing(lanes: Sequence[Lane], margins: tuple[float, float], sheet: Sheet) -> str:
     values = [v for lane in lanes for dot in lane.dots for v in (dot.ratio.low, dot.ratio.high)]
+    left, width = sheet.left, sheet.width
     across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)
-    head = 18.0
+    line = 14 * sheet.text
+    head = 18 * sheet.text
     """For the directions above the lanes."""
     parts: list[str] = []
     top = head
     for lane in lanes:
         rows = _rows(lane.dots, across)
-        label = 0.0 if beside else 15.0
+        label = 0.0 if sheet.beside else line
         words = textwrap.wrap(lane.label, LETTERS, max_lines=2, placeholder=" …")
-        high = label + LANE * max(1, 1 + max(row for row, _ in rows)) + 8
-        high = max(high, 14.0 * len(words) + 6) if beside else high
+        high = label + sheet.row * max(1, 1 + max(row for row, _ in rows)) + 8
+        high = max(high, line * len(words) + 6) if sheet.beside else high
         parts.append(f'<path class="lane" d="M{short(left)} {short(top + high)}H{short(width)}"/>')
-        if beside:
+        if sheet.beside:
             first = top + high / 2 + 4 - 7 * (len(words) - 1)
             parts += [
-                _text(left - 10, first + 14 * number, line, "end", "lane-label")
-                for number, line in enumerate(words)
+                _text(left - 10, first + line * number, words_of, "end", "lane-label")
+                for number, words_of in enumerate(words)
             ]
         else:
-            line = textwrap.shorten(lane.label, LETTERS_ABOVE, placeholder=" …")
-            parts.append(_text(4.0, top + label - 3, line, "start", "lane-label"))
-        middle = top + label + 4 + LANE / 2
-        parts += [_dot(dot, across, middle + LANE * row, tip=beside) for row, dot in rows]
+            called = textwrap.shorten(lane.label, LETTERS_ABOVE, placeholder=" …")
+            parts.append(_text(left, top + label - 2, called, "start", "lane-label"))
+        middle = top + label + 4 + sheet.row / 2
+        parts += [
+            _dot(dot, across, middle + sheet.row * row, tip=sheet.beside) for row, dot in rows
+        ]
         top += high
-    below = [_text(across(tick), top + 16, f"{tick:g}", "middle") for tick in _ticks(across)]
+    below = [
+        _text(across(tick), top + 1.15 * line, f"{tick:g}", "middle") for tick in _ticks(across)
+    ]
     grid = "".join(f"M{short(across(t))} {short(head)}V{short(top)}" for t in _ticks(across))
     bands = [
         f'<rect class="margin-{name}" x="{short(across(1 / (1 + margin)))}" y="{short(head)}" '
@@ -137,22 +161,17 @@ def _drawing(
     ]
     one = f'<path class="one" d="M{short(across(1))} {short(head)}V{short(top)}"/>'
     sides = [
-        _text(across(1) - 10, 12, "← behind", "end"),
-        _text(across(1) + 10, 12, "ahead →", "start"),
+        _text(across(1) - 10, head - 6, "← behind", "end"),
+        _text(across(1) + 10, head - 6, "ahead →", "start"),
     ]
-    said = textwrap.wrap(AXIS, len(AXIS) if beside else LETTERS_ABOVE)
-    axis = [
-        _text((left + width) / 2, top + 34 + 14 * number, line, "middle")
-        for number, line in enumerate(said)
-    ]
+    said = f"{AXIS}; {TURNED}" if sheet.beside else AXIS
+    axis = _text((left + width) / 2, top + 2.4 * line, said, "middle")
     inside = "".join(
-        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, *axis]
+        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
     )
-    name = "wide" if beside else "narrow"
-    high = top + 28 + 14 * len(said)
     return (
-        f'<svg class="strip {name}" role="group" aria-label="Every measured figure over the '
-        f'claimed one" viewBox="0 0 {short(width)} {short(high)}">{inside}</svg>'
+        f'<svg class="strip {sheet.name}" role="group" aria-label="Every measured figure over the '
+        f'claimed one" viewBox="0 0 {short(width)} {short(top + 3 * line)}">{inside}</svg>'
     )
 
 
