@@ -54,6 +54,22 @@ def test_correctness_record(validated):
     assert library.packages["torch"] == importlib.metadata.version("torch")
 
 
+def test_a_gate_looks_through_what_is_installed_once(monkeypatch, tmp_path):
+    """Some hundred distributions for each library's arm is a second each on a slow disk."""
+    told, real = tmp_path / "told", importlib.metadata.packages_distributions
+
+    def look():
+        with told.open("a") as file:
+            file.write("looked\n")
+        return real()
+
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", look)
+    monkeypatch.syspath_prepend(tmp_path)  # a search path that nobody looked through before
+    record = correctness.run_correctness(gate_job(1), SteadyGpu())
+    assert [bool(arm.get("packages")) for arm in record["arms"]] == [False, True, True]
+    assert told.read_text() == "looked\n"
+
+
 class TestSideBySide:
     """Arms of one comparison in the gate at one time."""
 

@@ -23,7 +23,7 @@ from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
 from assay.device.worker.gpu import OpenGpu
-from assay.device.worker.imported import imported_packages
+from assay.device.worker.imported import imported_packages, know_packages
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
@@ -262,6 +262,8 @@ def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
         sys.stderr.flush()
         return True
 
+    if any(arm.variant.kind != "kernel" for arm in comparison.arms):
+        know_packages()  # before the children are forked, each of which would look for itself
     works = [partial(work, arm) for arm in comparison.arms]
     run_children(works, DEADLINE_S, neighbours.width(), report, again)
     return {

@@ -2,6 +2,15 @@
 
 import importlib.metadata
 import sys
+from collections.abc import Mapping
+from functools import cache
+
+
+def know_packages() -> Mapping[str, list[str]]:
+    """Return which distributions each module may come from; what is installed is looked through
+    once for each search path, and by a process that forks for all its children.
+    """
+    return _packages_on(tuple(sys.path))
 
 
 def imported_packages() -> dict[str, str]:
@@ -11,11 +20,16 @@ def imported_packages() -> dict[str, str]:
     Several share a folder of one name (``nvidia``): of such each is told. What no distribution
     brought, a file of one's own, is not among them.
     """
-    brought_by = importlib.metadata.packages_distributions()
+    brought_by = know_packages()
     modules = {name.partition(".")[0] for name in list(sys.modules)}
     names = {each for module in modules for each in brought_by.get(module, ()) if each}
     found = {name: _version(name) for name in sorted(names)}
     return {name: version for name, version in found.items() if version}
+
+
+@cache
+def _packages_on(_path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
 
 
 def _version(name: str) -> str | None:
