@@ -115,7 +115,9 @@ def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> 
     for each in (text, page):
         assert digest in each
         assert "for which its signer stands and nobody else" in each
-    assert "./assay reproduce --project DIR --claim ratio\n" in page
+    assert f'<pre class="copy">assay reproduce --claim ratio\nassay verify {run}\n' in page
+    assert f"in the project's folder:\n\n    assay verify {run}\n" in text
+    assert "DIR" not in text + page
     assert f"Rows, report {run} of project {digest[:12]}, by Assay, " in page
 
 
