@@ -167,7 +167,7 @@ class TestModes:
             processes[index] = processes[index].model_copy(update={"blocks": tuple(blocks)})
         slow = record.model_copy(update={"processes": tuple(processes)})
         claim = b.claim("rate", rate(), value=OURS_RATE)
-        assert "Bimodal: 60 % of the processes lie near 57" in one(claim, slow).explanation
+        assert "Bimodal: 60.0 % of the processes lie near 57" in one(claim, slow).explanation
         assert "Bimodal" not in one(claim, record).explanation
         paired = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
         assert "Bimodal" not in one(paired, slow).explanation

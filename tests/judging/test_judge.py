@@ -633,8 +633,8 @@ class TestPrograms:
         verdict = verdict_on(b.claim("fmha", evaluation, value=462.0), programs=[record])
         assert verdict.status is Status.REPRODUCED
         assert "the fastest that the program printed is tma_64x128x64" in verdict.explanation
-        assert "tma_ws_cooperative_128x64x64 360 TFLOP/s" in verdict.explanation
-        assert "tma_ws_ping_pong_128x64x64 350 TFLOP/s" in verdict.explanation
+        assert "tma_ws_cooperative_128x64x64 360.0 TFLOP/s" in verdict.explanation
+        assert "tma_ws_ping_pong_128x64x64 350.0 TFLOP/s" in verdict.explanation
 
     def test_it_shares_its_measurement_with_a_claim_that_names_that_kernel(self) -> None:
         """One line of one output is one observation, however a claim comes to it."""

@@ -2,12 +2,13 @@
 
 import pytest
 
-from assay.records.figure_words import number, percent, printed, quantity, short
+from assay.records.figure_words import declared_percent, number, percent, printed, quantity, short
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (607.0, "607"), (602.13, "602.1"), (0.171826, "0.1718"), (1.5, "1.500"),
+    [(0.0, "0"), (607.0, "607.0"), (412.96, "413.0"),
+     (413.02, "413.0"), (4.0, "4.000"), (602.13, "602.1"), (0.171826, "0.1718"), (1.5, "1.500"),
      (18666.4, "18666"), (999.96, "1000"), (1e-7, "1e-07"), (-3.25, "-3.250")],
 )  # fmt: skip
 def test_what_is_measured_has_four_significant_digits(value: float, text: str) -> None:
@@ -33,17 +34,25 @@ def test_what_is_declared_has_no_zeros_at_its_end() -> None:
 
 @pytest.mark.parametrize(
     ("fraction", "text"),
-    [(0.08, "8 %"), (0.9, "90 %"), (0.003124, "0.312 %"), (0.4586, "45.9 %"), (1.0, "100 %"),
-     (12.3456, "1235 %"), (0.0, "0 %")],
+    [(0.12, "12.0 %"), (0.0082, "0.820 %"), (0.003124, "0.312 %"), (0.4586, "45.9 %"),
+     (1.0, "100 %"), (12.3456, "1235 %"), (0.0, "0 %")],
 )  # fmt: skip
-def test_fractions_are_per_cent_to_three_digits(fraction: float, text: str) -> None:
+def test_measured_shares_are_per_cent_to_three_digits(fraction: float, text: str) -> None:
     assert percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(0.08, "8 %"), (0.9, "90 %"), (0.083, "8.3 %"), (0.9875, "98.8 %")]
+)
+def test_declared_shares_have_no_zeros_at_their_end(fraction: float, text: str) -> None:
+    assert declared_percent(fraction) == text
 
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [(0.01968, "ms", "19.68 µs"), (0.114, "ms", "0.1140 ms"), (1342.0, "us", "1.342 ms"),
-     (17248.0, "gflop_per_s", "17.25 TFLOP/s"), (645.0, "tflop_per_s", "645 TFLOP/s"),
+     (17248.0, "gflop_per_s", "17.25 TFLOP/s"), (645.0, "tflop_per_s", "645.0 TFLOP/s"),
+     (16.0, "lines", "16 lines"),
      (1.22, "ratio", "1.220\N{MULTIPLICATION SIGN}")],
 )  # fmt: skip
 def test_a_measured_figure_stands_in_the_unit_that_people_read(

@@ -34,10 +34,10 @@ def test_what_is_counted_is_judged_by_no_measurement(unit: Unit):
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
-    [(6.1695, "ratio", "6.170\N{MULTIPLICATION SIGN}"), (3.0, "us", "3 µs"),
-     (2.0, "s", "2 s"), (3.0, "count", "3"),
+    [(6.1695, "ratio", "6.170\N{MULTIPLICATION SIGN}"), (3.0, "us", "3.000 µs"),
+     (2.0, "s", "2.000 s"), (3.0, "count", "3"), (18666.0, "lines", "18666 lines"),
      (3.0, "lines", "3 lines"), (459.089, "tflop_per_s", "459.1 TFLOP/s"),
-     (3.0, "furlong", "3 furlong")],
+     (3.0, "furlong", "3.000 furlong")],
 )  # fmt: skip
 def test_sentences_and_cells_write_a_figure_alike(value: float, unit: str, text: str):
     assert figure_words.quantity(value, unit) == text

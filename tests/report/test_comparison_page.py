@@ -21,7 +21,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 def test_a_figure_stands_with_interval_and_cause():
     missed = figure(90.0, status=Status.NOT_REPRODUCED, why=Why.ORIGINAL_SLOWER)
     assert cell(missed) == (
-        f"not reproduced: 90{SPACE}TFLOP/s [89.50, 90.50] ({Why.ORIGINAL_SLOWER.short})"
+        f"not reproduced: 90.00{SPACE}TFLOP/s [89.50, 90.50] ({Why.ORIGINAL_SLOWER.short})"
     )
 
 
@@ -158,7 +158,7 @@ def test_a_terminal_shows_two_lines_a_figure_and_no_id_is_cut(
     assert head == "Shifted beyond both intervals, largest first (claimed: run_1 -> run_2)"
     far, figures, near = [line.replace(SPACE, " ") for line in lines][:3]
     assert far.startswith("   -40 %  far_x") and far.endswith("  far_xxxxxxxxxxxxxxxxxxxx on h100")
-    assert figures == "  100 TFLOP/s reproduced: 100 [99.50, 100.5] -> 60 [59.50, 60.50]"
+    assert figures == "  100 TFLOP/s reproduced: 100.0 [99.50, 100.5] -> 60.00 [59.50, 60.50]"
     assert near.startswith("    +3 %  A claim of") and near.endswith("...  near on h100")
     assert all(len(line) <= width for line in lines)
     assert len(lines) == 4

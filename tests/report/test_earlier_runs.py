@@ -178,7 +178,7 @@ def test_a_history_says_by_what_the_run_before_was_answered() -> None:
     )
     assert one.earlier is None
     assert earlier_words(two, "run_1").replace("\N{NO-BREAK SPACE}", " ") == (
-        "run_1 has 100 TFLOP/s by another kernel, or on another problem: A; by now B answers the "
+        "run_1 has 100.0 TFLOP/s by another kernel, or on another problem: A; by now B answers the "
         "claim"
     )
     _, alike = claim_history("rate", [first, idle.model_copy(update={"claims": first.claims})])

@@ -14,7 +14,7 @@ from assay.findings.layers import layer_tables
 from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile
 from assay.report.figure_layers import layer_panels
-from assay.report.formatting import NOTHING, percent
+from assay.report.formatting import NOTHING, declared_percent
 from assay.report.layers import LayersSection, layer_markdown, layer_sections, pays_sentence
 from assay.report.render import render_texts
 from assay.report.view import build_view
@@ -39,14 +39,14 @@ def test_a_line_a_layer_with_what_pays(section: LayersSection) -> None:
     assert section.product == "NVIDIA H200 (SXM5)"
     assert [line.weights for line in section.lines] == ["4096 x 4096"] * 3 + ["14336 x 4096"] * 3
     half, _, most = (line for line in section.lines[:3])
-    assert [half.zero, most.zero] == [percent(0.5), percent(29 / 32)]
+    assert [half.zero, most.zero] == [declared_percent(0.5), declared_percent(29 / 32)]
     assert [cell.pays for cell in half.cells] == [False, False, False, True]
     assert re.fullmatch(r"[56]\.\d+\N{MULTIPLICATION SIGN}", most.cells[3].speedup)
     assert re.fullmatch(r"\[\d\.\d+, \d\.\d+\]", most.cells[3].interval or "")
 
 
 def test_a_sentence_says_from_where_on_they_pay(section: LayersSection) -> None:
-    half, more, most = map(percent, (0.5, 0.75, 29 / 32))
+    half, more, most = map(declared_percent, (0.5, 0.75, 29 / 32))
     assert section.pays == (
         "Every sparse layer measured is faster than the dense one: with 1 or 64 tokens from "
         f"{most} zeros on; with 1024 tokens from {more} zeros on; with 8192 tokens from {half} "

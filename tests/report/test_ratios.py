@@ -37,6 +37,7 @@ def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict
     return row.model_copy(
         update={
             "claim": claim,
+            "source": catalog.source_of[claim],
             "claimed": entry.value,
             "unit": entry.unit.value,
             "relation": entry.relation.value,

@@ -126,3 +126,10 @@ def test_what_is_said_to_be_the_same_is_told_of_its_mark_and_counted() -> None:
     said = "2 for 1; said to be the same, so that neither side is ahead</title>"
     assert made.wide.count(said) == made.alike == 1
     assert drawn(dot(0, 0.5)).alike == 0
+
+
+def test_a_ratio_right_of_one_that_its_parts_make_fail_is_told_and_counted() -> None:
+    made = drawn(dot(0, 0.5), replace(dot(1, 2.0), by_parts=True))
+    said = "2 for 1; not reproduced because a figure of the two is not</title>"
+    assert made.wide.count(said) == made.by_parts == 1
+    assert drawn(dot(0, 0.5)).by_parts == 0

@@ -9,7 +9,10 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
+from assay.records.arithmetic import Formula, Operand, SourcePlace
+from assay.records.claims import Audit
 from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report import formatting as fmt
 from assay.report.claims import claim_lines
 from assay.report.verdict_text import claimed_text, verdict_text
 from tests import builders as b
@@ -66,3 +69,64 @@ def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_foll
         line = claim_lines(known, b.evidence([]), [row], outcomes(known, [row]), "run")[claim.id]
         assert (says in line.note) is noted
         assert line.claimed.endswith("(computed)") is noted
+
+
+@pytest.mark.parametrize(
+    ("claimed", "figure", "told"),
+    [
+        (Operand(value=5.46, resolution=0.01, what="as printed"), 5.46, "5.46"),
+        (Operand(value=0.7, resolution=0.1, what="as printed"), 0.7, "0.7"),
+        (Operand(value=50.0, resolution=1.0, what="as printed"), 50.0, "50"),
+        (Operand(value=1.5, to=1.8, resolution=0.1, what="as printed"), 1.65, "1.5 to 1.8"),
+        (Operand(claim="demo_rate"), 800.0, "800"),
+        (Operand(value=2.0, resolution=0.1, what="of another entry"), 5.46, "5.46"),
+    ],
+)
+def test_the_figure_of_a_relation_has_the_digits_of_its_source(
+    ratio: tuple[Catalog, Verdict], claimed: Operand, figure: float, told: str
+) -> None:
+    catalog, row = ratio
+    entry = Audit(
+        id="relation",
+        statement="One over the other",
+        place=SourcePlace(section="Results", line=3),
+        claimed=claimed,
+        formula=Formula.QUOTIENT,
+        operands=(claimed, claimed),
+    )
+    verdict = row.model_copy(
+        update={
+            "claim": "relation",
+            "claimed": figure,
+            "measured": 5.46355,
+            "unit": None,
+            "relation": "equals",
+            "artifact": "arithmetic",
+            "ci90": None,
+        }
+    )
+    told_in = replace(catalog, audits={**catalog.audits, "relation": entry})
+    assert claimed_text(told_in, verdict) == fmt.unbroken(told)
+    assert verdict_text(told_in, verdict).measured == "5.46355", "as the sentence has it"
+
+
+def test_a_bound_has_the_digits_that_were_typed(ratio: tuple[Catalog, Verdict]) -> None:
+    """In the cell and, by the same digits, in the verdict's sentence."""
+    catalog, row = ratio
+    claim = catalog.claims[row.claim].model_copy(
+        update={"value": 2.0, "resolution": 0.0, "decimals": 1}
+    )
+    bound = replace(catalog, claims={**catalog.claims, row.claim: claim})
+    verdict = row.model_copy(update={"claimed": 2.0, "relation": "at_least"})
+    assert claimed_text(bound, verdict) == "≥ 2.0\N{MULTIPLICATION SIGN}"
+    assert claim.as_printed == "2.0"
+
+
+@pytest.mark.parametrize(
+    ("artifact", "rebuilt"), [("reimplemented", True), ("library", False), ("original", False)]
+)
+def test_a_figure_of_what_was_rebuilt_is_marked(
+    ratio: tuple[Catalog, Verdict], artifact: str, rebuilt: bool
+) -> None:
+    catalog, row = ratio
+    assert verdict_text(catalog, row.model_copy(update={"artifact": artifact})).rebuilt is rebuilt

@@ -1,7 +1,10 @@
 """Claimed figures as their sources print them. Pure."""
 
-from assay.records.claims import Claim, Relation
-from assay.records.figure_words import number, printed, with_unit
+from collections.abc import Mapping
+
+from assay.judging.printed_ranges import operand_text, resolve, show
+from assay.records.claims import Audit, Claim, Relation
+from assay.records.figure_words import printed, with_unit
 
 RELATIONS = {
     Relation.EQUALS.value: "",
@@ -13,25 +16,36 @@ RELATIONS = {
 COMPUTED = " (computed)"
 
 
-def computed_mark(claim: Claim | None) -> str:
+def computed_mark(entry: Claim | Audit | None) -> str:
     """Return what stands behind a figure that its source does not print itself; else nothing."""
-    return COMPUTED if claim is not None and claim.computed else ""
+    return COMPUTED if isinstance(entry, Claim) and entry.computed else ""
 
 
-def printed_digits(claim: Claim | None, claimed: float) -> str:
-    """Return a claimed figure with as many digits as its source prints; ``claim``: its entry."""
-    if claim is not None and claim.value == claimed:
-        if claim.decimals is not None:
-            return f"{claimed:.{claim.decimals}f}"
-        return printed(claimed, claim.resolution)
-    return number(claimed)
+def printed_digits(
+    entry: Claim | Audit | None, claimed: float, claims: Mapping[str, Claim] | None = None
+) -> str:
+    """Return a claimed figure with as many digits as its source prints.
+
+    ``entry``: the claim, or the relation between figures of ``claims``, that it is the figure of;
+    of any other all digits that it has are told.
+    """
+    if isinstance(entry, Claim) and entry.value == claimed:
+        return entry.as_printed
+    operand = entry.claimed if isinstance(entry, Audit) else None
+    if operand is not None and claims is not None and resolve(operand, claims).value == claimed:
+        return operand_text(operand, claims) if operand.formula is None else show(claimed)
+    return printed(claimed, None)
 
 
 def claimed_figure(
-    claimed: float | str | None, unit: str | None, relation: str = "", claim: Claim | None = None
+    claimed: float | str | None,
+    unit: str | None,
+    relation: str = "",
+    entry: Claim | Audit | None = None,
+    claims: Mapping[str, Claim] | None = None,
 ) -> str:
     """Return a claimed figure with its relation and unit, or the words that stand for one."""
     if not isinstance(claimed, float):
         return claimed or ""
-    figure = with_unit(printed_digits(claim, claimed), unit)
-    return f"{RELATIONS.get(relation, '')}{figure}{computed_mark(claim)}"
+    figure = with_unit(printed_digits(entry, claimed, claims), unit)
+    return f"{RELATIONS.get(relation, '')}{figure}{computed_mark(entry)}"

@@ -178,14 +178,15 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
 
 def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ClaimInShort]]:
     for verdict in verdicts:
-        claim = catalog.claims.get(verdict.claim)
-        entry = claim or catalog.audits.get(verdict.claim)
+        entry = catalog.claims.get(verdict.claim) or catalog.audits.get(verdict.claim)
         if entry is not None:
             yield (
                 verdict.claim,
                 ClaimInShort(
                     title=entry.statement,
-                    claimed=claimed_figure(verdict.claimed, verdict.unit, verdict.relation, claim),
+                    claimed=claimed_figure(
+                        verdict.claimed, verdict.unit, verdict.relation, entry, catalog.claims
+                    ),
                     answered_by=answered_by(catalog, verdict.claim),
                     kind=page_kind(catalog, verdict),
                 ),

@@ -13,7 +13,7 @@ from enum import StrEnum
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
-from assay.records.figure_words import number, percent
+from assay.records.figure_words import declared_percent, number, percent
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
@@ -236,7 +236,7 @@ def _objection(own: Measured, margin: float) -> str | None:
     if floor > margin:
         return (
             f"the same binary against itself differs by up to {percent(floor)}, more than the "
-            f"margin of {percent(margin)}"
+            f"margin of {declared_percent(margin)}"
         )
     return None
 
@@ -251,7 +251,7 @@ def _sentence(
         return f"Cannot tell: {objection}. The chosen configuration is {figure}."
     if standing is ChoiceStanding.CONFIRMED:
         return (
-            f"Confirmed: no rival is faster by more than {percent(margin)}; the chosen "
+            f"Confirmed: no rival is faster by more than {declared_percent(margin)}; the chosen "
             f"configuration is {figure}, the fastest of them."
         )
     if standing is ChoiceStanding.ANOTHER_IS_FASTER:
@@ -259,5 +259,5 @@ def _sentence(
         return f"{rival} is faster by {gain}: the chosen configuration is {figure}."
     return (
         f"Cannot tell: the chosen configuration is {figure}, and the interval reaches beyond the "
-        f"margin of {percent(margin)}."
+        f"margin of {declared_percent(margin)}."
     )

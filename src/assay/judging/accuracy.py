@@ -6,7 +6,7 @@ from assay.judging.gates import absent, gate_correctness
 from assay.judging.what_ran import what_ran
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Accuracy
-from assay.records.figure_words import number, printed
+from assay.records.figure_words import number
 from assay.records.measurements import ArmCorrectness
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
@@ -42,7 +42,7 @@ def judge_accuracy(
         Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
         f"On {case.catalog.targets[target].product} no element of {arm.variant}'s output on "
         f"{arm.workload} is further from the oracle than {number(worst)}, in "
-        f"{counted(len(errors), 'output')}; the source says {printed(claimed, claim.resolution)}.",
+        f"{counted(len(errors), 'output')}; the source says {claim.as_printed}.",
         claimed=claim.value,
         measured=worst,
         unit=claim.unit,

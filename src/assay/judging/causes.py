@@ -87,8 +87,8 @@ class _Found:
 
     misstated: Verdict | None
     """Found misstated on another GPU than its source names, because the author's program ran there
-    or a declared reading holds: it is then the cause of a kernel that was rebuilt, of which nothing
-    more is known than that."""
+    or a declared reading holds: it is then the cause of a kernel that was rebuilt, and of a ratio
+    whose parts are missed, of which nothing more is known than that."""
     tried: Verdict | None
     """Not run on a GPU that there was: what stood in its way there is the cause of a figure without
     a GPU."""
@@ -107,6 +107,10 @@ def _with_known_cause(verdict: Verdict, found: _Found) -> Verdict:
     if outcome(verdict) in HELD:
         return verdict.model_copy(update={"why": None, "why_on": None})
     causes: dict[Why | None, Verdict | None]
-    causes = {Why.REBUILT: found.misstated, Why.NO_DEVICE: found.tried}
+    causes = {
+        Why.REBUILT: found.misstated,
+        Why.PART_MISSED: found.misstated,
+        Why.NO_DEVICE: found.tried,
+    }
     on = causes.get(verdict.why)
     return verdict.model_copy(update={"why": on.why, "why_on": on.target}) if on else verdict

@@ -27,7 +27,7 @@ from typing import Literal
 from assay.judging import remedy
 from assay.judging.case import Measured
 from assay.records.claims import Relation
-from assay.records.figure_words import percent
+from assay.records.figure_words import declared_percent, percent
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
@@ -96,7 +96,7 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
     if floor > margin:
         clause = (
             f"the same binary against itself differs by up to {percent(floor)}"
-            f" in this run, more than the declared margin of {percent(margin)}"
+            f" in this run, more than the declared margin of {declared_percent(margin)}"
         )
         words = remedy.noisy(control, margin, judging)
         return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
@@ -128,7 +128,7 @@ def equivalence(summary: Summary, claimed: float, margin: float, better: Side | 
     """Make two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
     edge, centre = math.log1p(margin), math.log(claimed)
     low, high = summary.low - centre, summary.high - centre
-    within = f"the margin of {percent(margin)} declared before the run"
+    within = f"the margin of {declared_percent(margin)} declared before the run"
     if -edge <= low and high <= edge:
         return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
     if low > edge:

@@ -15,7 +15,7 @@ from assay.judging.cutlass_output import (
     causal_41,
     printed_flop,
 )
-from assay.records.figure_words import number, short
+from assay.records.figure_words import short
 from assay.records.measurements import ArmFacts
 from assay.records.readings import FlopFormula
 from assay.records.workloads import Workload
@@ -91,7 +91,7 @@ def _counted_by(
             factor, f"FLOPs are counted as {formula.text}, which are those that {who}."
         )
     sentence = (
-        f"FLOPs are counted as {formula.text}, {number(factor)} times those that {who}; the rate "
+        f"FLOPs are counted as {formula.text}, {short(factor)} times those that {who}; the rate "
         "is restated by that factor before it is compared."
     )
     return Conversion(factor, sentence)
@@ -121,7 +121,7 @@ def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conve
         return AS_IS
     factor = _factor(formula, problem_facts(facts, workload), facts.bytes)
     sentence = (
-        f"Bytes are counted as {formula.text}, {number(factor)} times the least traffic of the "
+        f"Bytes are counted as {formula.text}, {short(factor)} times the least traffic of the "
         "launch; the bandwidth is restated by that factor before it is compared."
     )
     return Conversion(factor, sentence)
@@ -160,7 +160,7 @@ def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
 
 def _sentence_41(factor: float) -> str:
     return (
-        f"The claim counts as CUTLASS example 41 does, {number(factor)} times the FLOPs of the two "
+        f"The claim counts as CUTLASS example 41 does, {short(factor)} times the FLOPs of the two "
         "products; the measured rate is restated by that factor before it is compared."
     )
 
@@ -217,7 +217,7 @@ def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:
     if formula in WHOLE and causal:
         factor *= score_elements(*sizes[:2], False) / score_elements(*sizes[:2], True)
     sentence = (
-        f"The program counts {number(own)} times the FLOPs of the two products; the claim does "
-        f"not, so the printed rate is restated by {number(factor)} before it is compared."
+        f"The program counts {short(own)} times the FLOPs of the two products; the claim does "
+        f"not, so the printed rate is restated by {short(factor)} before it is compared."
     )
     return Conversion(factor, sentence)

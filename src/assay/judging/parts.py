@@ -7,9 +7,11 @@ their ratio is not, what the one is held against got further than it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.judging.verdicts import REMEDY
 from assay.records.claims import METRIC_UNITS, Relation
 from assay.records.evaluations import Metric
 from assay.records.verdicts import Status, Verdict, Why
+from assay.shared.counting import agreeing
 
 GOOD = (Status.REPRODUCED, Status.EXCEEDED)
 """Statuses that take nothing from a ratio."""
@@ -52,24 +54,47 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     if not lacking:
         return verdict
     worst = min(lacking, key=lambda name: taken[name].facts.severity)
-    if taken[worst].facts.severity >= verdict.status.facts.severity:
-        return verdict
-    named = " and ".join(
-        f"{name} is {taken[name].word}"
-        f"{'' if taken[name] is found[name].status else ' as its words plainly stand'}"
-        for name in lacking
-    )
+    status = taken[worst]
+    named = _named({name: parts[name] for name in lacking}, taken)
+    if status.facts.severity >= verdict.status.facts.severity:
+        return _missed_with_its_parts(verdict, status, named)
+    by_itself = REMEDY.sub("", verdict.explanation) if status.facts.decided else verdict.explanation
     text = (
-        f"{verdict.explanation} By itself the ratio would be {verdict.status.word}; it stands no "
-        f"better than the figures that it is formed from: {named}."
+        f"It is {status.word} because {named}: a ratio is no better than the figures that it is "
+        f"formed from. By itself the ratio would be {verdict.status.word}. {by_itself}"
     )
+    why = found[worst].why if status is found[worst].status else None
     return verdict.model_copy(
         update={
-            "status": taken[worst],
-            "why": found[worst].why if taken[worst] is found[worst].status else None,
-            "reason": f"part_{taken[worst].value}",
+            "status": status,
+            "why": Why.PART_MISSED if status is Status.NOT_REPRODUCED else why,
+            "reason": f"part_{status.value}",
             "explanation": text,
         }
+    )
+
+
+def _missed_with_its_parts(verdict: Verdict, of_parts: Status, named: str) -> Verdict:
+    """Return the verdict on a ratio that is no better than its parts: where both are missed and
+    nothing else is known to be the cause, that is it.
+    """
+    missed = verdict.status is of_parts is Status.NOT_REPRODUCED
+    if not missed or verdict.why is not None:
+        return verdict
+    text = f"Of the figures that it is formed from, {named}. {verdict.explanation}"
+    return verdict.model_copy(update={"why": Why.PART_MISSED, "explanation": text})
+
+
+def _named(parts: Mapping[str, Part], taken: Mapping[str, Status]) -> str:
+    """Return how parts stand by the statuses that are taken from them, those alike together."""
+    alike: dict[tuple[Status, bool], list[str]] = {}
+    for name, part in parts.items():
+        plainly = taken[name] is not part.verdict.status
+        alike.setdefault((taken[name], plainly), []).append(name)
+    return " and ".join(
+        f"{' and '.join(names)} {agreeing(len(names), 'is', 'are')} {status.word}"
+        + (f" as {agreeing(len(names), 'its', 'their')} words plainly stand" if plainly else "")
+        for (status, plainly), names in alike.items()
     )
 
 

@@ -6,7 +6,7 @@ wider margin must be declared before a new run; it never rescues the run that su
 
 import math
 
-from assay.records.figure_words import percent
+from assay.records.figure_words import declared_percent, percent
 from assay.records.workloads import Judging
 from assay.shared.counting import counted
 from assay.statistics.summaries import (
@@ -47,7 +47,7 @@ def one_sided(summary: Summary, claimed: float, judging: Judging) -> str:
 def noisy(control: Summary, margin: float, judging: Judging) -> str:
     """Return what helps where the A/A control's interval reaches beyond the margin."""
     edge = math.log1p(margin)
-    options = [f"a quieter machine, with a noise floor below {percent(margin)}"]
+    options = [f"a quieter machine, with a noise floor below {declared_percent(margin)}"]
     distance = edge - abs(control.low + control.high) / 2
     if distance > 0:
         least = control.processes + 1
@@ -91,4 +91,4 @@ def _processes(needed: int, ran: int) -> str:
 def _rounded_up(fraction: float) -> str:
     """A margin in tenths of a per cent, wide enough."""
     tenths = math.ceil(fraction * 1000 - 1e-9)
-    return f"a margin of {percent(tenths / 1000)} or more, declared before a new run"
+    return f"a margin of {declared_percent(tenths / 1000)} or more, declared before a new run"

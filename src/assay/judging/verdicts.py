@@ -33,9 +33,8 @@ from assay.records.evaluations import (
     Support,
 )
 from assay.records.figure_words import (
+    declared_percent,
     number,
-    percent,
-    printed,
     quantity,
     readable,
     short,
@@ -150,6 +149,8 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
 
 FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
 """A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
+REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
+"""The sentence of an open verdict on what would decide it."""
 
 
 def decided(
@@ -173,8 +174,8 @@ def decided(
     value = significant(from_base(measured.summary.value(), unit))
     factor, read_in = readable(value, unit)
     target = answer.target or ""
-    confidence = percent(case.catalog.judging.confidence)
-    stated = with_unit(printed(claim.value or 0.0, claim.resolution), unit)
+    confidence = declared_percent(case.catalog.judging.confidence)
+    stated = with_unit(claim.as_printed, unit)
     if read_in != unit:
         stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
     sentences = [

@@ -21,7 +21,6 @@ from assay.records.evaluations import (
     NotRun,
     Support,
 )
-from assay.records.figure_words import printed
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -207,7 +206,7 @@ def judge_inspection(
     bound = {Relation.AT_LEAST: "at least ", Relation.AT_MOST: "at most "}.get(claim.relation, "")
     text = (
         f"{found.path} of {found.package} {found.version} has {told}; "
-        f"the source says {bound}{printed(claimed, claim.resolution)}."
+        f"the source says {bound}{claim.as_printed}."
     )
     alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]
     if not agrees and alike:

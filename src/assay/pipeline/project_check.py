@@ -20,7 +20,7 @@ from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.pipeline.places import foreign_place
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
-from assay.records.figure_words import EXACT, printed, short, with_unit
+from assay.records.figure_words import EXACT, short, with_unit
 from assay.records.originals import OriginalSource
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
@@ -178,7 +178,7 @@ def _gains(catalog: Catalog) -> Iterator[str]:
         read = program.figure_of(claim.id) if program else None
         measured = read is not None or isinstance(claim.evaluation, Benchmark | Derived)
         if measured and claim.unit is Unit.PERCENT and claim.value is not None:
-            typed = printed(claim.value, claim.resolution)
+            typed = claim.as_printed
             gain, share = (
                 with_unit(short(value, EXACT), Unit.RATIO)
                 for value in (1 + claim.value / 100, claim.value / 100)

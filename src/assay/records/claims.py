@@ -27,6 +27,7 @@ from assay.records.evaluations import (
     Support,
     Unanswerable,
 )
+from assay.records.figure_words import printed
 from assay.records.file_compiles import PublishedFile
 from assay.records.originals import OriginalSource
 from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
@@ -170,8 +171,8 @@ class Claim(Record):
                 f"value 0 cannot be a figure in {self.unit.value}: nothing measured can be held "
                 "against it"
             )
-        printed = self.unit is not None and not self.unit.facts.exact
-        if self.resolution == 0 and self.relation.two_sided and printed:
+        rounded = self.unit is not None and not self.unit.facts.exact
+        if self.resolution == 0 and self.relation.two_sided and rounded:
             raise ValueError(
                 "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
                 "has a last digit"
@@ -233,6 +234,15 @@ class Claim(Record):
                     raise ValueError(f"reading '{reading.id}' is not measured in the claim's unit")
                 _check_baselines(reading.evaluation)
         return self
+
+    @property
+    def as_printed(self) -> str:
+        """Return its figure with as many digits as the source prints; empty without one."""
+        if self.value is None:
+            return ""
+        if self.decimals is not None:
+            return f"{self.value:.{self.decimals}f}"
+        return printed(self.value, self.resolution)
 
     @property
     def counting(self) -> FlopFormula | Expression | None:

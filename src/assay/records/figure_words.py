@@ -5,9 +5,13 @@ import math
 from assay.records.units import SYMBOLS, Unit
 
 DIGITS = 4
-"""Significant ones of a measured figure."""
+"""Significant ones of a measured figure, zeros at its end among them."""
+DIGITS_OF_SHARES = 3
+"""The same of a share, which is told in per cent."""
 EXACT = 12
 """Digits beyond which two numbers are one: what is left is how machines keep decimals."""
+COUNTED = frozenset(unit.value for unit in Unit if unit.facts.exact)
+"""Units of what is counted, and has no digits to be rounded."""
 READ_IN = {
     Unit.S: (0.0, 0.1, Unit.MS),
     Unit.MS: (0.0, 0.1, Unit.US),
@@ -19,9 +23,10 @@ READ_IN = {
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """Return a measured number to so many significant digits, and whole numbers whole.
+    """Return a measured number to so many significant digits: ``413.0`` beside ``65.31``.
 
     Digits before the point are never rounded away; an exponent stands only where zeros would pile.
+    What is counted, declared or printed has its own digits: ``short``, ``printed``.
     """
     if value == 0:
         return "0"
@@ -29,9 +34,7 @@ def number(value: float, digits: int = DIGITS) -> str:
         return f"{value:.3g}"
     rounded = float(f"{value:.{digits}g}")
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
-    if decimals <= 0:
-        return f"{value:.0f}"
-    return f"{value:.0f}" if rounded == int(value) else f"{rounded:.{decimals}f}"
+    return f"{value:.0f}" if decimals <= 0 else f"{rounded:.{decimals}f}"
 
 
 def short(value: float, digits: int = DIGITS) -> str:
@@ -61,12 +64,22 @@ def with_unit(text: str, unit: Unit | str | None) -> str:
 def quantity(value: float, unit: Unit | str | None) -> str:
     """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s."""
     factor, read_in = readable(value, unit)
-    return with_unit(number(value * factor), read_in)
+    return with_unit(in_digits(value * factor, read_in), read_in)
+
+
+def in_digits(value: float, unit: Unit | str | None) -> str:
+    """Return a measured number as its unit has it: what is counted is told whole."""
+    return printed(value, None) if unit in COUNTED else number(value)
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as per cent, to three significant digits: ``8 %``, ``0.312 %``."""
-    return f"{short(100 * fraction, 3)} %"
+    """Return a measured share in per cent, to three significant digits: ``12.0 %``, ``0.312 %``."""
+    return f"{number(100 * fraction, DIGITS_OF_SHARES)} %"
+
+
+def declared_percent(fraction: float) -> str:
+    """Return a share that was declared, as a margin is, without zeros at its end: ``8 %``."""
+    return f"{short(100 * fraction, DIGITS_OF_SHARES)} %"
 
 
 def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:

@@ -183,6 +183,11 @@ class Why(StrEnum):
         "what it is compared with is faster here than stated",
         "rival faster",
     )
+    PART_MISSED = (
+        "part_missed",
+        "a figure that the ratio is formed from is not reproduced",
+        "part not reproduced",
+    )
     NOT_ALIKE = "not_alike", "what is said to be alike differs here", "not alike"
     OWN_KERNEL_SLOWER = (
         "own_kernel_slower",

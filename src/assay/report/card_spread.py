@@ -115,7 +115,7 @@ def spread_short(spread: FigureSpread | None) -> str | None:
     """Return how far a figure's runs lie apart, as its line has room for it."""
     if spread is None or spread.extent is None:
         return None
-    return fmt.tenths(spread.extent)
+    return fmt.percent(spread.extent)
 
 
 def spread_line(spread: FigureSpread, claimed: float | str | None = None) -> str:

@@ -88,7 +88,7 @@ def company_words(record: CardsRecord, found: Disturbance | None) -> str:
         Company.DISTURBED: f"disturbed, by as much as {fmt.percent(found.beyond)}",
         Company.OPEN: (
             f"undecided: no disturbance found beyond {fmt.percent(found.beyond)}, and "
-            f"{fmt.percent(found.margin)} is the margin"
+            f"{fmt.declared_percent(found.margin)} is the margin"
         ),
     }[found.company]
     rest = f" There was {record.detail}." if record.detail else ""

@@ -100,7 +100,7 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
     if verdict.artifact:
         yield Fact("artifact", verdict.artifact)
     if verdict.margin is not None:
-        yield Fact("margin", fmt.percent(verdict.margin))
+        yield Fact("margin", fmt.declared_percent(verdict.margin))
     if verdict.noise_floor is not None:
         yield Fact("same binary against itself", f"within {fmt.percent(verdict.noise_floor)}")
     if verdict.samples is not None:

@@ -19,6 +19,13 @@ from assay.report.verdict_text import VerdictText, claimed_text, entry_of, lead_
 
 BAR_OF = 8.0
 """The factor at which a line's small bar ends, on either side of 1."""
+TITLES = {
+    "measured": ("Measured figures", "Measured"),
+    "builds": ("Compile probes, counts and other statements", "Found"),
+    "arithmetic": ("Relations between printed figures", "Recomputed"),
+    "notrun": ("Not run", "Measured"),
+}
+"""Of each group its title, and the heading of what answers its claims."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class ClaimGroup:
 
     id: str
     title: str
+    figure: str
+    """Heading of the column that has what answers the claims."""
     lines: tuple[ClaimLine, ...]
     counts: str
     """How many of what they count as."""
@@ -133,18 +142,13 @@ def claim_groups(
                                           "notrun": []}  # fmt: skip
     for claim, line in lines.items():
         places[_place_of(catalog, line, lead[claim])].append(line)
-    titles = {
-        "measured": "Measured figures",
-        "builds": "Compile probes, counts and other statements",
-        "arithmetic": "Relations between printed figures",
-        "notrun": "Not run",
-    }
-    return tuple(_group_of(name, titles[name], found) for name, found in places.items() if found)
+    return tuple(_group_of(name, *TITLES[name], found) for name, found in places.items() if found)
 
 
-def _group_of(name: str, title: str, lines: Sequence[ClaimLine]) -> ClaimGroup:
+def _group_of(name: str, title: str, figure: str, lines: Sequence[ClaimLine]) -> ClaimGroup:
     every = [facet for line in lines for facet in line.facets]
-    return ClaimGroup(name, title, tuple(lines), count_words(every), outcome_words(every))
+    counts, tally = count_words(every), outcome_words(every)
+    return ClaimGroup(name, title, figure, tuple(lines), counts, tally)
 
 
 def _place_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
@@ -236,7 +240,7 @@ def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: 
     figures = f"claimed {claimed}"
     if text.gpu:
         figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"
-        figures += f" on {text.gpu}"
+        figures += f"{' with a rebuild' if text.rebuilt else ''} on {text.gpu}"
     if lead.measured_on:
         day = lead.measured_on.recorded_at[:10]
         figures += f" on {day}" if text.gpu else f", run on {day}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.findings.layers import LayerPoint, LayerRow, LayerTable
 from assay.report.figure_style import MUTED, SERIES
-from assay.report.formatting import percent
+from assay.report.formatting import declared_percent
 from assay.report.svg import DASHES, INCH, Drawing, LogScale, text_at
 
 HEIGHT, PANEL = 2.6 * INCH, 3.2 * INCH
@@ -61,4 +61,4 @@ def _panel(
             low, high = point.speedup.interval()
             drawing.line([(x, up(low)), (x, up(high))], colour, 1.6)
             drawing.mark(x, y, shape, 4.5, colour)
-        drawing.beside(right + 4, places[-1][1], f"{percent(row.zero)} zero", "start", 7.5)
+        drawing.beside(right + 4, places[-1][1], f"{declared_percent(row.zero)} zero", "start", 7.5)

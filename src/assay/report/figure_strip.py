@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from assay.catalog.model import Catalog
 from assay.findings.headline import FIGURES, KINDS, Outcome
 from assay.records.claims import Relation
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.marks import mark_of, verdict_mark
@@ -45,6 +45,7 @@ def figure_strip(
                 bound=_is_bound(verdict),
                 small=each.kind == "ratios",
                 alike=has_no_better_side(verdict),
+                by_parts=verdict.why is Why.PART_MISSED and ratio.value > 1,
             )
         )
     lanes = [Lane(_lane_label(catalog, source), tuple(found)) for source, found in dots.items()]

@@ -208,7 +208,7 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineL
         product = catalog.targets[plan.target].product
         return MachineLine(plan.target, product, f"not measured: {detail}", "")
     gpu = platform.device.gpu
-    limit = "" if gpu.power_limit_w is None else f", {fmt.number(gpu.power_limit_w)} W"
+    limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = "measured in this run"
     if provision.kind == "recorded":
         where = f"taken from {provision.recorded_in}"

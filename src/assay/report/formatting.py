@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from assay.records import figure_words
-from assay.records.figure_words import number, printed
+from assay.records.figure_words import number, printed, short
 from assay.records.units import SYMBOLS
 
-__all__ = ["number", "printed"]
+__all__ = ["number", "printed", "short"]
 
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
@@ -57,7 +57,9 @@ def quantity(value: float | str | None, unit: str | None) -> str:
     """Return a measured value with its unit, or a word as it stands."""
     if value is None:
         return NOTHING
-    return value if isinstance(value, str) else with_unit(number(value), unit)
+    if isinstance(value, str):
+        return value
+    return with_unit(figure_words.in_digits(value, unit), unit)
 
 
 def figure(value: float | str | None, unit: str | None, beside: float | str | None = None) -> str:
@@ -113,13 +115,13 @@ def whole(count: float | None) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """Return a fraction as per cent; a dash where there is none."""
+    """Return a measured share in per cent; a dash where there is none."""
     return NOTHING if fraction is None else unbroken(figure_words.percent(fraction))
 
 
-def tenths(fraction: float) -> str:
-    """Return a fraction as per cent to one decimal: ``1.9 %``, ``< 0.1 %``."""
-    return unbroken("< 0.1 %" if fraction < 5e-4 else f"{100 * fraction:.1f} %")
+def declared_percent(fraction: float) -> str:
+    """Return a share that was declared, in per cent."""
+    return unbroken(figure_words.declared_percent(fraction))
 
 
 def words(code: str) -> str:

@@ -71,7 +71,7 @@ def layer_line(row: LayerRow) -> LayerLine:
     """Return one sparse layer in words."""
     return LayerLine(
         weights=f"{row.out_features} x {row.in_features}",
-        zero=fmt.percent(row.zero),
+        zero=fmt.declared_percent(row.zero),
         cells=tuple(_cell(point) for point in row.points),
     )
 
@@ -105,7 +105,7 @@ def _tokens(numbers: Sequence[int]) -> str:
 
 
 def _from(zero: float | None) -> str:
-    return "at no share tried" if zero is None else f"from {fmt.percent(zero)} zeros on"
+    return "at no share tried" if zero is None else f"from {fmt.declared_percent(zero)} zeros on"
 
 
 def layer_markdown(table: LayerTable) -> list[str]:

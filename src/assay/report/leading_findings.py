@@ -14,14 +14,14 @@ from assay.findings.headline import FIGURES, KINDS, Outcome, causes
 from assay.judging.causes import HELD
 from assay.judging.counts import outcome
 from assay.judging.own_program import PRINTED
-from assay.records.claims import Relation
 from assay.records.evaluations import Benchmark
+from assay.records.readings import AS_TYPED
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
-from assay.report.verdict_text import claimed_text
+from assay.report.verdict_text import claimed_text, is_rebuilt
 from assay.shared.counting import agreeing, counted
 
 MOST = 10
@@ -38,8 +38,14 @@ LESS = {Why.REBUILT: 1.0}
 """What a cause takes away: a kernel of ours that is slower says little of the original."""
 PRINTED_WEIGHT = 5.9
 """That the author's own program prints a figure, of other work than it does."""
-IN_WORDS = {Relation.AT_LEAST.value: " or more", Relation.AT_MOST.value: " or less"}
-"""How a bound is told in a sentence."""
+OTHERWISE: dict[Why | None, str] = {
+    Why.OTHER_WORK: "counted otherwise",
+    Why.OTHER_PROBLEM: "on another problem",
+    Why.OTHER_WORDS: "read otherwise",
+}
+"""How the figure of a reading that holds was had, by the cause that it is."""
+SAME = "=\N{NO-BREAK SPACE}"
+"""The sign of what is said to be the same, which a sentence leaves out."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +168,12 @@ def _place_among(group: _Group, shown: Verdict) -> str:
 
 def _figures(catalog: Catalog, verdict: Verdict) -> str:
     """Return what was claimed and what was measured, as a sentence goes on from a claim's title."""
-    claimed = claimed_text(catalog, verdict).lstrip("≥≤= ")
-    told_claim = f"claimed {claimed}{IN_WORDS.get(verdict.relation, '')}"
+    told_claim = f"claimed {fmt.unbroken(claimed_text(catalog, verdict)).lstrip(SAME)}"
     if verdict.measured is None:
         return told_claim
+    what = "a rebuild gives" if is_rebuilt(catalog, verdict) else "measured"
     measured = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
-    return f"{told_claim}, measured {measured}{_by_the_worst(catalog, verdict)}{_on(verdict)}"
+    return f"{told_claim}, {what} {measured}{_by_the_worst(catalog, verdict)}{_on(verdict)}"
 
 
 def _on(verdict: Verdict) -> str:
@@ -188,14 +194,16 @@ def _other_reading(verdict: Verdict) -> str:
     if first is None or Status.MISSTATED not in (verdict.status, verdict.as_if):
         return ""
     measured = fmt.figure(first.measured, verdict.unit, verdict.claimed)
-    return f", or {measured} by another reading"
+    if first.id == AS_TYPED:
+        return f", or {measured} by the command as typed"
+    return f", or {measured} {OTHERWISE.get(verdict.why, 'by another reading')}"
 
 
 def _by_program(row: Verdict | None) -> str:
     if row is None:
         return ""
     printed = fmt.figure(_printed(row), row.unit, row.claimed)
-    return f", while the author's program prints {printed}{_on(row)}"
+    return f", while the original prints {printed}{_on(row)}"
 
 
 def _printed(verdict: Verdict) -> float | None:

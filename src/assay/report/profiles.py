@@ -20,6 +20,8 @@ COLUMNS = (
     ("sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy"),
     ("launch__registers_per_thread", "registers"),
 )
+COUNTED = ("", "register/thread")
+"""Units of what is counted, and told as it is."""
 STALL = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
 ISSUING = "selected"
 """What Nsight Compute counts beside stalls: the warp that issues."""
@@ -85,8 +87,9 @@ def _metric(kernel: ProfiledKernel, name: str) -> str:
         value, unit = value / 1e6, "MHz"
     elif unit in MS:
         value, unit = value * MS[unit], "ms"
-    text = fmt.number(value)
-    return text if unit in ("", "register/thread") else f"{text}\N{NO-BREAK SPACE}{unit}"
+    if unit in COUNTED:
+        return fmt.short(value)
+    return f"{fmt.number(value)}\N{NO-BREAK SPACE}{unit}"
 
 
 def _stalls(kernel: ProfiledKernel) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def _row(verdict: Verdict, reading: VerdictReading, work: WorkDone | None) -> Re
         products=_products(work),
         done=fmt.operations(work.flop) if work else fmt.NOTHING,
         counted=fmt.operations(work.counted_flop if work else None),
-        factor=fmt.NOTHING if ratio is None else fmt.number(ratio),
+        factor=fmt.NOTHING if ratio is None else fmt.short(ratio),
         holds=HOLDS[reading.holds] if reading.measured is not None else "not measured",
         reason=reading.reason,
     )

@@ -59,8 +59,9 @@ def _chance(chance: Chance) -> Iterator[str]:
         f"{counted(chance.judged, 'verdict')} on a GPU that the source names "
         f"{agreeing(chance.judged, 'holds', 'hold')} a claim against a measured interval: "
         f"{chance.decided} {agreeing(chance.decided, 'is', 'are')} decided, {left}. The intervals "
-        f"hold at {fmt.percent(chance.confidence)} confidence, so that scatter of the samples "
-        f"makes a decided verdict wrong with a probability of {fmt.percent(chance.alpha)} at most."
+        f"hold at {fmt.declared_percent(chance.confidence)} confidence, so that scatter of the "
+        "samples makes a decided verdict wrong with a probability of "
+        f"{fmt.declared_percent(chance.alpha)} at most."
     )
     one_sided = chance.judged - chance.with_margin
     if chance.with_margin:

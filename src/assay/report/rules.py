@@ -14,18 +14,26 @@ from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 def rules(catalog: Catalog) -> Iterator[str]:
     """Yield how verdicts are reached, said from the constants that decide."""
     judging = catalog.judging
-    level = fmt.percent(judging.confidence)
+    level = fmt.declared_percent(judging.confidence)
     yield (
         "The margin of a claimed figure was declared before the run: "
-        f"{fmt.percent(judging.absolute_margin)} for absolute figures, "
-        f"{fmt.percent(judging.ratio_margin)} for ratios of kernels measured side by side. The "
-        f"claim is reproduced when the whole {level} confidence interval lies inside the margin. "
-        "It is exceeded or not reproduced when the whole interval lies outside, on the better or "
-        "on the worse side. Otherwise it is inconclusive."
+        f"{fmt.declared_percent(judging.absolute_margin)} for absolute figures, "
+        f"{fmt.declared_percent(judging.ratio_margin)} for ratios. The claim is reproduced when "
+        f"the whole {level} confidence interval lies inside the margin. It is exceeded or not "
+        "reproduced when the whole interval lies outside, on the better or on the worse side: more "
+        "is better, of a time less. Otherwise it is inconclusive. The plot and the table turn a "
+        "rival's lead round, so that less of it lies ahead; a verdict takes it as it is claimed."
     )
     yield (
         "A claim of at least (or at most) a figure has no margin. It is reproduced when the whole "
-        "interval is on the claimed side of the figure."
+        "interval is on the claimed side of the figure, not reproduced when it is wholly on the "
+        "other, and never exceeded. What is said to be the same is not reproduced where it lies "
+        "beyond the margin on either side."
+    )
+    yield (
+        "A ratio of two figures that their source states is no better than the worse of them, "
+        "wherever the ratio itself lies: two figures that are both too low may well have the "
+        "claimed ratio. Its cause is then that a part is missed."
     )
     yield (
         "A claim that must hold for several shapes is judged by its worst one: it is reproduced "
@@ -70,11 +78,12 @@ def _protocol(protocol: Protocol) -> str:
         f"{counted(protocol.processes, 'fresh process', 'fresh processes')}; "
         f"{counted(protocol.blocks, 'randomised ABBA block')} in each; "
         f"two turns an arm and block. {_turn(protocol)} {protocol.l2.capitalize()} L2; {timer}. "
-        f"Warm-up of {fmt.number(protocol.warmup_min_ms)} to "
-        f"{fmt.number(protocol.warmup_max_ms)} ms, until successive medians differ by less "
-        f"than {fmt.percent(protocol.warmup_stable_fraction)}. NVML every "
-        f"{fmt.number(protocol.telemetry_interval_ms)} ms. "
-        f"{fmt.percent(protocol.checked_turns)} of the turns are checked against the oracle."
+        f"Warm-up of {fmt.short(protocol.warmup_min_ms)} to "
+        f"{fmt.short(protocol.warmup_max_ms)} ms, until successive medians differ by less "
+        f"than {fmt.declared_percent(protocol.warmup_stable_fraction)}. NVML every "
+        f"{fmt.short(protocol.telemetry_interval_ms)} ms. "
+        f"{fmt.declared_percent(protocol.checked_turns)} of the turns are checked against the "
+        "oracle."
     )
 
 
@@ -85,13 +94,13 @@ def _turn(protocol: Protocol) -> str:
     short = "launches" if protocol.timer == "events" else "graphs"
     if protocol.turn_min_ms and protocol.samples < MAX_SAMPLES:
         text += (
-            f", or as many as fill {fmt.number(protocol.turn_min_ms)} ms, but no more than "
+            f", or as many as fill {fmt.short(protocol.turn_min_ms)} ms, but no more than "
             f"{MAX_SAMPLES}: {short} of less than "
             f"{protocol.turn_min_ms / MAX_SAMPLES:.3g} ms make it shorter"
         )
     if protocol.settle_ms:
         text += (
-            f". Before it, {fmt.number(protocol.settle_ms)} ms of the same arm do not count, in no "
+            f". Before it, {fmt.short(protocol.settle_ms)} ms of the same arm do not count, in no "
             f"more than {MAX_SETTLING} launches: those of less than "
             f"{protocol.settle_ms / MAX_SETTLING:.3g} ms settle for less"
         )

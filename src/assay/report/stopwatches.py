@@ -114,8 +114,9 @@ def _counted(standings: Sequence[Deviations], limit: float) -> str:
     clocks = sum(one.by_clock(limit) for one in standings)
     return (
         f"of {counted(len(standings), 'arm')}, {beyond} "
-        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.percent(limit)}. Of these, "
-        f"{clocks} {agreeing(clocks, 'agrees', 'agree')} in SM cycles: the clock was another."
+        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.declared_percent(limit)}. Of "
+        f"these, {clocks} {agreeing(clocks, 'agrees', 'agree')} in SM cycles: the clock was "
+        "another."
     )
 
 

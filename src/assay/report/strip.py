@@ -68,6 +68,8 @@ class Dot:
     """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
     alike: bool = False
     """Of two things that are said to be the same: right of 1 is above, and not ahead."""
+    by_parts: bool = False
+    """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Strip:
     """Whether a mark has the stroke of a bound."""
     alike: int
     """Marks of things that are said to be the same, of which neither side of 1 is ahead."""
+    by_parts: int
+    """Marks right of 1 that are not reproduced because of a figure that the ratio is formed of."""
     turned: str = TURNED
     """What the narrow drawing leaves to the caption."""
 
@@ -116,6 +120,7 @@ def strip(
         counts,
         any(dot.bound for lane in drawn for dot in lane.dots),
         sum(dot.alike for lane in drawn for dot in lane.dots),
+        sum(dot.by_parts for lane in drawn for dot in lane.dots),
     )
 
 
@@ -219,8 +224,9 @@ def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
         f'<path class="bound" d="M{short(at)} {short(y - 5)}V{short(y + 5)}"/>' if dot.bound else ""
     )
     hollow = " hollow" if dot.mark.hollow else ""
-    alike = "; said to be the same, so that neither side is ahead" if dot.alike else ""
-    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}{alike}</title>" if tip else ""
+    beside = "; said to be the same, so that neither side is ahead" if dot.alike else ""
+    beside += "; not reproduced because a figure of the two is not" if dot.by_parts else ""
+    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}{beside}</title>" if tip else ""
     label = "" if tip else f' aria-label="{escape(dot.title)}"'
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '

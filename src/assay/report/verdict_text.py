@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import RELATIONS, computed_mark, printed_digits
 from assay.judging.counts import outcome
+from assay.judging.printed_ranges import show
 from assay.records.claims import Audit, Claim
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -22,6 +23,8 @@ class VerdictText:
     gpu: str
     """Product that it was measured on; empty where nothing was."""
     measured: str
+    rebuilt: bool
+    """Whether that is of what was rebuilt here, and not of the author's program."""
     interval: str | None
     factor: str | None
     """Measured over claimed, and claimed over measured where less is better, in words; None where
@@ -60,9 +63,10 @@ def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
     """Return the claimed figure with as many digits as its source prints."""
     if verdict.claimed is None or isinstance(verdict.claimed, str):
         return verdict.claimed or fmt.NOTHING
-    claim = catalog.claims.get(verdict.claim)
-    figure = fmt.with_unit(printed_digits(claim, verdict.claimed), verdict.unit)
-    return f"{RELATIONS.get(verdict.relation, '')}{figure}{computed_mark(claim)}"
+    entry = entry_of(catalog, verdict)
+    digits = printed_digits(entry, verdict.claimed, catalog.claims)
+    figure = fmt.with_unit(digits, verdict.unit)
+    return f"{RELATIONS.get(verdict.relation, '')}{figure}{computed_mark(entry)}"
 
 
 def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
@@ -71,11 +75,12 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     measured = verdict.measured_on is not None and verdict.measured is not None
     says_more = verdict.reason and verdict.reason != verdict.why
     away = verdict.status is Status.ELSEWHERE
-    shown = fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
+    shown = _shown(verdict)
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
         measured=shown,
+        rebuilt=is_rebuilt(catalog, verdict),
         interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
         factor=_factor(catalog, verdict, shown),
         status=outcome(verdict),
@@ -84,6 +89,20 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         named=_named(catalog, verdict) if away else None,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
+
+
+def is_rebuilt(catalog: Catalog, verdict: Verdict) -> bool:
+    """Return whether a figure is of what was rebuilt here from what its source says of it."""
+    published = catalog.sources[verdict.source].source.file is not None
+    measured = verdict.measured is not None and verdict.ci90 is not None
+    return verdict.artifact == "reimplemented" and measured and published
+
+
+def _shown(verdict: Verdict) -> str:
+    """Return a verdict's figure; what printed figures give has the digits of its sentence."""
+    if verdict.artifact == "arithmetic" and isinstance(verdict.measured, float):
+        return fmt.with_unit(show(verdict.measured), verdict.unit)
+    return fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
 
 
 def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:

@@ -171,10 +171,10 @@ def build_view(
         rules=tuple(rules(catalog)),
         protocols=tuple(protocols(catalog, evidence)),
         margins=(
-            fmt.percent(catalog.judging.absolute_margin),
-            fmt.percent(catalog.judging.ratio_margin),
+            fmt.declared_percent(catalog.judging.absolute_margin),
+            fmt.declared_percent(catalog.judging.ratio_margin),
         ),
         source_table=source_table(evidence.plan.sources, counted_things, lines),
         causes=tuple((why.short, why.words) for why in Why if any(v.why is why for v in every)),
-        confidence=fmt.percent(catalog.judging.confidence),
+        confidence=fmt.declared_percent(catalog.judging.confidence),
     )
