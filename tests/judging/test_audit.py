@@ -54,6 +54,17 @@ class TestFigures:
         other = [literal(536_870_912), literal(0.0245, 0.0001)]
         assert not consistent(Formula.RATE_FROM_FLOP_AND_MS, other, literal(27.6, 0.1))
 
+    def test_what_is_exact_has_no_range(self) -> None:
+        result = audit(Formula.PRODUCT, [literal(800), literal(128)], literal(102400, 1024), {})
+        assert result.sentence == (
+            "800 * 128 = 102400, which agrees with the printed 102400 (101888 to 102912)."
+        )
+
+    def test_a_formula_is_named_in_words(self) -> None:
+        operands = [literal(1.0, 0.1), literal(3.0, 0.1)]
+        result = audit(Formula.SAMPLE_STDEV, operands, literal(1.4, 0.1), {})
+        assert result.sentence.startswith("the sample standard deviation of 1.0, 3.0 = 1.41421 (")
+
     def test_speedup_of_times_is_not_2_1(self) -> None:
         operands = [literal(0.0409, 0.0001), literal(0.0245, 0.0001)]
         result = audit(Formula.QUOTIENT, operands, literal(2.1, 0.1), {})

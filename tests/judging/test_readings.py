@@ -65,7 +65,7 @@ class TestReadings:
         assert other.measured == pytest.approx(OURS_RATE / DENSITY, rel=0.02)
         assert other.work_ratio == pytest.approx(1 / DENSITY)
         assert other.ci90 is not None and other.ci90[0] < OURS_RATE / DENSITY < other.ci90[1]
-        assert "holds under 1: as whole says." in verdict.explanation
+        assert "holds under it: as whole says." in verdict.explanation
 
     def test_a_reading_takes_nothing_from_a_figure_that_holds(self) -> None:
         (verdict,) = judged(
@@ -96,7 +96,7 @@ class TestReadings:
         (verdict,) = judged(read(fast, value=OURS_RATE / DENSITY))
         assert verdict.status is Status.NOT_REPRODUCED
         assert verdict.readings[1].holds
-        assert "holds under 1: as fast says." in verdict.explanation
+        assert "holds under it: as fast says." in verdict.explanation
 
     def test_a_reading_without_a_record_says_why_and_brings_no_figure(self) -> None:
         term = Term(comparison="attend", arm="attention")
@@ -291,7 +291,7 @@ class TestRatiosOfClaims:
         assert whole.holds is False
         assert whole.reason is not None and "top does not hold" in whole.reason
         assert gap.status is Status.NOT_REPRODUCED
-        assert "the figure holds under none" in gap.explanation
+        assert "the figure does not hold under it" in gap.explanation
 
     def test_nor_does_its_primary_reading(self) -> None:
         parts = [

@@ -63,12 +63,17 @@ def audit(
         Relation.AT_MOST: "stays within" if consistent else "goes beyond",
     }[relation]
     sentence = (
-        f"{formula_text(formula, operands, claims)} = {show(recomputed.value)} "
-        f"({show(recomputed.low)} to {show(recomputed.high)} by the digits given), "
-        f"which {verb} the printed {operand_text(claimed, claims)} "
-        f"({show(printed.low)} to {show(printed.high)})."
+        f"{formula_text(formula, operands, claims)} = {show(recomputed.value)}"
+        f"{_range(recomputed, ' by the digits given')}, "
+        f"which {verb} the printed {operand_text(claimed, claims)}{_range(printed)}."
     )
     return AuditResult(consistent, recomputed, printed, sentence)
+
+
+def _range(figure: PrintedRange, words: str = "") -> str:
+    """Return in brackets what a figure may stand for; nothing of one that is exact."""
+    low, high = show(figure.low), show(figure.high)
+    return f" ({low} to {high}{words})" if low != high else ""
 
 
 def _stands(recomputed: PrintedRange, printed: PrintedRange, relation: Relation) -> bool:

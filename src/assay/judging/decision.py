@@ -151,6 +151,7 @@ def one_sided(summary: Summary, claimed: float, relation: Relation) -> Decision:
     if wanted:
         return Decision(Status.REPRODUCED, None, f"the whole interval is {words} that figure")
     if missed:
-        return Decision(Status.NOT_REPRODUCED, None, f"no part of the interval is {words} that")
-    clause = f"the interval straddles the figure, which was claimed as {words}"
+        clause = f"no part of the interval is {words} that figure"
+        return Decision(Status.NOT_REPRODUCED, None, clause)
+    clause = f"the interval straddles the figure, and {words} that was claimed"
     return Decision(Status.INCONCLUSIVE, "interval_straddles", clause)

@@ -162,6 +162,9 @@ _TEMPLATES: dict[Formula, str] = {
     Formula.WHOLE_QUOTIENT: "{0} / {1} rounded down",
 }
 
+_NAMES: dict[Formula, str] = {Formula.SAMPLE_STDEV: "sample standard deviation"}
+"""Formulas that a sentence calls otherwise than a claims file does."""
+
 _JOINTS: dict[Formula, str] = {
     Formula.PRODUCT: " * ",
     Formula.SUM: " + ",
@@ -176,7 +179,7 @@ def formula_text(formula: Formula, operands: Sequence[Operand], claims: Mapping[
         return _TEMPLATES[formula].format(*numbers)
     if formula in _JOINTS:
         return _JOINTS[formula].join(numbers)
-    return f"the {formula.value.replace('_', ' ')} of {', '.join(numbers)}"
+    return f"the {_NAMES.get(formula, formula.value)} of {', '.join(numbers)}"
 
 
 def operand_text(operand: Operand, claims: Mapping[str, Claim]) -> str:

@@ -218,9 +218,13 @@ def _told(holding: list[Reading | PrintedReading], tried: list[VerdictReading]) 
     missing = len(tried) - len(measured)
     lacking = f" ({missing} more could not be)" if missing else ""
     unsettled = [outcome.says for outcome in measured if outcome.holds is None]
+    alone = len(measured) == 1
     still = f" Under {len(unsettled)} it is open: {'; '.join(unsettled)}." if unsettled else ""
     if not holding:
-        none = "none of them" if not unsettled else "none of them for certain"
-        return f"{count} measured{lacking}; the figure holds under {none}.{still}"
+        none = "does not hold under it" if alone else "holds under none of them"
+        if unsettled:
+            none = "holds under none of them for certain"
+        return f"{count} measured{lacking}; the figure {none}.{still}"
     named = "; ".join(reading.says for reading in holding)
-    return f"{count} measured{lacking}; the figure holds under {len(holding)}: {named}.{still}"
+    under = "it" if alone else f"{len(holding)} of them"
+    return f"{count} measured{lacking}; the figure holds under {under}: {named}.{still}"
