@@ -8,11 +8,18 @@ import pytest
 from rich.console import Console
 
 from assay.cli import comparison_output, console
+from assay.findings.claim_history import claim_history
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status, Why
-from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
+from assay.report.comparison_page import (
+    carriers,
+    cell,
+    comparison_page,
+    comparison_view,
+    difference,
+)
 from tests.findings.test_card_spread import figure, machine, report
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -73,7 +80,7 @@ def test_a_measurement_that_answers_two_claims_counts_once_by_the_one_that_chang
         "2 published speed figures: 1 changed, 0 shifted beyond both intervals, 1 did neither",
     )
     assert [row.claim for row in seen.of(Standing.CHANGED)] == ["again"]
-    assert seen.heading(Standing.REST) == "The rest: 1, in 2 lines"
+    assert seen.heading(Standing.REST) == "The rest: 1 counted, in 2 lines"
     assert [[row.claim for row in each.rows] for each in seen.measurements] == [
         ["again", "rate"], ["other"],
     ]  # fmt: skip
@@ -130,6 +137,17 @@ def test_reports_of_the_same_products_need_no_such_word(run: str):
     assert view(one, two).products is None
 
 
+def test_of_reports_of_one_measurement_the_one_that_measured_is_named_first():
+    on = machine("card_a", "t1")
+    one = report("run_1", on, figure(100.0))
+    two, three = (report(run, on, figure(100.0, taken_over=True)) for run in ("run_2", "run_3"))
+    names = {0: "two", 1: "one", 2: "three"}
+    (line,) = claim_history("rate", [two, one, three])
+    assert carriers(line, names) == "one; taken over by two, three"
+    (line,) = claim_history("rate", [two])
+    assert carriers(line, names) == "taken over by two"
+
+
 TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 LONG = "A claim of a title that is longer than any terminal of eighty columns has room for"
 
@@ -155,7 +173,7 @@ def test_a_terminal_shows_two_lines_a_figure_and_no_id_is_cut(
     monkeypatch.setattr(comparison_output, "is_terminal", lambda _: True)
     comparison_output.show_comparison(shifted(), ())
     head, *lines = stream.getvalue().split("\n\n")[1].splitlines()
-    assert head == "Shifted beyond both intervals, largest first (claimed: run_1 -> run_2)"
+    assert head == "Shifted beyond both intervals: 2; largest first (claimed: run_1 -> run_2)"
     far, figures, near = [line.replace(SPACE, " ") for line in lines][:3]
     assert far.startswith("   -40 %  far_x") and far.endswith("  far_xxxxxxxxxxxxxxxxxxxx on h100")
     assert figures == "  100 TFLOP/s reproduced: 100.0 [99.50, 100.5] -> 60.00 [59.50, 60.50]"

@@ -12,7 +12,7 @@ from assay.cli import console
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.report_comparison import ComparedFigure, Standing, has_interval
 from assay.report import formatting as fmt
-from assay.report.comparison_page import TITLES, ComparisonView, cell, difference, pair_cells
+from assay.report.comparison_page import ComparisonView, cell, difference, pair_cells
 from assay.shared.counting import counted
 
 GPUS = "gpus"
@@ -74,7 +74,7 @@ def _lines(view: ComparisonView, rows: Sequence[ComparedFigure], width: int) -> 
         if part:
             yield ""
             yield shown_line(
-                f"{TITLES[standing]}, largest first (claimed: {ARROW.join(view.names)})"
+                f"{view.heading(standing)}; largest first (claimed: {ARROW.join(view.names)})"
             )
         for row in part:
             yield from _two_lines(row, [*_cells(view, row)], width)

@@ -56,6 +56,12 @@ class HistoryLine:
         """Return what the report says that was signed last."""
         return self.entries[-1]
 
+    @property
+    def by_run(self) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
+        """Return the reports whose own run says it, and those that took it over from another."""
+        own = tuple(entry for entry in self.entries if not entry.figure.taken_over)
+        return own, tuple(entry for entry in self.entries if entry.figure.taken_over)
+
     def judged_otherwise(self) -> Iterator[tuple[int, str]]:
         """Yield the rules of earlier reports that judged the same measurement otherwise, and how it
         came out by them, each once.

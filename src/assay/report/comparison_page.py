@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +78,9 @@ class ComparisonView:
         """Return the title of a part, with how many it has."""
         rows = len(self.of(standing))
         once = sum(each.lead.standing is standing for each in self.measurements)
-        return f"{TITLES[standing]}: {once}" + ("" if once == rows else f", in {rows} lines")
+        return f"{TITLES[standing]}: {once}" + (
+            "" if once == rows else f" counted, in {rows} lines"
+        )
 
 
 def _told(measurements: Sequence[ComparedMeasurement]) -> str:
@@ -135,6 +137,14 @@ def cell(figure: ReportFigure | None) -> str:
     if figure.ci90 is not None:
         said += f" {fmt.interval_of(figure.measured, figure.unit, figure.ci90, figure.claimed)}"
     return said if figure.why is None else f"{said} ({figure.why.short})"
+
+
+def carriers(line: HistoryLine, names: Mapping[int, str]) -> str:
+    """Return which reports a line stands in: whose run it is, and which took it over; ``names``: of
+    reports, by their place.
+    """
+    own, later = (", ".join(names[entry.place] for entry in part) for part in line.by_run)
+    return "; ".join([*([own] if own else []), *([f"taken over by {later}"] if later else [])])
 
 
 def judged_otherwise(line: HistoryLine) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from assay.findings.headline import KINDS
 from assay.records.report_figures import ClaimInShort, ReportFigure
 from assay.records.verdicts import Status
 from assay.report.badge import badge, badge_words
-from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.report.earlier_runs import earlier_words
 from assay.report.static_page import static_page
 
@@ -207,13 +207,16 @@ class Site:
             if on
             else "<td><td><td>"
         )
-        reports = [self.reports[entry.place] for entry in line.entries]
-        links = [f'<a href="../reports/{r.file}.html">{escape(r.name)}</a>' for r in reports]
+        reports = {entry.place: self.reports[entry.place] for entry in line.entries}
+        links = {
+            place: f'<a href="../reports/{report.file}.html">{escape(report.name)}</a>'
+            for place, report in reports.items()
+        }
         earlier = line.earlier and earlier_words(line, self.reports[line.earlier.place].name)
         told = [cell(last.figure), *judged_otherwise(line), *([earlier] if earlier else [])]
         verdict = "; ".join(told)
         return (
-            f"<tr{mark}><td>{escape(last.target)}<td>{escape(at)}<td>{', '.join(links)}"
+            f"<tr{mark}><td>{escape(last.target)}<td>{escape(at)}<td>{carriers(line, links)}"
             f"<td>{escape(verdict)}<td>{', '.join([*before, *line.changed])}{machine}"
         )
 

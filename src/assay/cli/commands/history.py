@@ -14,7 +14,7 @@ from assay.cli.tables import TableColumn, show_table
 from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
-from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.report.earlier_runs import earlier_words
 from assay.shared.counting import agreeing, counted
 
@@ -86,7 +86,7 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
         on.gpu_uuid[:12] if on else "",
         on.driver if on else "",
         (on.commit or "")[:12] if on else "",
-        ", ".join(reports[entry.place].name for entry in line.entries),
+        carriers(line, {entry.place: reports[entry.place].name for entry in line.entries}),
     )
 
 
@@ -109,6 +109,7 @@ def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, ob
                 "signed": entry.signed or None,
                 "rules": entry.rules,
                 "status": entry.figure.status.value,
+                "taken_over": entry.figure.taken_over,
             }
             for entry in line.entries
         ],
