@@ -225,7 +225,9 @@ class TestRatiosOfClaims:
             b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
         ]
         faster = quotient(1.0).model_copy(update={"relation": Relation.AT_LEAST})
-        assert judged(faster, *parts)[0].status is Status.REPRODUCED
+        found = judged(faster, *parts)[0]
+        assert found.status is Status.REPRODUCED
+        assert " or more: the whole interval is at least that figure." in found.explanation
 
     def test_a_worse_verdict_of_its_own_stays(self) -> None:
         parts = [

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.evidence.report_contents import read_contents
-from assay.judging.verdicts import FIGURES
+from assay.judging.verdicts import BOUNDS, FIGURES
+from assay.records.claims import Relation
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
@@ -100,7 +101,8 @@ def test_a_sentence_and_its_cells_write_figures_alike(tmp_path: Path) -> None:
         begin = f"Measured {quantity(verdict.measured, verdict.unit)} (90\N{NO-BREAK SPACE}% "
         begin += f"interval {fmt.number(low)} to {fmt.number(high)}) against the claimed "
         _, _, claimed = claimed_text(contents.catalog, verdict).rpartition(" ")
-        assert fmt.unbroken(found.group()) == fmt.unbroken(f"{begin}{claimed}: ")
+        bound = BOUNDS.get(Relation(verdict.relation), "")
+        assert fmt.unbroken(found.group()) == fmt.unbroken(f"{begin}{claimed}{bound}: ")
     assert told > 3
 
 

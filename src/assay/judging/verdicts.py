@@ -22,7 +22,7 @@ from assay.judging.measured import alternatives, measure_derived, modes_sentence
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.records.claims import Claim
+from assay.records.claims import Claim, Relation
 from assay.records.evaluations import (
     RUNS,
     Compiles,
@@ -147,6 +147,8 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
     return value, base
 
 
+BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}
+"""How a sentence tells that a claimed figure is a bound."""
 FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
 """A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
 REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
@@ -180,7 +182,8 @@ def decided(
         stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
     sentences = [
         f"Measured {quantity(value, unit)} ({confidence} interval {number(low * factor)} to "
-        f"{number(high * factor)}) against the claimed {stated}: {decision.clause}.",
+        f"{number(high * factor)}) against the claimed {stated}{BOUNDS.get(claim.relation, '')}: "
+        f"{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
         modes_sentence(measured.summary, unit),
