@@ -220,10 +220,40 @@ class TestProblems:
             ({"claims": [claim("fast", "fast")]}, "is no figure such as"),
             ({"claims": [claim("fast", "2x", source="past")]}, "there is no source 'past'"),
             ({"files": ["gone.bin"]}, "gone.bin: is no plain file of the project"),
+            ({"claims": [claim("fast", "2x", target=["h100", "h100"])]}, "is named twice"),
+            ({"claims": [claim("fast", "2x", target=[])]}, "target: is an empty list: leave it"),
+            (
+                {
+                    "sources": [
+                        {"id": "post", "title": "P", "file": "/etc/passwd", "sha256": "a" * 64}
+                    ]
+                },
+                "file: names the document itself, or its place below",
+            ),
+            (
+                {"sources": [{"id": "post", "title": "P", "file": "../../x", "sha256": "a" * 64}]},
+                "file: names the document itself, or its place below",
+            ),
         ],
     )
     def test_what_else_is_refused(self, tmp_path: Path, change: dict[str, Any], words: str) -> None:
         assert any(words in each for each in refused(tmp_path / "p", {**document(), **change}))
+
+    @pytest.mark.parametrize("name", ["inputs", "oracle", "output"])
+    def test_what_the_function_returns_besides_is_no_arm(self, tmp_path: Path, name: str) -> None:
+        """The device would look for it among the arms, and not find it."""
+        content = document()
+        (measurement,) = content["measurements"]
+        measurement["arms"] = {name: "ours", **measurement["arms"]}
+        says = f"arms: '{name}' is no arm in what the function returns: name the arm otherwise"
+        assert any(says in each for each in refused(tmp_path / "p", content))
+
+    def test_what_the_function_is_given_besides_is_no_parameter(self, tmp_path: Path) -> None:
+        content = document()
+        (measurement,) = content["measurements"]
+        measurement["parameters"] = {"device": 1, **measurement["parameters"]}
+        (told,) = refused(tmp_path / "p", content)
+        assert "parameters: the function is given 'device' besides" in told
 
     @pytest.mark.parametrize("part", ["sources", "measurements", "claims"])
     @pytest.mark.parametrize("typed", [["a"], {"a": 1}, 1, None])

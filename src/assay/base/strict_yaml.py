@@ -207,12 +207,27 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
     core = next((name for name, pattern in _CORE if pattern.fullmatch(text)), "str")
     if core != _by_version_1_1(text) or _LEADING_ZERO.fullmatch(text):
         means = "does not mean the same to readers of YAML 1.1 and of 1.2"
-        return None, "yaml-ambiguous", f"{shown} {means}: put it into quotes where it is text"
+        written = _for_both(text) if core == "float" else None
+        else_write = f"write {written} where it is a number, or " if written else ""
+        says = f"{shown} {means}: {else_write}put it into quotes where it is text"
+        return None, "yaml-ambiguous", says
     if core in ("int", "float") and len(text) > MOST_NUMBER:
         return None, "yaml-number", f"{shown}... is a number of more than {MOST_NUMBER} characters"
     if core == "float" and not math.isfinite(_float(text)):
         return None, "yaml-number", f"{shown} is no finite number"
     return _MAKE[core](text), None, ""
+
+
+def _for_both(text: str) -> str | None:
+    """Return a number with an exponent as both versions read it, with a point and a sign: 1.0e-3
+    for 1e-3; None where it has no exponent, or is too long for one.
+    """
+    number, _, exponent = text.lower().partition("e")
+    if not exponent or len(text) > MOST_NUMBER:
+        return None
+    sign = "" if exponent[0] in "+-" else "+"
+    written = f"{number if '.' in number else f'{number}.0'}e{sign}{exponent}"
+    return written if _by_version_1_1(written) == "float" else None
 
 
 def _by_version_1_1(text: str) -> str:

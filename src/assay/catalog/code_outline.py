@@ -9,6 +9,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.records.workloads import Workload
+from assay.shared.project_case import GIVEN
 from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE, MOST_CODE_TOGETHER
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -127,7 +128,7 @@ def _problems(outline: Outline, workload: Workload, arms: list[str]) -> Iterator
 
 def _call_problems(function: Function, workload: Workload) -> Iterator[str]:
     """Yield how a call with the parameters and ``device`` does not fit."""
-    given = [*workload.parameters, "device"]
+    given = [*workload.parameters, GIVEN]
     arguments = function.args
     if arguments.posonlyargs:
         yield f"takes '{arguments.posonlyargs[0].arg}' by its place alone"

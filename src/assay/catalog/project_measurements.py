@@ -12,6 +12,7 @@ from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import CodeParameter, Comparison, Operation, ProjectCode, Workload
 from assay.shared.expressions import parse
+from assay.shared.project_case import GIVEN, RESERVED
 
 LARGEST_INT = 2**31 - 1
 """Of a C int, as launchers take sizes."""
@@ -36,7 +37,7 @@ def lower_measurements(
             meant = suggest(entry.control, entry.arms)
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
         fits = [
-            _parameters_fit(reading, at, entry),
+            _names_fit(reading, at, entry),
             _packages_fit(reading, at, entry),
             _cuda_fits(reading, at, entry, files),
             entry.id in apart,
@@ -152,9 +153,9 @@ def _variant(entry: Measurement, arm: str) -> Variant:
     )
 
 
-def _parameters_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
-    """Note names that are no parameters, in formulas or at its smaller size; return whether there
-    are no such.
+def _names_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
+    """Note names that are no parameters, in formulas or at its smaller size, and those that mean
+    something else to the function; return whether there are no such.
     """
     before = len(reading.problems)
     called = f"measurement '{entry.id}'"
@@ -163,6 +164,12 @@ def _parameters_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -
         for name in sorted(parse(formula).names - numbers):
             says = f"{called}: {key} names '{name}', which is no parameter that is a number"
             reading.refuse((*at, key), f"{says}{suggest(name, sorted(numbers))}")
+    if GIVEN in entry.parameters:
+        says = f"the function is given '{GIVEN}' besides: name the parameter otherwise"
+        reading.refuse((*at, "parameters", GIVEN), f"{called}: parameters: {says}")
+    for arm in sorted(entry.arms.keys() & RESERVED):
+        says = f"'{arm}' is no arm in what the function returns: name the arm otherwise"
+        reading.refuse((*at, "arms", arm), f"{called}: arms: {says}")
     for name in sorted(entry.small.keys() - entry.parameters.keys()):
         meant = suggest(name, entry.parameters)
         reading.refuse(

@@ -83,6 +83,12 @@ class Hardware(Record):
             raise ValueError("stand_in says of a target that it stands for what as_stated names")
         return self
 
+    @model_validator(mode="after")
+    def _each_target_once(self) -> "Hardware":
+        if len(set(self.targets)) < len(self.targets):
+            raise ValueError("a target is named twice")
+        return self
+
     @property
     def targets(self) -> tuple[str, ...]:
         """Return every target that the claim is made for; none where the source does not say."""

@@ -5,12 +5,14 @@ which judging, planning and verifying know. No field here is known to any of the
 """
 
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import (
+    LONGEST_PATH,
     CallableName,
     CompilerWord,
     Identifier,
@@ -60,13 +62,26 @@ PublishedOn = Annotated[str, StringConstraints(max_length=10), AfterValidator(_d
 """A year, a month or a day."""
 
 
+def _below(text: str) -> str:
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not text.isprintable():
+        raise ValueError("names the document itself, or its place below the project's folder")
+    return text
+
+
+DocumentName = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_PATH), AfterValidator(_below)
+]
+"""Where a document would lie in the project; it need not."""
+
+
 class ProjectSource(Record):
     """A document that publishes figures, or what the project publishes of itself."""
 
     id: Identifier
     title: str
     date: PublishedOn | None = None
-    file: str | None = None
+    file: DocumentName | None = None
     """File name of the document; None for the project's own statements."""
     sha256: Sha256 | None = None
     """Of that file."""
@@ -337,6 +352,8 @@ class ProjectClaim(Record):
     def _one_answer(self) -> Self:
         if (self.answer is None) == (self.evaluation is None):
             raise ValueError("a claim says what answers it: answer or evaluation, one of the two")
+        if self.target == ():
+            raise ValueError("target: is an empty list: leave it out where the document names none")
         if self.target is not None and self.hardware is not None:
             raise ValueError("target stands in the place of hardware: give one of the two")
         return self

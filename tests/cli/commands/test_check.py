@@ -443,6 +443,19 @@ commands:
         assert remark.startswith("remark: claim 'softmax_ratio': 20 % is judged as 1.2")
         assert answer.code == 0
 
+    def test_a_document_that_is_too_large_to_compare_is_one_problem(
+        self, assay: Any, mine: Path
+    ) -> None:
+        """It ended the check, whatever else was wrong."""
+        with (mine / "post.pdf").open("wb") as file:
+            file.truncate(64_000_001)
+        named = f"file: post.pdf\n    sha256: {'a' * 64}\n    # file"
+        edit(mine, "assay.yaml", ("# file", named))
+        (mine / "softmax.py").unlink()
+        said = assay("check", "--project", mine).out.splitlines()
+        assert any("its document cannot be compared: " in line for line in said)
+        assert any("there is no file softmax.py" in line for line in said)
+
     def test_nothing_is_remarked_of_what_is_there(self, assay: Any, mine: Path) -> None:
         before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
         assert (before.code, "remark" in before.err) == (0, False)

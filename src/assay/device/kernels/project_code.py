@@ -22,10 +22,10 @@ from typing import Any
 import torch
 
 from assay.shared.errors import RivalMissing, Unsupported
+from assay.shared.project_case import RESERVED
 from assay.shared.project_place import project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
 
-RESERVED = ("inputs", "oracle", "output")
 Tensors = dict[str, Any]
 """By the names that the arms and the oracle call them."""
 
