@@ -158,7 +158,7 @@ class TestBetter:
     def test_the_faster_rival_takes_the_place(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
         found = outcomes(Case(load_catalog(repository), evidence))
-        (new,) = better_choices(Tuned("here", found, evidence), [SLOW])
+        (new,) = better_choices(Tuned("here", found, evidence, 0.05), [SLOW])
         assert (new.id, new.variant) == ("demo_choice", "demo_bk96")
         assert new.evidence == SweepArm(comparison="demo_sweep", arm="bk96")
         assert new.why.startswith("1.80")
@@ -174,25 +174,38 @@ class TestBetter:
         evidence = load_evidence(write_run(repository))
         found = of_target(load_catalog(repository), evidence, "h100")
         assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
-        (new,) = better_choices(Tuned("here", found, evidence), [])
+        (new,) = better_choices(Tuned("here", found, evidence, 0.05), [])
         assert (new.id, new.variant, new.dtype) == ("h100_demo", "demo_bk96", "float16")
-        assert new.why.startswith("No rival is faster; 1.2")
+        assert new.why.startswith("No rival is faster by more than 5 %; 1.2")
         assert new.why.endswith("on NVIDIA H100 80GB HBM3, 2026-01-02, run demo_run.")
         assert told_changes([SLOW], [new]) == ["h100_demo: none before -> demo_bk96"]
         assert told_changes([SLOW], [choice()]) == ["demo_choice: demo_bk32 -> demo_bk96"]
+
+    def test_what_was_taken_over_names_the_run_that_measured_it(self, repository: Path) -> None:
+        write_tuning(repository, sweeps=[tuning_sweep("bk96")])
+        evidence = load_evidence(write_run(repository))
+        found = of_target(load_catalog(repository), evidence, "h100")
+        (plan,) = evidence.plan.targets
+        taken = plan.provision.model_copy(
+            update={"kind": "recorded", "recorded_in": "reports/published/earlier.tar.xz"}
+        )
+        plans = (plan.model_copy(update={"provision": taken}),)
+        evidence = replace(evidence, plan=evidence.plan.model_copy(update={"targets": plans}))
+        (new,) = better_choices(Tuned("there", found, evidence, 0.05), [])
+        assert new.why.endswith(", run earlier.")
 
     def test_a_choice_that_holds_stays(self, repository: Path) -> None:
         write_tuning(repository, choice())
         evidence = load_evidence(write_run(repository))
         found = outcomes(Case(load_catalog(repository), evidence))
         assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
-        assert better_choices(Tuned("here", found, evidence), [SLOW]) == []
+        assert better_choices(Tuned("here", found, evidence, 0.05), [SLOW]) == []
 
     def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
         evidence = load_evidence(write_run(repository))
         (found,) = outcomes(Case(load_catalog(repository), evidence))
         unsure = replace(found, standing=ChoiceStanding.CANNOT_TELL)
-        assert better_choices(Tuned("here", (unsure,), evidence), []) == []
+        assert better_choices(Tuned("here", (unsure,), evidence, 0.05), []) == []
 
 
 class TestWriting:

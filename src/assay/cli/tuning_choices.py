@@ -22,6 +22,7 @@ from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.tuning import SweepArm, TuningChoice, TuningFile
 from assay.report import formatting as fmt
 from assay.shared.files import write_bytes
+from assay.verification.report_archive import report_name
 
 FILE = Path("config") / "tuning.yaml"
 
@@ -34,6 +35,8 @@ class Tuned:
     """Where the figures come from."""
     outcomes: tuple[SweepOutcome, ...]
     evidence: Evidence
+    margin: float
+    """By which a rival has to be faster to take a choice's place."""
 
 
 def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
@@ -57,7 +60,8 @@ def measure_choices(root: Path, options: Options, cores: int) -> Tuned:
     with only_run(root, request.run), bound_run(root, catalog, request, plan, scratch=False):
         run_workflow(root, request, cores=cores, goal="timed")
     evidence = load_evidence(root / "results" / request.run)
-    return Tuned(planned.provision.detail, of_target(catalog, evidence, target), evidence)
+    found = of_target(catalog, evidence, target)
+    return Tuned(planned.provision.detail, found, evidence, catalog.judging.ratio_margin)
 
 
 def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
@@ -82,21 +86,26 @@ def better_choices(tuned: Tuned, made: Iterable[TuningChoice]) -> list[TuningCho
     known = {choice.id for choice in made}
     better: list[TuningChoice] = []
     for outcome in tuned.outcomes:
+        where = _measured_on(tuned.evidence, outcome.choice.target)
         if outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER:
-            better.append(replaced(outcome, _measured_on(tuned.evidence, outcome.choice.target)))
+            better.append(replaced(outcome, where))
         elif outcome.standing is ChoiceStanding.CONFIRMED and outcome.choice.id not in known:
-            better.append(confirmed(outcome, _measured_on(tuned.evidence, outcome.choice.target)))
+            better.append(confirmed(outcome, where, tuned.margin))
     return better
 
 
-def confirmed(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
+def confirmed(outcome: SweepOutcome, measured_on: str, margin: float) -> TuningChoice:
     """Return what a sweep begins with and no rival beat."""
     choice, ratio = outcome.choice, outcome.ratio
     assert outcome.rival_variant and ratio
+    figure = f"{fmt.number(ratio.value())} times as fast {fmt.interval(ratio.interval())}"
+    faster = fmt.declared_percent(margin).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )  # no page's line breaks
     why = (
-        f"No rival is faster; {fmt.number(ratio.value())} times as fast "
-        f"{fmt.interval(ratio.interval())} as {outcome.rival_variant}, the fastest of them, in "
-        f"{choice.evidence.comparison} on {measured_on}."
+        f"No rival is faster by more than {faster}; {figure} as "
+        f"{outcome.rival_variant}, the fastest of them, in {choice.evidence.comparison} on "
+        f"{measured_on}."
     )
     return choice.model_copy(update={"why": why})
 
@@ -132,7 +141,10 @@ def _measured_on(evidence: Evidence, target: str) -> str:
     platform = evidence.platforms.get(target)
     if platform is None:
         return target
-    return f"{platform.device.gpu.product}, {platform.recorded_at[:10]}, run {evidence.plan.run}"
+    (origin,) = (plan.provision for plan in evidence.plan.targets if plan.target == target)
+    taken = report_name(Path(origin.recorded_in)) if origin.recorded_in else None
+    run = taken or evidence.plan.run
+    return f"{platform.device.gpu.product}, {platform.recorded_at[:10]}, run {run}"
 
 
 def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:

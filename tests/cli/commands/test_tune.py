@@ -38,7 +38,7 @@ class TestTune:
         found = outcomes(Case(load_catalog(root), evidence))
         monkeypatch.setattr(checkout, "ROOT", root)
         monkeypatch.setattr(
-            tune, "measure_choices", lambda *_: Tuned("measured here", found, evidence)
+            tune, "measure_choices", lambda *_: Tuned("measured here", found, evidence, 0.05)
         )
         return root
 
