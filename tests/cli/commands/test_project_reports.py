@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assay.verification.report_archive import opened_report
+
 ROOT = Path(__file__).resolve().parents[3]
 OURS = ROOT / "config" / "trusted_keys"
 
@@ -93,9 +95,11 @@ def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(
 ) -> None:
     (report,) = (folder / "reports/published").glob("*.tar.xz")
     said = "is not what this report judged: assay.yaml is otherwise there"
+    path = folder / "assay.yaml"
+    with opened_report(report) as opened:
+        path.write_bytes((opened / "evidence/project/assay.yaml").read_bytes())
     answer = assay("verify", report, "--project", folder)
     assert (answer.code, said in answer.err) == (0, False)
-    path = folder / "assay.yaml"
     path.write_text(path.read_text() + "# edited\n")
     answer = assay("verify", report, "--project", folder)
     assert (answer.code, f"{folder} {said}" in answer.err) == (0, True)
