@@ -1,4 +1,5 @@
-"""A Slurm on loopback: one controller, and nodes ``l4``, ``h100`` and ``h200``, on this machine.
+"""A Slurm on loopback: one controller, and nodes ``l4``, ``h100`` and ``h200``, on this machine,
+beside a ``spare`` one that tests take down.
 
 Installs nothing. Slurm's commands and its job steps read /etc/slurm, so that is where the
 configuration goes, and it is taken away again at the end; a configuration that is not ours is never
@@ -24,13 +25,17 @@ from assay.base.progress import exclusive
 
 NODES = {"l4": "l4", "h100": "h100", "h200": "h200"}
 """Node name to the type of its GPUs."""
-CARDS = {"l4": 1, "h100": 1, "h200": 2}
-"""Node name to their number."""
+SPARE = "spare"
+"""A node in a partition of its own, of its name: what befalls it meets no other test's jobs."""
+TYPES = {**NODES, SPARE: "h100"}
+"""The same of every node."""
+CARDS = {"l4": 1, "h100": 1, "h200": 2, SPARE: 1}
+"""Node name to the number of its GPUs."""
 DEVICE_FILES = ("/dev/null", "/dev/zero")
 """A GPU needs a file of its own on its node, and any device file will do."""
 PARTITION = "gpu"
 URGENT = "urgent"
-"""Whose jobs preempt those of the other partition, which Slurm then does not start again itself."""
+"""Whose jobs preempt those of the spare node, which Slurm then does not start again itself."""
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 CONFIG = Path("/etc/slurm")
 MARK = "# Written by Assay's tests; safe to delete.\n"
@@ -96,7 +101,7 @@ class Cluster:
         key.touch(mode=0o400)
         key.write_bytes(os.urandom(128))
         CONFIG.mkdir(exist_ok=True)
-        (CONFIG / "slurm.conf").write_text(slurm_conf(self.directory, free_ports(1 + len(NODES))))
+        (CONFIG / "slurm.conf").write_text(slurm_conf(self.directory, free_ports(1 + len(TYPES))))
         (CONFIG / "gres.conf").write_text(gres_conf())
 
         munge = self.directory / "munge"
@@ -107,7 +112,7 @@ class Cluster:
         )  # fmt: skip
         self._wait("munged made no socket", (munge / "socket").exists)
         self._run("slurmctld", "-D")
-        for node in NODES:
+        for node in TYPES:
             self._run("slurmd", "-D", "-N", node)
         self._wait("the nodes did not become idle", self._idle)
 
@@ -136,7 +141,7 @@ class Cluster:
 
     def _idle(self) -> bool:
         states = slurm("sinfo", "--noheader", "--Node", "--format=%N %T").split("\n")
-        return set(states) == {f"{node} idle" for node in NODES}  # each in every partition
+        return set(states) == {f"{node} idle" for node in TYPES}  # each in every partition
 
     def logs(self) -> str:
         """The last lines of every daemon's log."""
@@ -170,7 +175,7 @@ def slurm_conf(directory: Path, ports: Sequence[int]) -> str:
     nodes = "\n".join(
         f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 "
         f"RealMemory=16000 Gres=gpu:{model}:{CARDS[node]} State=UNKNOWN"
-        for (node, model), port in zip(NODES.items(), ports[1:], strict=True)
+        for (node, model), port in zip(TYPES.items(), ports[1:], strict=True)
     )
     return f"""{MARK}ClusterName=assay
 SlurmctldHost={host}(127.0.0.1)
@@ -202,7 +207,8 @@ PreemptMode=CANCEL
 GresTypes=gpu
 {nodes}
 PartitionName={PARTITION} Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
-PartitionName={URGENT} Nodes={",".join(NODES)} PriorityTier=10 PreemptMode=OFF State=UP
+PartitionName={SPARE} Nodes={SPARE} State=UP
+PartitionName={URGENT} Nodes={SPARE} PriorityTier=10 PreemptMode=OFF State=UP
 """
 
 
@@ -210,7 +216,7 @@ def gres_conf() -> str:
     """The typed GPUs of each node."""
     lines = [
         f"NodeName={node} Name=gpu Type={model} File={file}"
-        for node, model in NODES.items()
+        for node, model in TYPES.items()
         for file in DEVICE_FILES[: CARDS[node]]
     ]
     return MARK + "AutoDetect=off\n" + "\n".join(lines) + "\n"
@@ -243,7 +249,7 @@ def _is_ours(path: Path) -> bool:
 
 def _until_interrupted() -> None:
     with Cluster() as cluster:
-        print(f"nodes {', '.join(NODES)} are idle; logs in {cluster.directory}/log; Ctrl-C ends it")
+        print(f"nodes {', '.join(TYPES)} are idle; logs in {cluster.directory}/log; Ctrl-C ends it")
         try:
             signal.pause()
         except KeyboardInterrupt:

@@ -4,7 +4,8 @@ The driver is a ``nvidia-smi`` that answers by the node it runs on, and the devi
 out made-up records of the card that CUDA_VISIBLE_DEVICES names (see
 ``tests.pipeline.test_batched_workflow``). Files in the folder change both: ``gpu.NODE`` is what a
 node's driver lists, ``apps.NODE`` the processes on its cards, ``lost.NODE`` has it answer once with
-an error, of ``every`` so many jobs one ends before it answers, by no fault of its own.
+an error, of ``every`` so many jobs that reach a device one ends before it answers, by no fault of
+its own.
 """
 
 import gzip
@@ -48,7 +49,7 @@ case "$1" in
 esac
 """
 DEVICE = """#!{python}
-import json, os, random, subprocess, sys, time
+import fcntl, json, os, random, subprocess, sys, time
 from pathlib import Path
 
 if sys.argv[1:] == ["--version"]:
@@ -56,7 +57,15 @@ if sys.argv[1:] == ["--version"]:
 folder = Path({folder!r})
 target = json.loads(Path(sys.argv[3]).read_text())["job"]["target"]["id"]
 job = int(os.environ["SLURM_JOB_ID"])
-if (folder / "every").exists() and job % int((folder / "every").read_text()) == 3:
+with (folder / "jobs").open("a+") as log:
+    fcntl.flock(log, fcntl.LOCK_EX)
+    log.seek(0)
+    jobs = log.read().split()
+    if str(job) not in jobs:
+        jobs.append(str(job))
+        log.write(str(job) + "\\n")
+every = folder / "every"
+if every.exists() and jobs.index(str(job)) % int(every.read_text()) == 3:
     way = random.Random(job).choice(["cancelled", "killed"])
     with (folder / "ended").open("a") as log:
         log.write(way + " " + str(job) + "\\n")
@@ -142,6 +151,12 @@ class MeasuredCheckout:
     def lists(self, node: str, gpus: str) -> None:
         """Have a node's driver list these GPUs."""
         write_bytes(self.folder / f"gpu.{node}", f"{gpus}\n".encode())
+
+    def moves(self, target: str, node: str) -> None:
+        """Have a target's jobs run on another node, in the partition of its name."""
+        self.lists(node, (self.folder / f"gpu.{target}").read_text().strip())
+        site = f"{SITE}jobs: {{partition: {node}}}\n"
+        write_bytes(self.root / CLUSTER_FILE, site.encode())
 
     def stop(self) -> None:
         """End commands that a failed test left running."""

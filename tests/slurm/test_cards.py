@@ -23,7 +23,7 @@ from assay.records.measurements import BenchmarkRecord
 from assay.records.platform import PlatformRecord
 from assay.records.slurm_jobs import SlurmJob
 from tests.report_fixtures import gpu_uuid, make_request, provision
-from tests.slurm.cluster import CARDS, PARTITION, Cluster, slurm
+from tests.slurm.cluster import CARDS, PARTITION, TYPES, Cluster, slurm
 from tests.slurm.measured import MeasuredCheckout, waited
 
 pytestmark = pytest.mark.slurm
@@ -145,7 +145,7 @@ class TestTwoRuns:
             assert (platform.device.gpu.uuid, timed.gpu_uuid) == (uuid, uuid)
 
     def test_slurm_tells_how_many_cards_a_node_has(self, cluster: Cluster) -> None:
-        assert {node: gpus_of_node(node, node) for node in CARDS} == CARDS
+        assert {node: gpus_of_node(node, of) for node, of in TYPES.items()} == CARDS
         assert gpus_of_node(NODE, "l4") == 0
 
 

@@ -14,13 +14,14 @@ from assay.base.io import read_record
 from assay.records.measurements import BenchmarkRecord
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.verification.verify import verify
-from tests.slurm.cluster import PARTITION, URGENT, Cluster, slurm
+from tests.slurm.cluster import PARTITION, SPARE, URGENT, Cluster, slurm
+from tests.slurm.conftest import begin
 from tests.slurm.measured import BegunRun, MeasuredCheckout, MeasuredRun, kill_outright, waited
 
 pytestmark = pytest.mark.slurm
 
 NAMES = ("duel_a", "duel_b")
-NODE = "h100"
+TARGET, NODE = "h100", SPARE
 CLEANED_S = 8.0
 """A node has taken away what is left of a job by then, and can start it again."""
 
@@ -29,9 +30,10 @@ class Trouble:
     """A run whose benchmark waits in its second comparison, until it is let go."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
-        self.cluster, self.place = cluster, MeasuredCheckout(folder, [NODE], NAMES)
+        self.cluster, self.place = cluster, MeasuredCheckout(folder, [TARGET], NAMES)
+        self.place.moves(TARGET, NODE)
         self.run = MeasuredRun(self.place, "troubled")
-        self.slow, self.waiting = (folder / NODE / name for name in ("slow", "waiting"))
+        self.slow, self.waiting = (folder / TARGET / name for name in ("slow", "waiting"))
         self.slow.write_text("benchmark.duel_b")
 
     def benchmark_waits(self) -> str:
@@ -55,7 +57,7 @@ class Trouble:
 
     def preempt(self) -> None:
         slurm(
-            "sbatch", "--wait", f"--partition={URGENT}", f"--gpus={NODE}:1", "--output=/dev/null",
+            "sbatch", "--wait", f"--partition={URGENT}", f"--gpus={TARGET}:1", "--output=/dev/null",
             "--wrap=true",
         )  # fmt: skip
 
@@ -68,9 +70,10 @@ def wrong(
 
     Begun, so that it comes to its end beside the other run.
     """
-    place = MeasuredCheckout(tmp_path_factory.mktemp("wrong"), ["h200"], NAMES)
+    begin(request, "many_run", "recorded_run")
+    place = MeasuredCheckout(tmp_path_factory.mktemp("wrong"), ["h100"], NAMES)
     request.addfinalizer(place.stop)
-    place.lists("h200", "0, GPU-l4, 580.65.06, [N/A], NVIDIA L4")
+    place.lists("h100", "0, GPU-l4, 580.65.06, [N/A], NVIDIA L4")
     run = MeasuredRun(place, "wrong")
     return BegunRun(run, run.start())
 
@@ -111,7 +114,7 @@ def trouble(
     # Killed once more, now with a record that is half written.
     kill_outright(command)
     assert waited(lambda: run.jobs() == [])
-    (kept,) = (run.folder / "kept" / "benchmark" / NODE).glob("duel_a.*")
+    (kept,) = (run.folder / "kept" / "benchmark" / TARGET).glob("duel_a.*")
     kept.write_bytes(kept.read_bytes()[:1000])
     trouble.slow.unlink()
     assert run.start().wait(300) == 0, run.said() + cluster.logs()
@@ -122,7 +125,7 @@ class TestTrouble:
     """What a run is after all that."""
 
     def test_only_what_was_lost_is_measured_again(self, trouble: Trouble) -> None:
-        measured = Counter(trouble.place.starts(NODE))
+        measured = Counter(trouble.place.starts(TARGET))
         assert measured["correctness duel_a duel_b"] == 1
         # Once at first, once because its record was half written; else it was taken up.
         whole, rest = measured["benchmark duel_a duel_b"], measured["benchmark duel_b"]
@@ -153,9 +156,9 @@ class TestTrouble:
         assert trouble.run.jobs() == []
 
     def test_no_sample_is_counted_twice(self, trouble: Trouble) -> None:
-        folder = trouble.run.folder / NODE / "benchmark"
+        folder = trouble.run.folder / TARGET / "benchmark"
         records = [read_record(BenchmarkRecord, folder / f"{name}.json.gz") for name in NAMES]
-        given = trouble.place.folder / NODE / "records" / "benchmark"
+        given = trouble.place.folder / TARGET / "records" / "benchmark"
         for name, record in zip(NAMES, records, strict=True):
             sent = BenchmarkRecord.model_validate_json(
                 gzip.decompress((given / f"{name}.json.gz").read_bytes())
@@ -177,16 +180,16 @@ def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
     run, folder = wrong.run, wrong.run.place.folder
     assert wrong.command.wait(300) == 1, run.said() + cluster.logs()
     said = (folder / "said").read_text()
-    assert "the GPU of this job is NVIDIA L4, but target h200 is NVIDIA H200" in said
-    assert "on node h200)" in said
+    assert "the GPU of this job is NVIDIA L4, but target h100 is NVIDIA H100" in said
+    assert "on node h100)" in said
     # Submitted again, it says the same and asks no device.
     assert [(job.outcome, job.gpu) for job in run.journal()] == [("failed", None)]
-    assert not (folder / "h200" / "starts").exists()
-    assert not (run.folder / "h200" / "platform.json").exists()
+    assert not (folder / "h100" / "starts").exists()
+    assert not (run.folder / "h100" / "platform.json").exists()
     assert run.jobs() == []
 
 
 def test_a_job_of_the_other_partition_is_no_part_of_a_run(cluster: Cluster, tmp_path: Path) -> None:
-    run = MeasuredRun(MeasuredCheckout(tmp_path, [NODE], NAMES), "alone")
+    run = MeasuredRun(MeasuredCheckout(tmp_path, [TARGET], NAMES), "alone")
     slurm("sbatch", f"--partition={PARTITION}", "--hold", "--output=/dev/null", "--wrap=true")
     assert run.jobs() == []

@@ -10,11 +10,14 @@ import pytest
 from assay.base.io import read_record
 from assay.pipeline.slurm_jobs import cancel_orphans, job_name, jobs_of
 from assay.pipeline.slurm_journal import journal_of, told_retried
+from assay.records.measurements import BenchmarkRecord
+from assay.records.platform import PlatformRecord
 from assay.records.timings import StepTiming
 from assay.verification.verify import verify
 from tests.library_checkout import REPOSITORY
-from tests.slurm.cluster import NODES, PARTITION, Cluster, slurm
-from tests.slurm.measured import BegunRun, MeasuredCheckout, MeasuredRun, waited
+from tests.report_fixtures import gpu_uuid
+from tests.slurm.cluster import NODES, PARTITION, Cluster
+from tests.slurm.measured import BegunRun, MeasuredRun, waited
 
 pytestmark = pytest.mark.slurm
 
@@ -22,25 +25,6 @@ STEPS = 200
 ODDS = 0.1
 ROUNDS = 8
 """In so many tries every one of the steps ends well, but for one chance in 500,000."""
-
-
-@pytest.fixture(scope="module")
-def begun(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> BegunRun:
-    """A run of three targets, of whose jobs one in ten ends on the way; one meets its limit."""
-    folder = tmp_path_factory.mktemp("many")
-    place = MeasuredCheckout(folder, list(NODES), ["duel"])
-    request.addfinalizer(place.stop)
-    (folder / "every").write_text("10")
-    (folder / "l4" / "slow").write_text("correctness.duel")
-    run = MeasuredRun(place, "many")
-    command = run.start()
-    assert waited((folder / "l4" / "waiting").exists), run.said() + cluster.logs()
-    waits = [job for job in run.journal() if (job.target, job.stage) == ("l4", "correctness")]
-    (folder / "l4" / "slow").unlink()
-    slurm("scontrol", "update", f"JobId={waits[-1].job_id}", "TimeLimit=1")
-    return BegunRun(run, command)
 
 
 class Queue:
@@ -77,7 +61,7 @@ class Queue:
 
 
 def test_of_200_jobs_nothing_is_lost_and_nothing_counts_twice(
-    cluster: Cluster, begun: BegunRun, tmp_path: Path
+    cluster: Cluster, many_run: BegunRun, tmp_path: Path
 ) -> None:
     queue = Queue(tmp_path / "results" / "many")
     queue.submit()
@@ -108,10 +92,10 @@ def test_of_200_jobs_nothing_is_lost_and_nothing_counts_twice(
 
 
 @pytest.fixture(scope="module")
-def measured(cluster: Cluster, begun: BegunRun) -> MeasuredRun:
+def measured(cluster: Cluster, many_run: BegunRun) -> MeasuredRun:
     """The run of three targets, at its end."""
-    assert begun.command.wait(500) == 0, begun.run.said() + cluster.logs()
-    return begun.run
+    assert many_run.command.wait(500) == 0, many_run.run.said() + cluster.logs()
+    return many_run.run
 
 
 class TestTwentyJobs:
@@ -145,6 +129,18 @@ class TestTwentyJobs:
         for target in NODES:
             starts = Counter(measured.place.starts(target))
             assert starts["benchmark duel"] == 1
+
+    def test_what_began_on_one_card_went_on_on_the_other(self, measured: MeasuredRun) -> None:
+        first, second = gpu_uuid("h200.1"), gpu_uuid("h200")
+        folder = measured.folder / "h200"
+        platform = read_record(PlatformRecord, folder / "platform.json")
+        assert [device.gpu.uuid for device in platform.devices] == [first, second]
+        timed = read_record(BenchmarkRecord, folder / "benchmark" / "duel.json.gz")
+        assert timed.gpu_uuid == second
+        done = [job for job in measured.journal() if (job.target, job.outcome) == ("h200", "done")]
+        assert {job.stage: job.gpu and job.gpu.uuid for job in done}["platform"] == first
+        assert done[-1].gpu is not None
+        assert done[-1].gpu.uuid == second
 
     def test_the_report_verifies(self, measured: MeasuredRun) -> None:
         report = measured.place.root / "reports" / measured.name

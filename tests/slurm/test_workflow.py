@@ -1,16 +1,9 @@
-"""The workflow through the real executor: every GPU job lands on its target's node.
-
-No node here has a GPU that could compute, so the measurements come from a signed report. That
-report is a test fixture: its samples are made up by a seeded generator and never leave the test's
-temporary directory.
-"""
+"""The workflow through the real executor: every GPU job lands on its target's node."""
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,90 +15,37 @@ from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, assert_grant, parse_grant
 from assay.pipeline.slurm_journal import journal_of, salted
-from assay.records.cluster import CLUSTER_FILE
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verification.verify import verify
-from tests.hostile import Hostile, make_hostile
-from tests.library_checkout import REPOSITORY, copy_code, write_config
-from tests.report_fixtures import provision, signed_report, write_run
-from tests.slurm.cluster import PARTITION, SITE, Cluster
+from tests.slurm.cluster import PARTITION, Cluster
+from tests.slurm.recorded import NODES, RUN, RecordedRun, write_targets
 
 pytestmark = pytest.mark.slurm
 
-FIXTURE = "synthetic_test_fixture"
-RUN = "slurm_test"
-NODES = ("l4", "h100")
-"""Of the cluster's: each a target, whose GPU is of its name."""
-COMPARISON = "fixture_duel"
 GPU_STEPS = ("platform", "correctness", "benchmark", "cheats")
 """One job of the cluster each: the fixture has no programs, kernels or profiles."""
 
 
-@dataclass(frozen=True)
-class Reproduced:
-    """A finished ``reproduce --executor slurm``."""
-
-    root: Path
-    fixture: Path
-    key: Path
-    process: subprocess.CompletedProcess[str]
-    hostile: Hostile
-    """Where it was started: an enemy's directory, which all variables lead to."""
-
-    @property
-    def told(self) -> str:
-        """All that the run printed, for a failing assertion."""
-        return self.process.stdout + self.process.stderr
-
-
 @pytest.fixture(scope="module")
-def reproduced(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
-    folder = tmp_path_factory.mktemp("slurm")
-    fixture = _signed_fixture(folder)
-    root = _write_config(folder / "checkout")
-    copy_code(root)
-    (root / CLUSTER_FILE).write_text(SITE)
-    shutil.copy(REPOSITORY / "assay", root)
-    hostile = make_hostile(folder)
-    key, public = folder / "own" / "key", folder / "key.pub"
-    command = [
-        root / "assay", "reproduce", "--executor", "slurm", "--run", RUN,
-        "--recorded", str(fixture), "--key", str(public), "--signing-key", str(key),
-        "--runtime", "host", "--cores", "2",
-    ]  # fmt: skip
-    given = {"ASSAY_NO_VENV": "1", "ASSAY_PYTHON": sys.executable}
-    process = subprocess.run(
-        command, cwd=hostile.place, env=hostile.environment() | given, capture_output=True,
-        text=True, timeout=400, check=False,
-    )  # fmt: skip
-    return Reproduced(root, fixture, public, process, hostile)
+def reproduced(recorded_run: RecordedRun) -> RecordedRun:
+    """The run of recorded figures, at its end."""
+    recorded_run.command.wait(400)
+    return recorded_run
 
 
-def _signed_fixture(folder: Path) -> Path:
-    """A signed report, in a repository of its own, with made-up measurements of both targets."""
-    root = _write_config(folder / "recorder")
-    shutil.copytree(REPOSITORY / "reports" / "templates", root / "reports" / "templates")
-    write_run(root, FIXTURE, [provision(target) for target in NODES])
-    return signed_report(root, FIXTURE, folder / "key")
+def test_it_runs_to_its_end(reproduced: RecordedRun, cluster: Cluster) -> None:
+    assert reproduced.command.returncode == 0, reproduced.told() + cluster.logs()
 
 
-def _write_config(root: Path) -> Path:
-    return write_config(root, tuple(NODES), [COMPARISON], runtime="auto")
-
-
-def test_it_runs_to_its_end(reproduced: Reproduced, cluster: Cluster) -> None:
-    assert reproduced.process.returncode == 0, reproduced.told + cluster.logs()
-
-
-def test_no_job_imports_what_lies_where_it_was_started(reproduced: Reproduced) -> None:
+def test_no_job_imports_what_lies_where_it_was_started(reproduced: RecordedRun) -> None:
     assert reproduced.hostile.ran() == []
 
 
 @pytest.mark.parametrize("job", GPU_STEPS)
 @pytest.mark.parametrize("target", NODES)
 def test_every_gpu_job_ran_on_the_node_of_its_target(
-    reproduced: Reproduced, target: str, job: str
+    reproduced: RecordedRun, target: str, job: str
 ) -> None:
     jobs = journal_of(reproduced.root / "results" / RUN)
     (found,) = (each for each in jobs if (each.target, each.stage) == (target, job))
@@ -114,13 +54,13 @@ def test_every_gpu_job_ran_on_the_node_of_its_target(
     assert (found.outcome, found.partition) == ("done", described.slurm_partition)
 
 
-def test_no_two_jobs_shared_an_allocation(reproduced: Reproduced) -> None:
+def test_no_two_jobs_shared_an_allocation(reproduced: RecordedRun) -> None:
     jobs = journal_of(reproduced.root / "results" / RUN)
     assert len(jobs) == len(GPU_STEPS) * len(NODES)
     assert len({job.job_id for job in jobs}) == len(jobs)
 
 
-def test_the_report_tells_the_jobs_and_no_node(reproduced: Reproduced) -> None:
+def test_the_report_tells_the_jobs_and_no_node(reproduced: RecordedRun) -> None:
     folder = reproduced.root / "reports" / RUN / "evidence"
     record = read_record(SlurmJobsRecord, folder / "slurm_jobs.json")
     assert record.salt is not None
@@ -128,7 +68,7 @@ def test_the_report_tells_the_jobs_and_no_node(reproduced: Reproduced) -> None:
     assert found == {target: salted(record.salt, target) for target in NODES}
 
 
-def test_the_report_verifies(reproduced: Reproduced) -> None:
+def test_the_report_verifies(reproduced: RecordedRun) -> None:
     report = reproduced.root / "reports" / RUN
     own = reproduced.root.parent / "own" / "key.pub"
     result = verify(report, [own, reproduced.key], repository=reproduced.root)
@@ -137,13 +77,13 @@ def test_the_report_verifies(reproduced: Reproduced) -> None:
     assert not result.notes, "the fixture's claims are the checkout's"
 
 
-def test_without_the_key_of_its_origin_it_does_not(reproduced: Reproduced) -> None:
+def test_without_the_key_of_its_origin_it_does_not(reproduced: RecordedRun) -> None:
     own = reproduced.root.parent / "own" / "key.pub"
     with pytest.raises(CheckFailed, match="origin"):
         verify(reproduced.root / "reports" / RUN, [own])
 
 
-def test_verdicts_are_those_of_the_recorded_evidence(reproduced: Reproduced) -> None:
+def test_verdicts_are_those_of_the_recorded_evidence(reproduced: RecordedRun) -> None:
     recorded = reproduced.fixture / "evidence"
     direct = judge(load_catalog(recorded), load_evidence(recorded)).verdicts
     told = read_record(VerdictsFile, reproduced.root / "reports" / RUN / "verdicts.json").verdicts
@@ -171,7 +111,7 @@ def test_a_job_on_the_wrong_node_is_refused_by_name(
 ) -> None:
     grant = _grant_of_a_job_on(node, tmp_path)
     assert (grant.node, grant.gpu_index) == (node, 0)
-    targets = load_catalog(_write_config(tmp_path / "repository")).targets
+    targets = load_catalog(write_targets(tmp_path / "repository")).targets
     assert_grant(targets[node], node, grant)
     wanted = f"job {grant.job_id} was given GPU type '{node}', but target {other} needs '{other}'"
     with pytest.raises(GpuRefused) as caught:
@@ -201,7 +141,7 @@ def _job(
 
 
 def test_a_step_on_the_wrong_node_fails_and_writes_nothing(
-    reproduced: Reproduced, tmp_path: Path
+    reproduced: RecordedRun, tmp_path: Path
 ) -> None:
     root, output = reproduced.root, tmp_path / "output"
     path = root / "results" / RUN / "h100" / "platform.json"

@@ -4,7 +4,17 @@ import subprocess
 
 import pytest
 
-from tests.slurm.cluster import CARDS, CONFIG, MARK, NODES, Cluster, gres_conf, missing, slurm_conf
+from tests.slurm.cluster import (
+    CARDS,
+    CONFIG,
+    MARK,
+    NODES,
+    TYPES,
+    Cluster,
+    gres_conf,
+    missing,
+    slurm_conf,
+)
 
 pytestmark = pytest.mark.slurm
 
@@ -41,7 +51,7 @@ def test_a_running_cluster_leaves_room_for_no_second_owner(cluster: Cluster):
 
 def test_daemons_listen_on_loopback_only(cluster: Cluster):
     text = slurm_conf(cluster.directory, [1, 2, 3, 4])
-    assert text.count("NodeAddr=127.0.0.1") == len(NODES)
+    assert text.count("NodeAddr=127.0.0.1") == len(TYPES)
     assert "NoCtldInAddrAny,NoInAddrAny" in text
-    assert gres_conf().count("File=/dev/null") == len(NODES)
+    assert gres_conf().count("File=/dev/null") == len(TYPES)
     assert gres_conf().count("File=") == sum(CARDS.values())
