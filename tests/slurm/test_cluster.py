@@ -50,7 +50,7 @@ def test_a_running_cluster_leaves_room_for_no_second_owner(cluster: Cluster):
 
 
 def test_daemons_listen_on_loopback_only(cluster: Cluster):
-    text = slurm_conf(cluster.directory, [1, 2, 3, 4])
+    text = slurm_conf(cluster.directory, range(1 + len(TYPES)))
     assert text.count("NodeAddr=127.0.0.1") == len(TYPES)
     assert "NoCtldInAddrAny,NoInAddrAny" in text
     assert gres_conf().count("File=/dev/null") == len(TYPES)
