@@ -65,7 +65,8 @@ def _check_others(
 ) -> None:
     """What else was recorded of a target has a time of the step that made it.
 
-    A record from before its step is one that a start left that was killed.
+    A record from before the last step that may have made it is one that a start left that was
+    killed: only a start that came to its end leaves a timing, in place of the one before.
     """
     without: set[str] = set()
     for stage in (each for each in TARGET_STAGES if each is not BENCHMARKS):
@@ -85,15 +86,15 @@ def _check_others(
                 at, before = span.ends[1], span.seconds
             else:
                 continue
-            if not spans or at < min(start for start, _ in spans) - SECOND_S:
-                without.add(stage.stage.value)
-            elif not any(
+            in_its_step = any(
                 start - SECOND_S <= at - before and at <= end + SECOND_S for start, end in spans
-            ):
-                if _was_cut_short(evidence, plan.target, stage.stage, at):
-                    without.add(stage.stage.value)
-                else:
-                    findings.refuse("windows", f"{path} was not recorded while its step ran")
+            )
+            if in_its_step:
+                continue
+            if not spans or at < max(start for start, _ in spans) + SECOND_S:
+                without.add(stage.stage.value)
+            else:
+                findings.refuse("windows", f"{path} was not recorded while its step ran")
     if without:
         findings.leave(f"when steps first ran that made records of {plan.target}: {names(without)}")
 
@@ -104,19 +105,6 @@ def _makers(stage: Stage) -> tuple[Stage, ...]:
     than Slurm grants that step.
     """
     return (stage, Stage.BENCHMARK) if stage is Stage.CORRECTNESS else (stage,)
-
-
-def _was_cut_short(evidence: Evidence, target: str, stage: Stage, at: float) -> bool:
-    """Return whether a job of a cluster that leaves no timing may have made a record: it began
-    before and did not come to its end.
-    """
-    return any(
-        job.target == target
-        and job.stage in _makers(stage)
-        and job.outcome != "done"
-        and datetime.fromisoformat(job.began_at).timestamp() <= at + SECOND_S
-        for job in (evidence.slurm_jobs.jobs if evidence.slurm_jobs else ())
-    )
 
 
 def _check_compiles(evidence: Evidence, findings: Findings) -> None:
