@@ -192,6 +192,18 @@ class TestAnotherCard:
         assert node.contradictions() == []
         assert node.contradictions(jobs=False) == [], "nor where no journal tells of the job"
 
+    def test_nor_where_the_card_was_lost_then(self, node: Node) -> None:
+        node.job("platform", SECOND)
+        node.job("correctness", FIRST)
+        node.box.say("lost", "benchmark.duel_c")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            node.job("benchmark", FIRST, ran_on=SECOND)
+        node.box.say("held")
+        node.box.units()
+        node.job("benchmark", FIRST)
+        assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
+        assert node.contradictions() == []
+
     def test_a_job_that_failed_excuses_no_record_from_after_its_step(self, node: Node) -> None:
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
@@ -229,6 +241,10 @@ class TestAnotherCard:
         node.job("correctness", FIRST)
         with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
             node.job("benchmark", FIRST, ran_on=SECOND)
+        node.box.units()
+        node.job("benchmark", FIRST)
+        assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
+        assert node.contradictions() == []
         with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
             node.job("platform", FIRST, ran_on=SECOND)
 

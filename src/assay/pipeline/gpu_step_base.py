@@ -307,30 +307,46 @@ class MeasuringParts:
         patience_s: float | None = PATIENCE_S,
     ) -> None:
         """As ``_batch``, by ``measure``."""
+        accept = self._acceptance(stage, target)
         if stage.failed is not None:
-            measure = self._told_of_all(stage, target, measure, patience_s)
-        measure_batch(
-            items,
-            stage.record,
-            self._kept_folder(stage, target),
-            measure,
-            lambda found: self._is_of_target(target, found.gpu_uuid),
-        )
+            measure = self._told_of_all(stage, target, measure, accept, patience_s)
+        measure_batch(items, stage.record, self._kept_folder(stage, target), measure, accept)
         # Of a batch without a single item, too, the workflow expects the folder.
         (self.run_dir / stage.output(target)).mkdir(parents=True, exist_ok=True)
+
+    def _acceptance(self, stage: TargetStage[Any, G], target: str) -> Callable[[G], None]:
+        """Return what raises CheckFailed for a record of a GPU that is none of the target's, or is
+        not the one that checked its comparison.
+        """
+        gates = {} if stage is CORRECTNESS else self._gates(target)
+
+        def accept(found: G) -> None:
+            self._is_of_target(target, found.gpu_uuid)
+            gate = gates.get(getattr(found, "comparison", ""), found.gpu_uuid)
+            if gate != found.gpu_uuid:
+                raise CheckFailed(f"it was checked on GPU {gate}, and ran on {found.gpu_uuid}")
+
+        return accept
 
     def _kept_folder(self, stage: TargetStage[Any, Any], target: str) -> Path:
         return self.run_dir / "kept" / stage.stage / target
 
     def _counted(self, measure: Measure[G]) -> Measure[G]:
-        """Return what measures the same, and counts for how long it held each GPU."""
+        """Return what measures the same, and counts for how long it held each GPU.
 
-        def counted(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
-            results = measure(jobs, into)
-            for found in results:
+        What ran on another card than Slurm granted has failed, so that it is not kept.
+        """
+
+        def counted_one(found: G | CheckFailed) -> G | CheckFailed:
+            try:
                 if not isinstance(found, CheckFailed):
                     self._count(found)
-            return results
+            except CheckFailed as error:
+                return error
+            return found
+
+        def counted(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
+            return [counted_one(found) for found in measure(jobs, into)]
 
         return counted
 
@@ -370,12 +386,14 @@ class MeasuringParts:
         """
         if self._card is None or not self._platform(target).others:
             return {}
-        measured: dict[str, str] = {}
+        gates, measured = self._gates(target), dict[str, str]()
         for stage in (BENCHMARKS, PROGRAMS, ORIGINALS, STOPWATCHES, PROFILES):
             for path in self._kept_folder(stage, target).glob("*.json.gz"):
-                found = kept_record(path, stage.record)
-                if found is not None and not came_to_nothing(found):
-                    measured[path.name.partition(".")[0]] = found.gpu_uuid
+                found, name = kept_record(path, stage.record), path.name.partition(".")[0]
+                if found is None or came_to_nothing(found):
+                    continue
+                if gates.get(name, found.gpu_uuid) == found.gpu_uuid:  # or it is not taken up
+                    measured[name] = found.gpu_uuid
         return self._gpu_places(target).bound_elsewhere(self._card, measured)
 
     def _needs_its_card(
@@ -415,12 +433,13 @@ class MeasuringParts:
         stage: TargetStage[Any, G],
         target: str,
         measure: Measure[G],
+        accept: Callable[[G], None],
         patience_s: float | None,
     ) -> Measure[G]:
         return told_of_all(
             measure,
             stage.record,
-            lambda found: self._is_of_target(target, found.gpu_uuid),
+            accept,
             self._failed(stage, target),
             measured=self._is_measured(target),
             patience_s=patience_s,
