@@ -30,6 +30,7 @@ def test_what_a_source_prints_keeps_its_digits(
 def test_what_is_declared_has_no_zeros_at_its_end() -> None:
     assert (short(0.001), short(1.5), short(700.0), short(100.0)) == ("0.001", "1.5", "700", "100")
     assert short(20.0110, 6) == "20.011"
+    assert (short(1.5e-10), short(-1.23e20), short(1e20)) == ("1.5e-10", "-1.23e+20", "1e+20")
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def _claimed(row: Mapping[str, Any]) -> str:
     """Return a listed claim's figure, marked where its source does not print it itself."""
     if row["value"] is None:
         return ""
-    figure = fmt.with_unit(f"{row['value']:g}", row["unit"])
+    figure = fmt.with_unit(fmt.printed(row["value"], None), row["unit"])
     return f"{figure}{COMPUTED}" if row["computed"] else figure
 
 

@@ -183,8 +183,8 @@ def _gains(catalog: Catalog) -> Iterator[str]:
                 with_unit(short(value, EXACT), Unit.RATIO)
                 for value in (1 + claim.value / 100, claim.value / 100)
             )
-            says = f"{typed} % is judged as {gain}, a gain: a share of so much is written {share}"
-            yield f"remark: claim '{claim.id}': {says}"
+            other = f": a share of so much is written {share}" if claim.value else ""  # none is 0x
+            yield f"remark: claim '{claim.id}': {typed} % is judged as {gain}, a gain{other}"
         elif read is not None and read.unit is Unit.PERCENT:
             gain = with_unit("1.25", Unit.RATIO)
             says = f"per cent that its command prints are read as a gain: 25 % is {gain}"

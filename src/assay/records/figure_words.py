@@ -40,7 +40,7 @@ def number(value: float, digits: int = DIGITS) -> str:
 def short(value: float, digits: int = DIGITS) -> str:
     """Return ``number`` without zeros at its end: of figures that were declared or reckoned."""
     text = number(value, digits)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def printed(value: float, resolution: float | None) -> str:

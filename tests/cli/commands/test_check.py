@@ -401,6 +401,13 @@ commands:
             "a share of so much is written 0.85\N{MULTIPLICATION SIGN}"
         )
 
+    def test_of_no_gain_no_share_is_named(self, assay: Any, mine: Path) -> None:
+        """A claim of 0x is refused."""
+        edit(mine, "assay.yaml", ("value: 3.0x", "value: 0 %"))
+        told = assay("check", "--project", mine).out.splitlines()
+        (remark,) = [line for line in told if line.startswith("remark: ")]
+        assert remark.endswith("0 % is judged as 1\N{MULTIPLICATION SIGN}, a gain")
+
     def test_what_a_command_prints_in_per_cent_is_remarked(self, assay: Any, mine: Path) -> None:
         edit(
             mine,

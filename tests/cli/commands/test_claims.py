@@ -36,13 +36,15 @@ class TestClaims:
         assert assay("new", folder).code == 0
         path = folder / "assay.yaml"
         computed = "value: 2,500 GB/s\n    computed: half of 5 TB/s"
-        path.write_text(path.read_text().replace("value: 2,500 GB/s", computed))
+        text = path.read_text().replace("value: 2,500 GB/s", computed)
+        path.write_text(text.replace("value: 640 TFLOP/s", "value: 12,345,678 GFLOP/s"))
         asked = ("claims", "--project", folder)
         rows = {row["claim"]: row for row in json.loads(assay(*asked, "--json").out)}
         assert rows["softmax_bandwidth"]["computed"] == "half of 5 TB/s"
         assert rows["matmul_rate"]["computed"] is None
         listed = assay(*asked).out
         assert "2500 GB/s (computed)" in listed and listed.count("(computed)") == 1
+        assert "12345678 GFLOP/s" in listed
 
     def test_an_audit_carries_the_figure_it_is_about(self, assay: Any) -> None:
         rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
