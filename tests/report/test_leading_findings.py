@@ -171,13 +171,38 @@ def test_arithmetic_and_what_was_not_run_are_told(
     assert lines[-1] == "1 published figure was not run: left unsaid (1)."
 
 
+def own_of(catalog: Catalog) -> Catalog:
+    """The demonstration's claims as this project's own: their source is no document."""
+    source = catalog.sources["demo"]
+    own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
+    return replace(catalog, sources={"demo": own})
+
+
+def all_held(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """``verdicts``, with every figure that was measured as claimed."""
+    return tuple(
+        v.model_copy(update={"status": Status.REPRODUCED, "as_if": None, "readings": ()})
+        if isinstance(v.measured, float)
+        else v
+        for v in verdicts
+    )
+
+
+def test_of_own_claims_the_one_furthest_off_is_shown_whatever_its_unit(
+    told: tuple[Catalog, tuple[Verdict, ...]],
+) -> None:
+    """A rate that is off by four times stood behind a ratio that was off by less."""
+    catalog, verdicts = told
+    lines = findings(own_of(catalog), changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED))
+    (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]
+    assert ", furthest off, claimed 800 TFLOP/s, measured 200.1 TFLOP/s on h100." in line
+
+
 def test_this_projects_own_claims_are_one_finding(
     told: tuple[Catalog, tuple[Verdict, ...]],
 ) -> None:
     catalog, verdicts = told
-    source = catalog.sources["demo"]
-    own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
-    lines = findings(replace(catalog, sources={"demo": own}), verdicts)
+    lines = findings(own_of(catalog), all_held(verdicts))
     (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]
     assert ": Deeper tile over shallower one, the best ratio, claimed " in line
 
@@ -187,16 +212,14 @@ def test_of_own_claims_one_that_fails_is_shown_before_the_best_ratio(
 ) -> None:
     """Of several shapes it says that the worst one decides."""
     catalog, found = told
-    verdicts = changed(found, "demo_ratio", status=Status.NOT_REPRODUCED)
-    source = catalog.sources["demo"]
-    own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
+    verdicts = changed(all_held(found), "demo_ratio", status=Status.NOT_REPRODUCED)
     claim = catalog.claims["demo_ratio"]
     asked = claim.evaluation
     assert isinstance(asked, Benchmark)
     twice = asked.model_copy(update={"terms": (*asked.terms, *asked.terms)})
     several = claim.model_copy(update={"evaluation": twice})
     lines = findings(
-        replace(catalog, sources={"demo": own}, claims={**catalog.claims, "demo_ratio": several}),
+        replace(own_of(catalog), claims={**catalog.claims, "demo_ratio": several}),
         verdicts,
     )
     (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]

@@ -215,12 +215,9 @@ def _printed(verdict: Verdict) -> float | None:
 def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
     if not own:
         return
-    ratios = [
-        each.lead
-        for each in own
-        if each.lead.unit == Unit.RATIO.value and isinstance(each.lead.measured, float)
-    ]
-    missed = [row for row in ratios if outcome(row) not in HELD]
+    measured = [each.lead for each in own if isinstance(each.lead.measured, float)]
+    ratios = [row for row in measured if row.unit == Unit.RATIO.value]
+    missed = [row for row in measured if outcome(row) not in HELD]
     shown = (
         max(missed, key=factor_apart)
         if missed
