@@ -152,6 +152,7 @@ def test_the_executor_is_told_what_the_site_says(tmp_path: Path) -> None:
         "--assay-slurm-no-requeue", "--assay-slurm-status-command sacct",
         "--assay-slurm-reservation ours", "--assay-slurm-exclude-failed-nodes a,b",
         f"--assay-slurm-jobname-prefix {job_name(tmp_path / 'run')}",
+        f"--assay-slurm-logdir {tmp_path / 'run' / 'logs' / 'slurm'}",
     ):  # fmt: skip
         assert option in said
     assert "--assay-slurm-requeue" in executor_options(NO_CLUSTER, tmp_path)

@@ -24,6 +24,8 @@ ASK_S = 60
 CANCEL_S = 120.0
 """Patience with jobs that were cancelled: Slurm grants them some time to end."""
 POLL_S = 0.5
+SLURM_LOGS = Path("logs") / "slurm"
+"""Below a run's folder: what its jobs printed."""
 LOOK_S = 20.0
 """How often jobs are looked for that were preempted for good."""
 
@@ -43,13 +45,19 @@ def job_name(run_dir: Path) -> str:
 
 
 def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
-    """Return what Snakemake's executor is told of the site and of this run."""
+    """Return what Snakemake's executor is told of the site and of this run.
+
+    Its jobs' output lies in the run's own folder: where runs of a checkout shared one, the plugin
+    of a run that ended removed the empty folders into which another's waiting jobs were to write,
+    and Slurm starts no job whose output it cannot open.
+    """
     options = [
         "--jobs", str(cluster.max_jobs),
         "--retries", str(cluster.attempts - 1),
         "--seconds-between-status-checks", str(cluster.status_seconds),
         "--assay-slurm-status-command", cluster.status_command,
         "--assay-slurm-jobname-prefix", job_name(run_dir),
+        "--assay-slurm-logdir", str(run_dir.resolve() / SLURM_LOGS),
         "--assay-slurm-requeue" if cluster.requeue else "--assay-slurm-no-requeue",
     ]  # fmt: skip
     if cluster.reservation:
