@@ -13,6 +13,7 @@ from assay.base.source_files import source_files
 from assay.cli.bundle_archive import BundleContents, pack
 from assay.cli.make_bundle import BundlePlan, make_bundle
 from assay.shared.files import sha256_file
+from tests import tar_filters
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +68,7 @@ def contents(tmp_path: Path) -> BundleContents:
 
 def unpack(archive: Path, folder: Path) -> Path:
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+        tar.extractall(folder, **tar_filters.DATA)
     return folder / "assay-h100"
 
 

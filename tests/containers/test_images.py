@@ -28,6 +28,7 @@ from assay.images.obtain import archive_of, check_found, obtain
 from assay.images.wheels import ensure_wheels
 from assay.records.images import ImageRecord
 from assay.shared.files import sha256_file
+from tests import tar_filters
 from tests.conftest import ROOT
 from tests.containers.conftest import Built, target, tree
 from tests.containers.fixtures import Bench, bench, root_file_system
@@ -331,7 +332,7 @@ def system(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("system")
     (base,) = (built.root / "results" / "cache" / "images").glob("base-*.tar")
     with tarfile.open(base) as archive:
-        archive.extractall(folder, filter="tar")
+        archive.extractall(folder, **tar_filters.TAR)
     for name in (*SECRETS, *BULK, *KEPT[1:], "root/.ssh/id_rsa", "home/me/secret"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("planted")
@@ -377,7 +378,7 @@ class TestAnImportedHost:
         system = tmp_path / "system"
         system.mkdir()
         with tarfile.open(fileobj=io.BytesIO(root_file_system())) as archive:
-            archive.extractall(system, filter="tar")
+            archive.extractall(system, **tar_filters.TAR)
         with nothing_new(built.bench), pytest.raises((CheckFailed, MissingEnvironment)):
             import_host(tree(tmp_path / "x"), target(), built.bench.client, system=system)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import tar_filters
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "003"
 """The source with the fewest binaries: one program of CUTLASS."""
@@ -45,7 +47,7 @@ def test_a_bundle_runs_where_there_is_no_network(tmp_path: Path, toolchain: obje
         checkout, ASSAY_NO_VENV="1", ASSAY_PYTHON=sys.executable, **given, **pip,
     )  # fmt: skip
     with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path / "node", filter="data")
+        tar.extractall(tmp_path / "node", **tar_filters.DATA)
     node = tmp_path / "node" / "assay-h100"
     base = Path(sys.base_prefix) / "bin"
     said = run(

@@ -48,12 +48,9 @@ class ReportsUnderWay:
         self._name, self._since, self._checks = name, time.monotonic(), 0
 
     def begun(self, log: VerificationLog) -> None:
-        """Take up that it has to be verified; without a terminal the first one is announced."""
+        """Take up that it has to be verified."""
         log.tell = self._see
         self.redraw()
-        if not (self.live or self._announced):
-            self._announced = True
-            say(f"verifying {counted(self.total, 'report')}: {TAKES}")
 
     def ended(self, report: GivenReport) -> None:
         """Take up a report that is read; tell it where no live line does, or where it is bad."""
@@ -83,7 +80,11 @@ class ReportsUnderWay:
         return f"verifying report {number} of {self.total}, {self._name}: {made}{took}"
 
     def _see(self, _: NamedCheck) -> None:
+        """Take up a check; without a terminal the first one announces what is under way."""
         self._checks += 1
+        if not (self.live or self._announced):
+            self._announced = True
+            say(f"verifying {counted(self.total, 'report')}: {TAKES}")
 
 
 class _LiveLine:

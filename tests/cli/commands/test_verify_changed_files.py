@@ -15,6 +15,7 @@ from assay.judging.rules import RULES
 from assay.verification.affected_claims import affected_claims
 from assay.verification.policy import Policy
 from assay.verification.sign import sign
+from tests import tar_filters
 from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY, signed_report, write_repository
 from tests.verification.test_project_report import CODE, document
@@ -113,7 +114,7 @@ def test_an_older_reports_page_is_read_in_its_own_units(tmp_path: Path) -> None:
     archive = REPOSITORY / "reports" / "published" / "hopper_20261122_sources.tar.xz"
     with tarfile.open(archive) as packed:
         for name in ("verdicts.json", "report.html"):
-            packed.extract(f"hopper_20261122_sources/{name}", tmp_path, filter="data")
+            packed.extract(f"hopper_20261122_sources/{name}", tmp_path, **tar_filters.DATA)
     old = tmp_path / "hopper_20261122_sources"
     assert json.loads((old / "verdicts.json").read_text())["rules"] < RULES
     page = (old / "report.html").read_text()
