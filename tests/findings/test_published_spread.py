@@ -12,7 +12,7 @@ from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import trusted_keys
 
 ROOT = Path(__file__).resolve().parents[2]
-TOLD_UNTIL = "2026-11-23T13:59:59Z"
+TOLD_UNTIL = "2026-11-23T14:59:59Z"
 """The reports that the text is about were signed by then."""
 
 
