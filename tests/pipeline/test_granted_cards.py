@@ -77,6 +77,17 @@ class Node:
         seconds = time.monotonic() - started
         write_timing(self.box.results, stage, {"target": "h100"}, began, seconds, steps.held)
 
+    def times_until_lost(
+        self, unit: str, card: str, *, ran_on: str | None = None, killed: bool = False
+    ) -> None:
+        """Do a benchmark step, as ``job`` does, in which the card is lost at a unit; then it is
+        there again.
+        """
+        self.box.say("lost", f"benchmark.{unit}")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            self.job("benchmark", card, ran_on=ran_on, killed=killed)
+        self.box.say("held")
+
     def platform(self) -> PlatformRecord:
         return read_record(PlatformRecord, self.box.results / PLATFORMS.path("h100"))
 
@@ -126,10 +137,7 @@ class TestAnotherCard:
     def test_what_was_timed_stays_and_the_rest_is_timed_there(self, node: Node) -> None:
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
-        node.box.say("lost", "benchmark.duel_c")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            node.job("benchmark", SECOND)
-        node.box.say("held")
+        node.times_until_lost("duel_c", SECOND)
         node.box.units()
         node.job("benchmark", FIRST)
         on = node.box.records(BenchmarkRecord, "benchmark")
@@ -162,10 +170,7 @@ class TestAnotherCard:
         monkeypatch.setattr(gpu_places, "measured_together", lambda *_: ties)
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
-        node.box.say("lost", "benchmark.duel_c")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            node.job("benchmark", SECOND)
-        node.box.say("held")
+        node.times_until_lost("duel_c", SECOND)
         node.box.units()
         with pytest.raises(MissingEnvironment) as refused:
             node.job("benchmark", FIRST)
@@ -181,10 +186,7 @@ class TestAnotherCard:
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
         time.sleep(APART_S)
-        node.box.say("lost", "benchmark.duel_a")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            node.job("benchmark", FIRST, killed=True)
-        node.box.say("held")
+        node.times_until_lost("duel_a", FIRST, killed=True)
         time.sleep(APART_S)
         node.box.units()
         node.job("benchmark", FIRST)
@@ -195,10 +197,7 @@ class TestAnotherCard:
     def test_nor_where_the_card_was_lost_then(self, node: Node) -> None:
         node.job("platform", SECOND)
         node.job("correctness", FIRST)
-        node.box.say("lost", "benchmark.duel_c")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            node.job("benchmark", FIRST, ran_on=SECOND)
-        node.box.say("held")
+        node.times_until_lost("duel_c", FIRST, ran_on=SECOND)
         node.box.units()
         node.job("benchmark", FIRST)
         assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
@@ -207,10 +206,7 @@ class TestAnotherCard:
     def test_a_job_that_failed_excuses_no_record_from_after_its_step(self, node: Node) -> None:
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
-        node.box.say("lost", "benchmark.duel_a")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            node.job("benchmark", FIRST)
-        node.box.say("held")
+        node.times_until_lost("duel_a", FIRST)
         node.job("benchmark", FIRST)
         assert node.contradictions() == []
         path = node.box.results / CORRECTNESS.path("h100", "duel_b")
