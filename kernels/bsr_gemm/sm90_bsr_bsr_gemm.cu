@@ -25,16 +25,17 @@
 // consumer that has a stored block there, 128-byte swizzle. Where a consumer has none, nothing of the step concerns it:
 // it neither waits for it nor gives it back, and may be leaving its C while the other multiplies.
 //
-// A parity tells a phase only from the one before it, so nobody may skip one: each consumer has rings of barriers of its
-// own, one full and one empty a step of its own, and those steps that both have complete one more barrier, for A. A step's
-// slots are free when all who had it gave it back, in the order of steps; the copying threads count for themselves.
+// A parity tells a phase only from the one before it, so nobody may skip one: each consumer has rings of barriers of
+// its own, one full and one empty a step of its own, and those steps that both have complete one more barrier, for A.
+// A step's slots are free when all who had it gave it back, in the order of steps; the copying threads count for
+// themselves.
 //
 // Who shares memory with whom by ordinary accesses: the tables are written by one lane a word and only read after the
-// barrier that all threads meet; the order of the last tiles is read behind a named barrier. A message is written by the
-// scheduler's lanes, each of which arrives for what it has written; it is read by the two copying threads and by lane 0
-// of each consumer warp, and the same threads give it back. (An mbarrier orders what the arriving thread itself has done:
-// accesses by other lanes would hang on a warp barrier in between, and 64-bit atomics on shared memory are loops of
-// plain reads and compare-and-swap.)
+// barrier that all threads meet; the order of the last tiles is read behind a named barrier. A message is written by
+// the scheduler's lanes, each of which arrives for what it has written; it is read by the two copying threads and by
+// lane 0 of each consumer warp, and the same threads give it back. (An mbarrier orders what the arriving thread itself
+// has done: accesses by other lanes would hang on a warp barrier in between, and 64-bit atomics on shared memory are
+// loops of plain reads and compare-and-swap.)
 //
 // A CTA's first tile goes with its number; the others come from a counter in the workspace, set to zero before the
 // launch: their lengths vary by chance, and a fixed share would leave the unlucky CTA a fifth behind. A tile is taken
