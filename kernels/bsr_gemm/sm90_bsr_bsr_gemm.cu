@@ -3,7 +3,7 @@
 //
 // A CTA computes a 128 x 256 tile of C: one block row of A, two neighbouring block columns of B. It walks the blocks of
 // A's row that meet a stored block in either column, so a block of A is copied once for both: with 16 of 64 stored
-// everywhere, 7 copies instead of 8. L2's rate is what bounds this kernel.
+// everywhere, 7 copies instead of 8.
 //
 //                     64 of B's blocks
 //                 +----------+----------+     384 threads a CTA, one CTA an SM:

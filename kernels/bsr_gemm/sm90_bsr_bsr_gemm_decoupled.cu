@@ -3,7 +3,7 @@
 //
 // A CTA computes a 128 x 256 tile of C: one block row of A, two neighbouring block columns of B. It walks the blocks of
 // A's row that meet a stored block in either column, so a block of A is copied once for both: with 16 of 64 stored
-// everywhere, 7 copies instead of 8. L2's rate is what bounds this kernel.
+// everywhere, 7 copies instead of 8.
 //
 //                     64 of B's blocks
 //                 +----------+----------+     384 threads a CTA, one CTA an SM:
@@ -44,7 +44,8 @@
 // together.
 //
 // Requires: m, n % 128 == 0, k % BLOCK_K == 0, 16-byte aligned pointers, a workspace of 4 bytes, sm_90a, and
-// patterns whose tables fit (Config::kMostTableBytes) with less than 65536 blocks each: 128 x 128 x 128 blocks do.
+// patterns whose tables fit (Config::kMostTableBytes) and have room for less than 65536 blocks each: 128 x 128 x 128
+// do.
 
 #include "common/launch.cuh"
 #include "common/mma.cuh"
@@ -103,6 +104,7 @@ struct Config {
   static_assert(kMessageBytes % 16 == 0, "a message begins with a 16-byte word");
   static_assert(kOffsetBarriers + 8 * kBarriers <= kOffsetSlots, "messages and barriers have 1 KiB");
   static_assert(kSlots - 1 >= 2 * (1 + kConsumers), "a consumer holds a step until it has the next");
+  static_assert(kSlots - 1 >= kStepsPerBlock * (1 + kConsumers), "a block's slots go round the ring once at most");
   static_assert(kTableBytes > 0, "a CTA has 227 KiB at most");
 };
 

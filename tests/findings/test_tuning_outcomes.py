@@ -235,6 +235,19 @@ class TestSweeps:
             "BK 32, ZIGZAG 1", "BK 64, CLEAR 1", "without ZIGZAG"
         ]  # fmt: skip
 
+    def test_a_kernel_of_another_source_is_called_by_its_source(
+        self, measured: tuple[Catalog, Evidence]
+    ) -> None:
+        catalog, evidence = measured
+        other = {"source": "other.cu", "defines": {"GROUP_M": 32}}
+        variants = {
+            name: variant.model_copy(update=other if name == "demo_bk96" else {})
+            for name, variant in catalog.variants.items()
+        }
+        catalog = with_choices(replace(catalog, variants=variants), chosen(64))
+        (sweep,) = sweeps(Case(catalog, evidence))
+        assert [row.settings for row in sweep.rows] == ["BK 32", "BK 64", "other.cu"]
+
     def test_without_a_choice_there_is_no_sweep(self, measured: tuple[Catalog, Evidence]) -> None:
         assert sweeps(Case(*measured)) == ()
 

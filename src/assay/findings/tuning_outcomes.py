@@ -14,6 +14,7 @@ from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
 from assay.records.figure_words import declared_percent, number, percent
+from assay.records.kernels import Variant
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
@@ -97,7 +98,7 @@ def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
         if choice.evidence.comparison == comparison
     }
     arms = case.catalog.comparisons[comparison].arms
-    told = _told({arm.id: case.catalog.variants[arm.variant].defines for arm in arms})
+    told = _told({arm.id: case.catalog.variants[arm.variant] for arm in arms})
     for arm in arms:
         term = Term(comparison=comparison, arm=arm.id)
         measured = measure_term(case, target, Metric.RATE, term, None)
@@ -112,20 +113,27 @@ def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
             )
 
 
-def _told(defines: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
-    """Return what to say of each arm's constants, by arm; libraries have none."""
-    kernels = {arm: own for arm, own in defines.items() if own}
+def _told(variants: Mapping[str, Variant]) -> dict[str, str]:
+    """Return what to say of each arm: its constants beside the first kernel's, or its source's name.
+
+    Constants of two sources mean different things; libraries have none.
+    """
+    kernels = {arm: own for arm, own in variants.items() if own.defines}
     first = next(iter(kernels), "")
-    told = dict.fromkeys(defines, "")
+    told = {arm: own.source or "" for arm, own in variants.items()}
     varied: set[str] = set()
     for arm, own in kernels.items():
-        base = kernels[first]
-        names = {name for name in {**base, **own} if base.get(name) != own.get(name)}
+        if own.source != kernels[first].source:
+            continue
+        base = kernels[first].defines
+        names = {
+            name for name in {**base, **own.defines} if base.get(name) != own.defines.get(name)
+        }
         varied |= names
-        without = [f"without {name}" for name in base if name not in own]
-        told[arm] = ", ".join(filter(None, (settings(_only(own, names)), *without)))
+        without = [f"without {name}" for name in base if name not in own.defines]
+        told[arm] = ", ".join(filter(None, (settings(_only(own.defines, names)), *without)))
     if kernels:
-        told[first] = settings(_only(kernels[first], varied))
+        told[first] = settings(_only(kernels[first].defines, varied))
     return told
 
 
