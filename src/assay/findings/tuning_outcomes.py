@@ -114,7 +114,7 @@ def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
 
 
 def _told(variants: Mapping[str, Variant]) -> dict[str, str]:
-    """Return what to say of each arm: its constants beside the first kernel's, or its source's name.
+    """Return what to say of each arm: its constants beside the first kernel's, or its source.
 
     Constants of two sources mean different things; libraries have none.
     """
