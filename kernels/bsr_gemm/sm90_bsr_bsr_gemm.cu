@@ -402,36 +402,17 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx,
                                   const void* b_values, const int* b_row_ptr, const int* b_col_idx, void* c, int m,
                                   int n, int k, void* workspace, size_t workspace_bytes, void* stream) {
-  if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || n % Config::kTileN != 0 || k % Config::kBlockK != 0) {
-    return cudaErrorInvalidValue;
+  bsr::Shape shape;
+  cudaError_t error = bsr::read_shape(&shape, a_values, b_values, c, m, n, k, Config::kBlockK, workspace,
+                                      workspace_bytes);
+  if (error != cudaSuccess) {
+    return error;
   }
-  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b_values) || !launch::is_aligned_16(c) ||
-      !launch::is_aligned_16(workspace) || workspace == nullptr || workspace_bytes < sizeof(int)) {
-    return cudaErrorInvalidValue;
-  }
-  const int rows = m / Config::kTileM;
-  const int inner = k / Config::kBlockK;
-  const int cols = n / Config::kTileN;
-  if (table_bytes(rows, inner, cols) > Config::kTableBytes) {
+  if (table_bytes(shape.rows, shape.inner, shape.cols) > Config::kTableBytes) {
     return cudaErrorInvalidValue;  // the pattern's tables must fit beside the ring
   }
-  // The numbers of stored blocks are not known here: the tensor maps cover as many as there can be.
-  const int64_t rows_a = static_cast<int64_t>(rows) * inner * Config::kTileM;
-  const int64_t rows_b = static_cast<int64_t>(inner) * cols * Config::kBlockK;
-  // Without any stored block there may be no memory: nothing is read then, but a tensor map needs an address.
-  const void* blocks_a = a_values != nullptr ? a_values : c;
-  const void* blocks_b = b_values != nullptr ? b_values : c;
-  CUtensorMap map_a;
-  CUtensorMap map_b;
-  CUtensorMap map_c;
-  cudaError_t error =
-      launch::make_tensor_map_2d(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
-  if (error == cudaSuccess) {
-    error = launch::make_tensor_map_panels(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, Config::kPanels);
-  }
-  if (error == cudaSuccess) {
-    error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, 64);
-  }
+  bsr::Maps maps;
+  error = bsr::make_maps(&maps, shape, a_values, b_values, c, Config::kBlockK);
   launch::DeviceLimits limits;
   if (error == cudaSuccess) {
     error = launch::prepare(sm90_bsr_bsr_gemm_kernel, Config::kSharedBytes, &limits);
@@ -442,15 +423,20 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   if (error != cudaSuccess) {
     return error;
   }
-  const int pairs = (cols + 1) / 2;
-  const int split = rows * pairs < limits.sms ? rows * pairs : limits.sms;  // pairs taken column by column
-  const int whole = rows * pairs - split;
-  const int tiles = whole + 2 * split;
-  const Problem problem{a_row_ptr, a_col_idx, b_row_ptr, b_col_idx,        static_cast<int*>(workspace),
-                        rows,      inner,     cols,      (cols + 63) / 64, pairs,
-                        whole,     tiles};
-  const int grid = tiles < limits.sms ? tiles : limits.sms;
-  sm90_bsr_bsr_gemm_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
-      problem, map_a, map_b, map_c);
+  const bsr::Tiles tiles = bsr::count_tiles(shape, limits.sms);
+  const Problem problem{a_row_ptr,
+                        a_col_idx,
+                        b_row_ptr,
+                        b_col_idx,
+                        static_cast<int*>(workspace),
+                        shape.rows,
+                        shape.inner,
+                        shape.cols,
+                        (shape.cols + 63) / 64,
+                        tiles.pairs,
+                        tiles.whole,
+                        tiles.all};
+  sm90_bsr_bsr_gemm_kernel<<<tiles.grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
+      problem, maps.a, maps.b, maps.c);
   return cudaGetLastError();
 }

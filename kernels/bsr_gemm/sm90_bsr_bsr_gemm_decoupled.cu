@@ -81,7 +81,6 @@ struct Config {
   static constexpr int kProducerRegisters = 56;
   static constexpr int kConsumerRegisters = 224;
 
-  static constexpr int kPanels = 2;           // of B: 64 columns, 128 bytes
   static constexpr int kSlotBytes = kTileM * 128;  // a step's tile of A, or of a block of B
   static constexpr int kSlots = 12;                // one less where the tables are large
   static constexpr int kSteps = kSlots / 2;        // under way at most
@@ -545,38 +544,19 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, const int* a_col_idx,
                                   const void* b_values, const int* b_row_ptr, const int* b_col_idx, void* c, int m,
                                   int n, int k, void* workspace, size_t workspace_bytes, void* stream) {
-  if (m <= 0 || n <= 0 || k <= 0 || m % Config::kTileM != 0 || n % Config::kTileN != 0 || k % Config::kBlockK != 0) {
-    return cudaErrorInvalidValue;
+  bsr::Shape shape;
+  cudaError_t error = bsr::read_shape(&shape, a_values, b_values, c, m, n, k, Config::kBlockK, workspace,
+                                      workspace_bytes);
+  if (error != cudaSuccess) {
+    return error;
   }
-  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b_values) || !launch::is_aligned_16(c) ||
-      !launch::is_aligned_16(workspace) || workspace == nullptr || workspace_bytes < sizeof(int)) {
-    return cudaErrorInvalidValue;
-  }
-  const int rows = m / Config::kTileM;
-  const int inner = k / Config::kBlockK;
-  const int cols = n / Config::kTileN;
-  const int64_t tables = table_bytes(rows, inner, cols);
-  if (tables > Config::kMostTableBytes || static_cast<int64_t>(rows) * inner > Config::kMostBlocks ||
-      static_cast<int64_t>(inner) * cols > Config::kMostBlocks) {
+  const int64_t tables = table_bytes(shape.rows, shape.inner, shape.cols);
+  if (tables > Config::kMostTableBytes || static_cast<int64_t>(shape.rows) * shape.inner > Config::kMostBlocks ||
+      static_cast<int64_t>(shape.inner) * shape.cols > Config::kMostBlocks) {
     return cudaErrorInvalidValue;  // the pattern's tables must fit beside the slots
   }
-  // The numbers of stored blocks are not known here: the tensor maps cover as many as there can be.
-  const int64_t rows_a = static_cast<int64_t>(rows) * inner * Config::kTileM;
-  const int64_t rows_b = static_cast<int64_t>(inner) * cols * Config::kBlockK;
-  // Without any stored block there may be no memory: nothing is read then, but a tensor map needs an address.
-  const void* blocks_a = a_values != nullptr ? a_values : c;
-  const void* blocks_b = b_values != nullptr ? b_values : c;
-  CUtensorMap map_a;
-  CUtensorMap map_b;
-  CUtensorMap map_c;
-  cudaError_t error =
-      launch::make_tensor_map_2d(&map_a, blocks_a, rows_a, Config::kBlockK, Config::kTileM, Config::kTileK);
-  if (error == cudaSuccess) {
-    error = launch::make_tensor_map_panels(&map_b, blocks_b, rows_b, Config::kTileN, Config::kTileK, Config::kPanels);
-  }
-  if (error == cudaSuccess) {
-    error = launch::make_tensor_map_2d(&map_c, c, m, n, 16, 64);
-  }
+  bsr::Maps maps;
+  error = bsr::make_maps(&maps, shape, a_values, b_values, c, Config::kBlockK);
   launch::DeviceLimits limits;
   if (error == cudaSuccess) {
     error = launch::prepare(sm90_bsr_bsr_gemm_kernel, Config::kSharedBytes, &limits);
@@ -587,18 +567,26 @@ extern "C" int assay_bsr_bsr_gemm(const void* a_values, const int* a_row_ptr, co
   if (error != cudaSuccess) {
     return error;
   }
-  const int pairs = (cols + 1) / 2;
-  const int split = rows * pairs < limits.sms ? rows * pairs : limits.sms;  // pairs taken column by column
-  const int whole = rows * pairs - split;
-  const int tiles = whole + 2 * split;
-  const int grid = tiles < limits.sms ? tiles : limits.sms;
+  const bsr::Tiles tiles = bsr::count_tiles(shape, limits.sms);
   const int slots = tables <= Config::kTableBytes ? Config::kSlots : Config::kSlots - 1;
   const int64_t beside = Config::kTableBytes + (Config::kSlots - slots) * Config::kSlotBytes - tables;
   // Sorted while other tiles are multiplied: each CTA must have one.
-  const bool sorts = whole >= grid && order_bytes(tiles - whole) <= beside;
-  const Problem problem{a_row_ptr, a_col_idx,       b_row_ptr, b_col_idx, static_cast<int*>(workspace), rows,  inner,
-                        cols,      (cols + 63) / 64, pairs,     whole,     tiles,                        slots, sorts};
-  sm90_bsr_bsr_gemm_kernel<<<grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
-      problem, map_a, map_b, map_c);
+  const bool sorts = tiles.whole >= tiles.grid && order_bytes(tiles.all - tiles.whole) <= beside;
+  const Problem problem{a_row_ptr,
+                        a_col_idx,
+                        b_row_ptr,
+                        b_col_idx,
+                        static_cast<int*>(workspace),
+                        shape.rows,
+                        shape.inner,
+                        shape.cols,
+                        (shape.cols + 63) / 64,
+                        tiles.pairs,
+                        tiles.whole,
+                        tiles.all,
+                        slots,
+                        sorts};
+  sm90_bsr_bsr_gemm_kernel<<<tiles.grid, Config::kThreads, Config::kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
+      problem, maps.a, maps.b, maps.c);
   return cudaGetLastError();
 }

@@ -1,4 +1,5 @@
-// What the sm_90a kernels with A and B in BSR share: B's pattern as bit masks, a consumer's products, the way out.
+// What the sm_90a kernels with A and B in BSR share: B's pattern as bit masks, a consumer's products, the way
+// out; on the host, checks of arguments, tensor maps and how many tiles there are.
 
 #pragma once
 
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 
+#include "common/launch.cuh"
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
 #include "sm90_bsr_tiles.cuh"
@@ -138,6 +140,69 @@ __device__ __forceinline__ void store_accumulators(Element, const Accumulators& 
       return mma::pack_pair(Element{}, s[0], s[1]);
     });
   }
+}
+
+// ---- host ----------------------------------------------------------------------------------------------
+
+// Block rows of A and C, block columns of A, block columns of B and C; blocks are 128 x block_k and block_k x 128.
+struct Shape {
+  int rows;
+  int inner;
+  int cols;
+};
+
+// cudaErrorInvalidValue where sizes are no whole blocks, or a pointer or the workspace is not what the ABI asks for.
+inline cudaError_t read_shape(Shape* shape, const void* a_values, const void* b_values, const void* c, int m, int n,
+                              int k, int block_k, const void* workspace, size_t workspace_bytes) {
+  if (m <= 0 || n <= 0 || k <= 0 || m % 128 != 0 || n % 128 != 0 || k % block_k != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (!launch::is_aligned_16(a_values) || !launch::is_aligned_16(b_values) || !launch::is_aligned_16(c) ||
+      !launch::is_aligned_16(workspace) || workspace == nullptr || workspace_bytes < sizeof(int)) {
+    return cudaErrorInvalidValue;
+  }
+  *shape = {m / 128, k / block_k, n / 128};
+  return cudaSuccess;
+}
+
+struct Maps {
+  CUtensorMap a;  // boxes [128][64]
+  CUtensorMap b;  // ... [2][64][64]
+  CUtensorMap c;  // ... [16][64]
+};
+
+// How many blocks are stored is not known here: the tensor maps cover as many as there can be. Without any there may be
+// no memory: nothing is read then, but a tensor map needs an address.
+inline cudaError_t make_maps(Maps* maps, const Shape& shape, const void* a_values, const void* b_values, void* c,
+                             int block_k) {
+  const int64_t rows_a = static_cast<int64_t>(shape.rows) * shape.inner * 128;
+  const int64_t rows_b = static_cast<int64_t>(shape.inner) * shape.cols * block_k;
+  const void* blocks_a = a_values != nullptr ? a_values : c;
+  const void* blocks_b = b_values != nullptr ? b_values : c;
+  cudaError_t error = launch::make_tensor_map_2d(&maps->a, blocks_a, rows_a, block_k, 128, 64);
+  if (error == cudaSuccess) {
+    error = launch::make_tensor_map_panels(&maps->b, blocks_b, rows_b, 128, 64, 2);
+  }
+  if (error == cudaSuccess) {
+    error = launch::make_tensor_map_2d(&maps->c, c, shape.rows * 128, shape.cols * 128, 16, 64);
+  }
+  return error;
+}
+
+// Tiles of a block row and two block columns, the last of them, one a CTA, column by column.
+struct Tiles {
+  int pairs;  // of block columns; the last may lack its second
+  int whole;
+  int all;
+  int grid;
+};
+
+inline Tiles count_tiles(const Shape& shape, int sms) {
+  const int pairs = (shape.cols + 1) / 2;
+  const int split = shape.rows * pairs < sms ? shape.rows * pairs : sms;
+  const int whole = shape.rows * pairs - split;
+  const int all = whole + 2 * split;
+  return {pairs, whole, all, all < sms ? all : sms};
 }
 
 }  // namespace bsr
