@@ -76,10 +76,8 @@ struct Config {
   static constexpr int kProducerRegisters = 40;
   static constexpr int kConsumerRegisters = 232;
 
-  static constexpr int kPanels = 2;   // of 64 columns, 128 bytes
-  static constexpr int kBytesA = kTileM * 128;
-  static constexpr int kPanelBytes = kTileK * 128;
-  static constexpr int kBytesB = kPanels * kPanelBytes;
+  static constexpr int kBytesA = kTileM * kTileK * 2;
+  static constexpr int kBytesB = kTileK * kTileN * 2;
   static constexpr int kStageBytes = kBytesA + kConsumers * kBytesB;
   static constexpr int kOutPanelBytes = 64 * 128;
   static constexpr int kOutPanels = 2;  // a consumer
@@ -161,11 +159,6 @@ __host__ __device__ constexpr int64_t table_bytes(int64_t rows, int64_t inner, i
 }
 
 // ---- producer ----------------------------------------------------------------------------------------
-
-// Where block (inner, col) of B is stored, or -1.
-__device__ __forceinline__ int find_b(const Problem& p, const Shared& shared, int inner, int col) {
-  return bsr::find_block(shared.masks(), shared.b_row_ptr(p), p.words, inner, col);
-}
 
 struct Tile {
   int row = 0;
@@ -251,7 +244,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
 #pragma unroll
       for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
         const bool look = here >= 0 && tile.cols[consumer] != Message::kNone;
-        found[consumer] = look ? find_b(p, shared, here, tile.cols[consumer]) : -1;
+        found[consumer] = look ? bsr::find_block(p, shared, here, tile.cols[consumer]) : -1;
         hits[consumer] = __ballot_sync(kAll, found[consumer] >= 0);
       }
       const int flags = (base == 0 ? Message::kFirst : 0) | (base + 32 >= blocks ? Message::kLast : 0);

@@ -206,11 +206,6 @@ __device__ __forceinline__ bool is_stored(const Problem& p, const Shared& shared
   return (shared.masks()[inner * p.words + col / 64] >> (col % 64) & 1) != 0;
 }
 
-// Where block (inner, col) of B is stored, or -1.
-__device__ __forceinline__ int find_b(const Problem& p, const Shared& shared, int inner, int col) {
-  return bsr::find_block(shared.masks(), shared.b_row_ptr(p), p.words, inner, col);
-}
-
 struct Tile {
   int row;
   int col;      // consumer 0's
@@ -293,7 +288,7 @@ __device__ __forceinline__ void schedule(const Problem& p, const Shared& shared)
 #pragma unroll
       for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
         const bool look = inner >= 0 && consumer < tile.columns;
-        found[consumer] = look ? find_b(p, shared, inner, tile.col + consumer) : -1;
+        found[consumer] = look ? bsr::find_block(p, shared, inner, tile.col + consumer) : -1;
         hits[consumer] = __ballot_sync(kAll, found[consumer] >= 0);
       }
       wait_for_room();

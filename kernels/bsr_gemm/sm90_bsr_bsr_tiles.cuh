@@ -76,17 +76,16 @@ __device__ __forceinline__ void build_tables(const Problem& p, const Shared& sha
   }
 }
 
-// Where block (inner, col) of B is stored, or -1.
-template <typename Index>
-__device__ __forceinline__ int find_block(const unsigned long long* all_masks, const Index* b_begin, int words,
-                                          int inner, int col) {
-  const unsigned long long* masks = all_masks + inner * words;
+// Where block (inner, col) of B is stored, or -1. Needs the tables.
+template <typename Problem, typename Shared>
+__device__ __forceinline__ int find_block(const Problem& p, const Shared& shared, int inner, int col) {
+  const unsigned long long* masks = shared.masks() + inner * p.words;
   const unsigned long long bit = 1ull << (col % 64);
   const unsigned long long word = masks[col / 64];
   if ((word & bit) == 0) {
     return -1;
   }
-  int place = b_begin[inner] + __popcll(word & (bit - 1));
+  int place = shared.b_row_ptr(p)[inner] + __popcll(word & (bit - 1));
   for (int i = 0; i < col / 64; ++i) {
     place += __popcll(masks[i]);
   }

@@ -26,8 +26,7 @@ def test_a_source_that_does_not_compile(log: str) -> None:
 DIVERGENT = (
     "ptxas info    : (C7518) Potential Performance Loss: wgmma.mma_async instructions are "
     "serialized due to program dependence on compiler-inserted WG.DP in divergent path in "
-    "the function "
-    "'_ZN6kernelEv'"
+    "the function '_ZN6kernelEv'"
 )
 SCARCE = (
     "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are "

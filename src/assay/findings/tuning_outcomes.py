@@ -125,13 +125,11 @@ def _told(variants: Mapping[str, Variant]) -> dict[str, str]:
     for arm, own in kernels.items():
         if own.source != kernels[first].source:
             continue
-        base = kernels[first].defines
-        names = {
-            name for name in {**base, **own.defines} if base.get(name) != own.defines.get(name)
-        }
+        base, its = kernels[first].defines, own.defines
+        names = {name for name in {**base, **its} if base.get(name) != its.get(name)}
         varied |= names
-        without = [f"without {name}" for name in base if name not in own.defines]
-        told[arm] = ", ".join(filter(None, (settings(_only(own.defines, names)), *without)))
+        without = [f"without {name}" for name in base if name not in its]
+        told[arm] = ", ".join(filter(None, (settings(_only(its, names)), *without)))
     if kernels:
         told[first] = settings(_only(kernels[first].defines, varied))
     return told
