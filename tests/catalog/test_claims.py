@@ -426,6 +426,21 @@ class TestPage:
             assert cell.startswith("`") or re.fullmatch(r"not measurable: .{8,}", cell), line
 
 
+class TestOwnTargets:
+    """A target of this project is told in three places, and is the same in all."""
+
+    def test_the_page_and_the_note_name_the_figure_that_is_judged(self, catalog: Catalog) -> None:
+        page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+        row = re.compile(r"^\| \d+ \|.*at least ([\d.]+)x \| `(\w+)` \|$", re.MULTILINE)
+        own = page[page.index("## assay:") :]
+        on_page = {name: float(figure) for figure, name in row.findall(own)}
+        claims = catalog.sources["assay"].claims
+        assert on_page == {claim.id: claim.value for claim in claims}
+        for claim in claims:
+            if (noted := re.match(r"At least ([\d.]+);", claim.note or "")) is not None:
+                assert float(noted[1]) == claim.value, claim.id
+
+
 Edit = Callable[[dict[str, Any]], object]
 
 
