@@ -1,5 +1,5 @@
-// What the sm_90a BSR GEMM kernels with a dense B share: the order of block rows and tiles, and the way out of C's
-// panels.
+// What the sm_90a BSR GEMM kernels share: the order of block rows (where B is dense) and of tiles, and the way out of
+// C's panels.
 
 #pragma once
 
