@@ -161,6 +161,3 @@ class HostStopwatch:
             if keep is not None and keep.number == number:
                 copy_output(output, keep)
         return Timing(times, sum(times) / samples)
-
-    def clearing_ms(self):
-        return 0.0

@@ -31,9 +31,7 @@ def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
 def lead_ms(host_ms: float, gpu_ms: float, samples: int) -> float:
     """Lead a turn needs: two launches' worth, or the whole turn where the host is the slower side.
 
-    ``host_ms`` to enqueue one launch and ``gpu_ms`` to run it, with what clears L2 before it. At
-    most MAX_LEAD_MS. A card at its power limit recovers while it idles: a lead that is not needed
-    would favour those arms whose hosts are slow.
+    ``host_ms`` to enqueue and ``gpu_ms`` to run one launch. At most MAX_LEAD_MS.
     """
     launches = 2 if host_ms < gpu_ms else samples
     return min(MAX_LEAD_MS, 1.2 * host_ms * launches)

@@ -124,23 +124,12 @@ class TestCudaStopwatch:
         assert timing.clock_mhz is None
         assert timing.times_ms == [0.5]
 
-    def test_what_clears_l2_is_timed_once_and_not_where_nothing_does(self, fake):
-        cold = CudaStopwatch(cold=True)
-        assert [cold.clearing_ms(), cold.clearing_ms()] == [0.5, 0.5]
-        clearings = ["flush", "event"] * module.CLEARINGS
-        assert fake.log == ["synchronize", "event", *clearings, "synchronize"]
-        fake.log.clear()
-        assert CudaStopwatch(cold=False).clearing_ms() == 0.0
-        assert fake.log == []
-
 
 class Scripted:
     """A stopwatch whose batches take the scripted times; its clock advances with them."""
 
-    def __init__(self, medians, host_ms=0.01, clearing_ms=0.0):
+    def __init__(self, medians):
         self.medians = iter(medians)
-        self.host_ms = host_ms
-        self.between_ms = clearing_ms
         self.now = 0.0
         self.batches = 0
 
@@ -148,17 +137,14 @@ class Scripted:
         time_ms = next(self.medians)
         self.batches += 1
         self.now += time_ms * samples / 1e3
-        return Timing([time_ms] * samples, self.host_ms)
-
-    def clearing_ms(self):
-        return self.between_ms
+        return Timing([time_ms] * samples, 0.01)
 
     def clock(self):
         return self.now
 
 
-def warm(medians, stopwatch=None, **rules):
-    stopwatch = stopwatch or Scripted(medians)
+def warm(medians, **rules):
+    stopwatch = Scripted(medians)
     result = warm_up(stopwatch, lambda: torch.empty(1), protocol(**rules), stopwatch.clock)
     return result, stopwatch.batches
 
@@ -185,15 +171,6 @@ class TestWarmUp:
         rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 30.0, "warmup_stable_fraction": 0.01}
         _, batches = warm([1.0, 2.0] * 50, **rules)
         assert batches < 12
-
-    @pytest.mark.parametrize(("clearing_ms", "launches"), [(0.0, 10), (0.1, 2)])
-    def test_the_gpu_has_what_clears_l2_to_do_too(self, clearing_ms, launches):
-        """As PyTorch's BSR kernel on an H200, whose host took 0.55 ms: half of its processes idled
-        for 20 ms before each turn, and were 3 % faster for it.
-        """
-        rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 1e6, "samples": 10}
-        result, _ = warm([], Scripted([0.548] * 9, 0.55, clearing_ms), **rules)
-        assert result.lead_ms == pytest.approx(1.2 * 0.55 * launches)
 
 
 class TestLead:

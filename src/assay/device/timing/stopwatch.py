@@ -4,7 +4,6 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import torch
@@ -17,8 +16,6 @@ from assay.shared.specs import ProtocolSpec
 
 FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
-CLEARINGS = 5
-"""Of which the fastest tells what one takes; the first waits for the host."""
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
 
@@ -68,11 +65,6 @@ class Stopwatch(Protocol):
         ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU.
         """
 
-    def clearing_ms(self) -> float:
-        """Return what the GPU takes between two launches of a turn, to clear L2; 0 where it does
-        not.
-        """
-
 
 def copy_output(output: Tensor, keep: Keep) -> None:
     """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
@@ -89,22 +81,6 @@ class CudaStopwatch:
         size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
         self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
         self._counter = counter
-        self._clearing_ms: float | None = None
-
-    def clearing_ms(self) -> float:
-        """See Stopwatch. Measured once. Raises RuntimeError for any CUDA error."""
-        if self._flush is None:
-            return 0.0
-        if self._clearing_ms is None:
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(CLEARINGS + 1)]
-            torch.cuda.synchronize()
-            events[0].record()
-            for event in events[1:]:
-                self._flush.zero_()
-                event.record()
-            torch.cuda.synchronize()
-            self._clearing_ms = min(one.elapsed_time(other) for one, other in pairwise(events))
-        return self._clearing_ms
 
     def turn(
         self,
@@ -200,7 +176,6 @@ def warm_up(
         )
         if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
             samples = turn_samples(rules, median)
-            each = median + stopwatch.clearing_ms()
-            lead = lead_ms(statistics.median(hosts), each, samples)
+            lead = lead_ms(statistics.median(hosts), median, samples)
             return WarmUp(total, lead, samples, settling_launches(rules, median), began - first)
         previous = median
