@@ -168,6 +168,6 @@ def test_a_judged_table_of_the_kernels_is_that_of_the_report_it_names(
         assert status.startswith(fitting[0])
 
 
-def test_the_kernels_have_tables_of_two_rounds() -> None:
+def test_the_kernels_have_a_table_of_each_whole_run_since_turns_settle() -> None:
     reports = [Path(named).name.split(".")[0] for named, _ in judged_tables()]
-    assert reports == ["h100_20261121_whole", "h200_20261123_bsr"]
+    assert reports == ["h100_20261121_whole", "h200_20261123_bsr", "h200_20261123_bsr_bsr"]
