@@ -29,8 +29,8 @@ LEAST_SHORT, MOST_SHORT = 0.9, 1.1
 On record 0.938 to 1."""
 SLOWEST_HOST_MS = 0.7
 """A launch of less may wait for the host, and turns begin with idle work so that it need not. On
-record PyTorch's BSR kernel, whose settings the host works out at each launch, took one between
-0.54 and 0.65 ms: some processes of an arm began their turns with idle work, others did not."""
+record the longest that did were those of PyTorch's BSR kernel, whose settings the host works out
+at each launch: of 0.54 to 0.62 ms, in some processes of an arm and not in others."""
 IDLE = 0.92
 """The length of a turn that waits for the host, by its idle work and its samples: 0.97 on record,
 at the least."""
