@@ -27,16 +27,15 @@ power may lose more of its clock once it is warm."""
 LEAST_SHORT, MOST_SHORT = 0.9, 1.1
 """How many launches settle, by the most that do, where launches are so short that all of those do.
 On record 0.938 to 1."""
-SLOWEST_HOST_MS = 0.7
-"""A launch of less may wait for the host, and turns begin with idle work so that it need not. On
-record the longest that did were those of PyTorch's BSR kernel, whose settings the host works out
-at each launch: of 0.54 to 0.62 ms, in some processes of an arm and not in others."""
 IDLE = 0.92
 """The length of a turn that waits for the host, by its idle work and its samples: 0.97 on record,
 at the least."""
 
 BUSY_MS = 0.7
-"""From this launch on no host on record keeps the GPU waiting."""
+"""From this launch on no host keeps the GPU waiting. A shorter one may wait, and its turns begin
+with idle work so that it need not: on record up to those of PyTorch's BSR kernel, whose settings
+the host works out at each launch, of 0.54 to 0.62 ms, in some processes of an arm and not in
+others."""
 LEAD_MS = 6.0
 """The idle work that a turn begins with where its launches are as long: on record up to 3 ms."""
 BETWEEN_MS = 0.1
@@ -123,7 +122,7 @@ class _Told:
         """
         lead = lead_ms(max(self.launch_ms, self.settling_ms / settling), 0.0, self.samples)
         least = IDLE * (lead + self.samples * self.launch_ms)
-        return self.launch_ms <= SLOWEST_HOST_MS and self.turn_ms >= least
+        return self.launch_ms <= BUSY_MS and self.turn_ms >= least
 
 
 def _told(record: BenchmarkRecord, facts: ArmFacts, control: str) -> _Told | None:
