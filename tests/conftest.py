@@ -44,12 +44,6 @@ def _no_parquet() -> str | None:
     return None
 
 
-def _no_kubernetes() -> str | None:
-    if importlib.util.find_spec("snakemake_executor_plugin_kubernetes") is None:
-        return "ASSAY_TEST_REQUIRE=kubernetes ./assay test installs its plugin"
-    return None
-
-
 def _no_compiler() -> str | None:
     return None if shutil.which("g++") else "apt-get install g++"
 
@@ -58,7 +52,6 @@ PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "ssh": ("sshd", "starts an sshd on loopback", sshd.missing),
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
     "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
-    "kubernetes": ("Kubernetes", "makes pods with Snakemake's plugin", _no_kubernetes),
     "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_compiler),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),

@@ -43,9 +43,7 @@ def test_scripts_are_shims(script: Path):
     assert len(script.read_text().splitlines()) <= 15
 
 
-@pytest.mark.parametrize(
-    "lock", ["host", "test", "build", "toolchain", "device-cpu", "parquet", "kubernetes"]
-)
+@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "device-cpu", "parquet"])
 class TestLocks:
     """Locks pin every distribution by hash and name no place to fetch it from."""
 

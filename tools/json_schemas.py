@@ -23,7 +23,6 @@ from assay.records.cluster import ClusterFile
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import KernelManifest
-from assay.records.kubernetes import KubernetesFile
 from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
@@ -45,7 +44,6 @@ DOCUMENTS: dict[str, type[Record]] = {
     "build": BuildRecord,
     "claims": ClaimsFile,
     "cluster": ClusterFile,
-    "kubernetes": KubernetesFile,
     "comparisons": ComparisonsFile,
     "file_compile": FileCompileRecord,
     "inspections": InspectionsRecord,

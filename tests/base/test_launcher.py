@@ -302,10 +302,6 @@ def test_the_subcommand_is_the_first_word():
 def test_torch_is_installed_only_where_it_is_required():
     assert needed_locks(["doctor"], {"ASSAY_TEST_REQUIRE": "torch"}) == ["host"]
     assert needed_locks(["test"], {}) == ["host", "test"]
-    assert needed_locks(["test", "-k", "kubernetes"], {}) == ["host", "test"]
-    pods = ["host", "kubernetes"]
-    assert needed_locks(["reproduce", "--executor", "kubernetes"], {}) == pods
-    assert needed_locks(["reproduce", "--executor=kubernetes"], {}) == pods
     assert needed_locks(["reproduce", "--executor=slurm"], {}) == ["host"]
     required = {"ASSAY_TEST_REQUIRE": "slurm torch"}
     assert needed_locks(["test"], required) == ["host", "test", "device-cpu"]

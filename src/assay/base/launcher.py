@@ -40,7 +40,7 @@ from assay.shared.files import write_json
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
-TEST_LOCKS = {"torch": "device-cpu", "parquet": "parquet", "kubernetes": "kubernetes"}
+TEST_LOCKS = {"torch": "device-cpu", "parquet": "parquet"}
 """Further locks of the test suite, by the part that needs them."""
 
 
@@ -159,13 +159,8 @@ def _require_own_folder(venv: Path) -> None:
 
 
 def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Locks by name: Parquet, Kubernetes and tests need more, and parts of tests where they are
-    required.
-    """
+    """Locks by name: Parquet and tests need more, and parts of tests where they are required."""
     command = command_of(arguments)
-    placed = "--executor=kubernetes" in arguments or "kubernetes" in arguments
-    if command in ("reproduce", "tune") and placed:
-        return ["host", "kubernetes"]
     if command == "export" and any(word.endswith("parquet") for word in arguments):
         return ["host", "parquet"]
     if command != "test":

@@ -4,7 +4,6 @@ The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job 
 only when its target's figures are measured in this run, or when a scheduler is to place it.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,6 @@ from assay.pipeline.definitions import Definitions
 from assay.pipeline.places import VERIFIED, report_path, run_path
 from assay.pipeline.run_files import read_bound, same
 from assay.pipeline.slurm_journal import node_of
-from assay.records.kubernetes import KubernetesFile
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target
@@ -248,8 +246,6 @@ class Dag:
         """
         if not self.is_measured_here(target):
             return 1
-        if self.request.pods is not None:
-            return self.request.pods.targets[target].cores
         return cores if self.request.executor == "local" else 1
 
     def asked(self, name: str) -> Callable[..., int | str | None]:
@@ -290,8 +286,6 @@ class Dag:
         None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
         where nothing holds jobs to them.
         """
-        if self.request.pods is not None:
-            return self._pod(self.request.pods, target)
         cluster = self.request.cluster
         if cluster is None or not self.needs_gpu(target):
             gpu = 1 if self.needs_gpu(target) else 0
@@ -314,19 +308,6 @@ class Dag:
             "runtime": wishes.minutes,
             "mem_mb": wishes.memory_mb,
             "cpus_per_task": wishes.cores if self.is_measured_here(target) else 1,
-        }
-
-    def _pod(self, site: KubernetesFile, target: str) -> dict[str, int | str | None]:
-        """Return Snakemake's resources of a pod; one without a GPU is any target's."""
-        measures = self.needs_gpu(target)
-        pod = site.targets[target] if measures else next(iter(site.targets.values()))
-        return {
-            "gpu": 1 if measures else None,
-            "gpu_manufacturer": "nvidia" if measures else None,
-            "pod_image": pod.image,
-            "pod_selector": json.dumps(pod.node_selector, sort_keys=True),
-            "mem_mb": pod.memory_mb,
-            "runtime": USUAL.minutes,
         }
 
 

@@ -180,8 +180,6 @@ class MeasuringParts:
         if grant is None:
             if request.cluster is not None:
                 raise CheckFailed(f"{target}, {stage}: a job of the cluster runs outside any")
-            if request.pods is not None:  # which sees the GPU that it was granted, and no other
-                self._same_card(target, held_gpu(described, os.environ, None).uuid)
             return
         cluster = request.cluster or NO_CLUSTER
         self.job = JobJournal(self.run_dir, target, stage, grant, cgroup_limits())

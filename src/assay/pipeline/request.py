@@ -5,15 +5,12 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
 from assay.catalog.cluster import gpu_type_of, load_cluster
-from assay.catalog.kubernetes import load_kubernetes
 from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
 from assay.images.stage import objection
@@ -35,7 +32,6 @@ from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine
-from assay.records.kubernetes import KUBERNETES_FILE, KubernetesFile
 from assay.records.plan import Provision, Request
 from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
@@ -45,8 +41,6 @@ from assay.verification.time_service import TimeService
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
-KUBERNETES: Final = "kubernetes"
-PLUGIN = "snakemake_executor_plugin_kubernetes"
 DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
 
@@ -137,9 +131,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     home = root if options.project is None else options.project
     require_places(home, options.run, key, writes=options.writes)
     cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
-    pods = load_kubernetes(root, home, catalog.targets) if options.executor == KUBERNETES else None
     options = replace(options, runtime=_wished_runtime(options, cluster))
-    driver = find_host_driver() if cluster is None and pods is None else None
+    driver = find_host_driver() if cluster is None else None
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
@@ -161,8 +154,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     for target in looked_for:
         found = (
             _device(catalog, options, runtime.name, driver, target)
-            if cluster is None and pods is None
-            else _device_of_site(cluster, pods, catalog.targets[target])
+            if cluster is None
+            else _device_of_cluster(cluster, catalog.targets[target])
         )
         if isinstance(found, Absence):
             missing[target] = found
@@ -198,7 +191,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "host_image": options.host_image,
             "executor": options.executor,
             "cluster": cluster,
-            "pods": pods,
             "names": options.names,
             "device_python": options.python,
             "device_paths": options.device_paths,
@@ -222,14 +214,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
 
 
 def _wished_runtime(options: Options, cluster: ClusterFile | None) -> str:
-    """Return the runtime that was named, else the one of the site's nodes, else the default.
-
-    A pod is a container already, and none is started in it. Raises BadInput where one was named.
-    """
-    if options.executor == KUBERNETES:
-        if options.runtime_named and options.runtime != "host":
-            raise BadInput("--executor kubernetes measures in the pods' own image: --runtime host")
-        return "host"
+    """Return the runtime that was named, else the one of the site's nodes, else the default."""
     if options.runtime_named or cluster is None or cluster.runtime is None:
         return options.runtime
     return cluster.runtime
@@ -315,11 +300,6 @@ def _check_names(catalog: Catalog, options: Options) -> None:
         _check_python(options.python)
     for name in options.device_paths:
         package_directory(DEVICE_PATH, name, present=local)
-    if options.executor == KUBERNETES and find_spec(PLUGIN) is None:
-        raise MissingEnvironment(
-            f"--executor kubernetes needs {PLUGIN.replace('_', '-')}: this Python has none; "
-            "requirements/kubernetes.txt pins it, and ./assay installs it without ASSAY_NO_VENV"
-        )
     if options.executor == "slurm" and shutil.which("sbatch") is None:
         raise MissingEnvironment(
             "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
@@ -376,25 +356,6 @@ def _device_of_cluster(cluster: ClusterFile, target: Target) -> Provision | Abse
         return Absence(NotRun.NO_DEVICE, f"the cluster offers no GPU of type {gpu_type}")
     detail = f"measured on the cluster's {gpu_type} nodes"
     return Provision(target=target.id, kind="device", recorded_in=None, detail=detail)
-
-
-def _device_of_site(
-    cluster: ClusterFile | None, pods: KubernetesFile | None, target: Target
-) -> Provision | Absence:
-    """Return the target's device if a scheduler has one, Slurm's or Kubernetes', else why not."""
-    if cluster is not None:
-        return _device_of_cluster(cluster, target)
-    assert pods is not None
-    return _device_of_pods(pods, target.id)
-
-
-def _device_of_pods(site: KubernetesFile, target: str) -> Provision | Absence:
-    """Return the target's device if the site file names its nodes, else why not."""
-    pod = site.targets.get(target)
-    if pod is None:
-        return Absence(NotRun.NO_DEVICE, f"{KUBERNETES_FILE} names no nodes of {target}")
-    detail = f"measured in pods of {pod.image}"
-    return Provision(target=target, kind="device", recorded_in=None, detail=detail)
 
 
 def slurm_gpu_models() -> set[str]:

@@ -27,8 +27,6 @@ from assay.pipeline.places import (
     workflow_dir,
 )
 from assay.pipeline.places import run_dir as run_dir_of
-from assay.pipeline.pods import PLUGIN_FOLDER as POD_PLUGIN
-from assay.pipeline.pods import pod_options
 from assay.pipeline.retry import is_damaged
 from assay.pipeline.run_lock import held_run
 from assay.pipeline.run_owner import lock_path
@@ -102,7 +100,7 @@ def run_workflow(
             verbose=verbose,
             # What one node of a cluster lacks, the next may have.
             ends_run=lambda failure: failure.lacks_something and not on_cluster,
-            cancels=on_cluster or request.pods is not None,
+            cancels=on_cluster,
             on_tick=tick,
             audience=audience,
         )
@@ -140,8 +138,6 @@ def snakemake_command(
     profile, placed = "default", list[str]()
     if cluster is not None:
         profile, placed = "slurm", executor_options(cluster, run_dir_of(root, request))
-    elif request.pods is not None:
-        profile, placed = "kubernetes", pod_options(request.pods)
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
@@ -169,9 +165,7 @@ def _keep_dates(clock: StepsBack, root: Path, request: Request) -> None:
 
 def plugin_folders(root: Path, request: Request) -> list[Path]:
     """Return where Snakemake finds the executor of a run, beside its packages."""
-    if request.cluster is not None:
-        return [root / SLURM_PLUGIN]
-    return [] if request.pods is None else [root / POD_PLUGIN]
+    return [] if request.cluster is None else [root / SLURM_PLUGIN]
 
 
 def snakemake_environment(

@@ -9,10 +9,9 @@ from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.file_compiles import FileCompileJob, FileCompileRequest
 from assay.records.images import RuntimeName, RuntimeWish
-from assay.records.kubernetes import KubernetesFile
 from assay.records.originals import OriginalJob, OriginalRequest
 
-Executor = Literal["local", "slurm", "kubernetes"]
+Executor = Literal["local", "slurm"]
 """Who places the jobs."""
 
 
@@ -72,8 +71,6 @@ class Request(Record):
     executor: Executor
     cluster: ClusterFile | None = None
     """What the site says of its Slurm; None where jobs run on this machine."""
-    pods: KubernetesFile | None = None
-    """What the site says of its Kubernetes; None where jobs run elsewhere."""
     names: bool = False
     """Whether a report tells the names of nodes and accounts, not only salted digests."""
     device_python: str

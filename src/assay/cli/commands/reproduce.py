@@ -303,10 +303,8 @@ def _offer_gpus(gpus: str | None, executor: str | None) -> None:
     """
     if gpus is None:
         return
-    if executor in ("slurm", "kubernetes"):
-        raise BadInput(
-            f"--gpus names GPUs of this machine: leave it out with --executor {executor}"
-        )
+    if executor == "slurm":
+        raise BadInput("--gpus names GPUs of this machine: leave it out with --executor slurm")
     names = [name.strip() for name in gpus.split(",")]
     for name in names:
         if not re.fullmatch(r"\d{1,3}|GPU-[0-9a-fA-F-]+", name):
