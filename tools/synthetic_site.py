@@ -105,7 +105,7 @@ def try_site(base: Path, folder: Path, count: int) -> dict[str, float]:
     original = reader(None, fresh=True).read(base)
     uncached = time.monotonic() - started
     known = reader([public])
-    kept = ReportReader(known.verifier, known.keys, known.threshold, ROOT, folder / "kept")
+    kept = ReportReader(known.verifier, known.keys, ROOT, folder / "kept")
     reports = []
     for number in range(count):
         report = synthetic_report(base, folder / "reports", f"synthetic_{number:04d}", key)

@@ -27,7 +27,6 @@ class Verifier(Record):
     """Whether the readable texts are rendered again, by the commit that the report names."""
     as_other_version: bool = False
     """Whether another commit renders them."""
-    threshold: Annotated[int, Field(ge=1)] = 1
     policy: Literal["none", "history", "folder", "accepted"] = "none"
     """Whose rules it is held to: nobody's, those that the history of the base's repository holds,
     those of that repository as a folder; or the history's, and other ones are accepted."""

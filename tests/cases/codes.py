@@ -16,22 +16,13 @@ GENERIC = frozenset(
 )
 """Of the classes of errors, where a refusal has no code of its own; and of what was not done."""
 ELSEWHERE = {
-    "archive-signed": "cli/commands/test_sign.py",
-    "certificates": "verification/test_time_stamp.py",
-    "changed-meanwhile": "cli/commands/test_sign.py",
     "file-unreadable": "base/test_io.py",
     "json-size": "shared/test_bounded_json.py",
     "key-passphrase": "verification/test_trusted_keys.py",
     "key-permissions": "verification/test_trusted_keys.py",
     "rebuild": "verification/test_rebuild.py",
     "rules": "verification/test_policy.py",
-    "signature-there": "cli/commands/test_sign.py",
     "source-missing": "verification/test_rebuild.py",
-    "timestamp": "verification/test_time_stamp.py",
-    "timestamp-created": "verification/test_time_stamp.py",
-    "timestamp-imprint": "verification/test_time_stamp.py",
-    "timestamp-nonce": "verification/test_time_stamp.py",
-    "timestamp-untrusted": "verification/test_time_stamp.py",
     "usage": "cli/test_rough_ends.py",
 }
 """Codes that no case can give, with the test that does, below ``tests``."""

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import (
     SSHCertificateBuilder,
     SSHCertificateType,
 )
+from securesystemslib.signer import CryptoSigner
 
 from assay.verification.attestation import load_signer
 from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
@@ -83,10 +84,13 @@ def key_file_of_certificate(site: Site) -> None:
 def public_key_of_a_further_signer(site: Site) -> None:
     """A stranger signs as well, and puts its own key beside the report."""
     envelope = parse_envelope((site.report / "attestation.json").read_bytes())
-    signers = [load_signer(site.base / "enemy")]
-    both = signed_envelope(envelope.payload, signers, envelope.signatures)
+    both = signed_envelope(envelope.payload, _both(site))
     site.put("attestation.json", dump_envelope(both))
     site.put("signer.pub", (site.base / "enemy.pub").read_bytes())
+
+
+def _both(site: Site) -> list[CryptoSigner]:
+    return [load_signer(site.base / who) for who in ("key", "enemy")]
 
 
 def notes_by_another_name(site: Site, name: str) -> None:
@@ -106,19 +110,11 @@ def further_key(site: Site) -> None:
     site.keys.append(site.base / "enemy.pub")
 
 
-def one_key_in_two_files(site: Site) -> None:
-    """Trust one key by two files, as PEM and as OpenSSH has it."""
-    line = site.scratch / "same.pub"
-    line.write_text(_openssh(site, "key"))
-    site.keys.append(line)
-
-
 def sign_with_both(site: Site) -> None:
     """A second trusted key signs the same statement."""
     for name in ("attestation.json", "provenance.json"):
         envelope = parse_envelope((site.report / name).read_bytes())
-        signers = [load_signer(site.base / "enemy")]
-        both = signed_envelope(envelope.payload, signers, envelope.signatures)
+        both = signed_envelope(envelope.payload, _both(site))
         site.put(name, dump_envelope(both))
     further_key(site)
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from assay.shared.files import sha256_bytes
 from assay.verification.attestation import load_signer, seal_payload
-from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
-from tests.cases.mutations_keys import further_key
+from assay.verification.envelope import parse_envelope
 from tests.cases.signers import spelled
 from tests.cases.site import Site
 
@@ -43,15 +42,6 @@ def provenance_of_a_stranger(site: Site) -> None:
     """The same provenance below another key's signature."""
     payload = parse_envelope((site.report / PROVENANCE).read_bytes()).payload
     site.put(PROVENANCE, seal_payload(payload, load_signer(site.base / "enemy")))
-
-
-def attestation_with_both(site: Site) -> None:
-    """Two trusted keys signed the report, and one of them its provenance."""
-    envelope = parse_envelope((site.report / "attestation.json").read_bytes())
-    signers = [load_signer(site.base / "enemy")]
-    both = signed_envelope(envelope.payload, signers, envelope.signatures)
-    site.put("attestation.json", dump_envelope(both))
-    further_key(site)
 
 
 def _seal(site: Site, payload: bytes) -> None:

@@ -61,7 +61,7 @@ def outcome_of(site: Site) -> Outcome:
         with opened_report(site.given) as folder:
             unproven = verify(
                 folder, site.keys, repository=site.repository, renderer=_renderer(site),
-                threshold=site.threshold, policy=site.policy,
+                policy=site.policy,
                 log=VerificationLog(called=None if folder == site.given else (folder, site.given)),
             ).unproven  # fmt: skip
     except AssayError as error:

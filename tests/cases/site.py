@@ -33,7 +33,6 @@ class Site:
     keys: list[Path]
     payload: bytes = b""
     """The statement that is to be sealed, where the case says so."""
-    threshold: int = 1
     repository: Path | None = None
     policy: Policy | None = None
     texts: bool = False
@@ -84,7 +83,7 @@ def make_site(case: AttackCase, base: Path, scratch: Path) -> Site:
     }[asked.policy]
     return Site(
         base, scratch, report, report, [base / "key.pub"],
-        threshold=asked.threshold, policy=policy, texts=asked.texts,
+        policy=policy, texts=asked.texts,
         as_other_version=asked.as_other_version,
         repository=root if case.base == "history" else None,
     )  # fmt: skip

@@ -87,8 +87,7 @@ class TestArguments:
         "arguments",
         [
             ("verify", LONG), ("compare", LONG, LONG), ("key", "show", LONG), ("key", "new", LONG),
-            ("verify", "src", "--key", LONG), ("verify", "src", "--timestamp-ca", LONG),
-            ("sign", "src", "--signing-key", LONG),
+            ("verify", "src", "--key", LONG),
         ],
     )  # fmt: skip
     def test_a_name_that_no_file_can_have(self, assay: Any, arguments: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout, console
 from assay.cli.commands.verify import Trust, check_report
 from assay.cli.live_reports import reports_shown
-from assay.cli.project_folder import keys_of, threshold_of
+from assay.cli.project_folder import keys_of
 from assay.findings.given_report import GivenReport
 from assay.pipeline.verified_figures import KEPT, ReportReader
 from assay.verification.policy import Policy
@@ -31,7 +31,6 @@ def reader(
     are compared, too.
     """
     ours = trusted_keys(checkout.ROOT)
-    needed = 1 if keys else threshold_of(project)
 
     def verify(directory: Path, log: VerificationLog) -> None:
         rules = Policy(checkout.ROOT, accepted=True)
@@ -39,7 +38,7 @@ def reader(
 
     trusted = load_trusted_keys(keys or keys_of(project), ours)
     folder = None if fresh else _kept_in(project)
-    return ReportReader(verify, trusted, needed, checkout.ROOT, folder)
+    return ReportReader(verify, trusted, checkout.ROOT, folder)
 
 
 def _kept_in(project: Path | None) -> Path | None:

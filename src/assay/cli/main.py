@@ -24,7 +24,7 @@ from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    "reproduce", "remote", "verify", "new", "check", "sign", "bundle", "tune", "kernels", "image",
+    "reproduce", "remote", "verify", "new", "check", "bundle", "tune", "kernels", "image",
     "cdi", "doctor", "claims", "compare", "history", "site", "export", "cite", "badge", "key",
     "test", "version",
 )  # fmt: skip

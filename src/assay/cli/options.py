@@ -53,23 +53,6 @@ DevicePathOption = Annotated[
     ),
 ]
 CoresOption = Annotated[int | None, typer.Option(min=1, help="Local cores to use.")]
-TimestampServiceOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Address of a service (RFC 3161) that states when the report was signed; without it "
-        "nothing is asked.",
-        metavar="URL",
-        envvar="ASSAY_TIMESTAMP_SERVICE",
-    ),
-]
-TimestampCaOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Certificates, as PEM, that must vouch for what that service answers.",
-        metavar="FILE",
-        envvar="ASSAY_TIMESTAMP_CA",
-    ),
-]
 PolicyOption = Annotated[
     Path | None,
     typer.Option(

@@ -14,7 +14,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
 from assay.records.plan import RunConfig
-from assay.verification.trusted_keys import project_keys, project_threshold, threshold, trusted_keys
+from assay.verification.trusted_keys import project_keys, trusted_keys
 
 ODD = re.compile(r"[^\w./+@,~= -]")
 """What the workflow, whose files' names are patterns, would take for something else."""
@@ -96,10 +96,3 @@ def keys_of(folder: Path | None) -> list[Path]:
     those that the checkout trusts.
     """
     return [*project_keys(folder), *trusted_keys(checkout.ROOT)]
-
-
-def threshold_of(folder: Path | None) -> int:
-    """Return how many of them must have signed: as a project says that has keys of its own."""
-    if folder is not None and project_keys(folder):
-        return project_threshold(folder)
-    return threshold(checkout.ROOT)

@@ -16,7 +16,7 @@ from assay.remote.payload import Argument, CarriedFiles, There
 
 NOT_THERE = frozenset({"executor", "names", "unsigned_for"})
 """Options of ``reproduce`` that are not offered: one machine has no queue."""
-HERE = frozenset({"signing_key", "timestamp_service", "timestamp_ca", "strict", "project"})
+HERE = frozenset({"signing_key", "strict", "project"})
 """Those that hold on this machine."""
 PATHS = frozenset({"prebuilt", "recorded", "key"})
 """Those that name what is copied."""

@@ -21,7 +21,6 @@ from assay.records.manifest import ATTESTATION, SIGNER, VERDICTS
 from assay.records.plan import Request
 from assay.report.replaceable import require_replaceable
 from assay.shared.files import write_bytes
-from assay.verification.time_service import TimeService
 
 LOG = Path("logs", "remote.log")
 """Of a run: what it said on the machine that it ran on; tells a fetched run from others."""
@@ -33,7 +32,6 @@ class Signing:
 
     key: Path
     trusted: tuple[Path, ...]
-    service: TimeService | None
 
 
 def require_place(home: Path, run: str) -> None:
@@ -93,15 +91,12 @@ def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) ->
 def _request_here(root: Path, home: Path, request: Request, signing: Signing) -> Request:
     """Return the request with what holds on this machine in the place of what held there."""
     commit, clean = git_state(root)
-    service = signing.service
     return request.model_copy(
         update={
             "home": None if home == root else str(home),
             "signing_key": str(signing.key.resolve()),
             "unsigned_for": None,
             "extra_keys": tuple(str(path.resolve()) for path in signing.trusted),
-            "timestamp_service": service.url if service else None,
-            "timestamp_ca": str(service.authorities.resolve()) if service else None,
             "commit": commit,
             "clean_tree": clean,
         }

@@ -11,7 +11,7 @@ from assay.base.progress import say
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.commands.verify import Trust, check_report
-from assay.cli.project_folder import keys_of, project_folder, threshold_of
+from assay.cli.project_folder import keys_of, project_folder
 from assay.shared.counting import counted
 from assay.verification.open_report import OpenReport, open_report
 from assay.verification.policy import Policy
@@ -37,11 +37,9 @@ def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> Op
         project = project_folder(None) if project_of(folder / "evidence") else None
         if whole:
             log.called = (folder, path) if folder != path else None
-            trust = Trust(keys or None, project=project)
+            trust = Trust(keys or None, project)
             check_report(folder, trust, Policy(checkout.ROOT), texts=False, log=log)
-        opened = open_report(
-            folder, keys or keys_of(project), needed=1 if keys else threshold_of(project)
-        )
+        opened = open_report(folder, keys or keys_of(project))
         report = replace(opened, path=path, judged=whole)
     assert report.signed is not None
     signer = report.signed.signers[0]

@@ -8,15 +8,13 @@ from assay.report.render import render_contents
 from assay.verification.policy import Policy
 from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path, sign
-from assay.verification.time_service import time_service
 from assay.verification.trusted_keys import project_keys, trusted_keys
 from assay.verification.verify import verify
 
 
 def sign_own(report_dir: Path, request: Request) -> None:
     """Sign a report as its run was asked to. Raises what ``sign`` raises."""
-    service = time_service(request.timestamp_service, _time_authorities(request))
-    sign(report_dir, Path(request.signing_key), service)
+    sign(report_dir, Path(request.signing_key))
 
 
 def verify_own(root: Path, report_dir: Path, request: Request) -> str:
@@ -36,12 +34,7 @@ def verify_own(root: Path, report_dir: Path, request: Request) -> str:
         repository=root,
         renderer=Renderer(partial(render_contents, root), request.commit, request.clean_tree),
         policy=Policy(root, accepted=request.clean_tree is not True),
-        time_authorities=_time_authorities(request),
     )
     lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
     lines += [f"unproven: {line}" for line in result.unproven]
     return "\n".join(lines) + "\n"
-
-
-def _time_authorities(request: Request) -> Path | None:
-    return Path(request.timestamp_ca) if request.timestamp_ca else None

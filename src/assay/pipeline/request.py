@@ -37,7 +37,6 @@ from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
-from assay.verification.time_service import TimeService
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
@@ -94,8 +93,6 @@ class Options:
     """Public key whose holder signs the report elsewhere, where it is not signed here."""
     device_paths: tuple[str, ...] = ()
     """Directories in which the device's Python looks for packages first, as they were named."""
-    time_service: TimeService | None = None
-    """Who stamps the report's signature, where somebody shall."""
     takes_gpu_here: bool = False
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
     project: Path | None = None
@@ -139,7 +136,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     originals = find_originals(catalog, options.sources, options.originals, runtime.name)
     compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
-    stamps = options.time_service
     keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
     recorded_dirs: dict[str, str] = {}
     provisions: dict[str, Provision] = {}
@@ -203,8 +199,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),
             "unsigned_for": str(options.unsigned_for.resolve()) if options.unsigned_for else None,
-            "timestamp_service": stamps.url if stamps else None,
-            "timestamp_ca": str(stamps.authorities.resolve()) if stamps else None,
             "recorded_dirs": recorded_dirs,
             "extra_keys": tuple(str(path.resolve()) for path in options.keys),
             "commit": commit,

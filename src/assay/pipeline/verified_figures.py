@@ -62,7 +62,6 @@ class ReportReader:
 
     verifier: Verifier
     keys: Sequence[TrustedKey]
-    threshold: int
     repository: Path
     """The checkout, whose own reports lie under the names of their runs."""
     folder: Path | None
@@ -130,7 +129,7 @@ class ReportReader:
         except AssayError:
             return None
         trusted = sorted(f"{key.keyid} {key.since} {key.until} {key.revoked}" for key in self.keys)
-        named = [digests, trusted, self.threshold, RULES, code_digest(self.repository)]
+        named = [digests, trusted, RULES, code_digest(self.repository)]
         return self.folder / f"{sha256(json.dumps(named).encode()).hexdigest()}.json"
 
     def _kept(self, place: Path, path: Path) -> VerifiedReport | None:
@@ -144,7 +143,7 @@ class ReportReader:
         try:
             found = VerifiedReport.model_validate_json(data)  # of this user's, and bounded
             if not is_archive(path):  # an archive's place is named by all of its bytes
-                check_signed_files(log, path, self.keys, threshold=self.threshold)
+                check_signed_files(log, path, self.keys)
             check_place(log, path, found.figures.run, self.repository)
         except (AssayError, ValidationError):
             return None

@@ -10,7 +10,6 @@ from assay.records.builds import FileDigest
 MANIFEST: Final = "manifest.json"
 ATTESTATION: Final = "attestation.json"
 PROVENANCE: Final = "provenance.json"
-TIME_STAMP: Final = "timestamp.tsr"
 SIGNER: Final = "signer.pub"
 VERDICTS: Final = "verdicts.json"
 PAGE: Final = "report.html"

@@ -94,10 +94,6 @@ class Request(Record):
     """Path of the private key that signs the report; never part of the evidence."""
     unsigned_for: str | None = None
     """Path of the public key whose holder signs the report elsewhere; None: it is signed here."""
-    timestamp_service: str | None = None
-    """Address of the service that stamps the signature; None: nobody is asked."""
-    timestamp_ca: str | None = None
-    """Certificates that vouch for it."""
     recorded_dirs: dict[str, str] = {}
     """Target to the directory, or the archive, of the report its figures are taken from."""
     extra_keys: tuple[str, ...] = ()

@@ -43,11 +43,11 @@ class TrustedKeyEntry(Record):
 
 
 class TrustedKeysFile(Record):
-    """``keys.yaml``: every public key of its folder, and how many of them must have signed."""
+    """``keys.yaml``: every public key of its folder."""
 
     schema_: Literal["assay/trusted_keys/1"] = Field(alias="schema")
-    threshold: Annotated[int, Field(ge=1, le=16)] = 1
-    """Distinct keys that must have signed a report."""
+    threshold: Literal[1] = 1
+    """Keys that must have signed a report. Earlier versions could ask for more."""
     keys: Annotated[tuple[TrustedKeyEntry, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -55,6 +55,6 @@ class TrustedKeysFile(Record):
         for values in ([key.file for key in self.keys], [key.name for key in self.keys]):
             if len(set(values)) < len(values):
                 raise ValueError("a file or a name is given twice")
-        if sum(key.revoked is None for key in self.keys) < self.threshold:
-            raise ValueError(f"the threshold is {self.threshold}, of fewer keys")
+        if all(key.revoked is not None for key in self.keys):
+            raise ValueError("every key is revoked")
         return self

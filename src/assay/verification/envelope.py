@@ -44,21 +44,14 @@ class Envelope:
         return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
 
 
-def signed_envelope(
-    payload: bytes, signers: Sequence[CryptoSigner], before: Sequence[EnvelopeSignature] = ()
-) -> Envelope:
-    """Return the envelope of an in-toto statement, with the signatures of all ``signers``.
-
-    ``before`` are signatures that the same payload has already; a signer's own is made again.
-    """
+def signed_envelope(payload: bytes, signers: Sequence[CryptoSigner]) -> Envelope:
+    """Return the envelope of an in-toto statement, with the signatures of all ``signers``."""
     unsigned = Envelope(payload, PAYLOAD_TYPE, ())
     made = []
     for signer in signers:
         signature = signer.sign(unsigned.pae())
         made.append(EnvelopeSignature(signature.keyid, bytes.fromhex(signature.signature)))
-    ids = {signature.keyid for signature in made}
-    kept = [signature for signature in before if signature.keyid not in ids]
-    return Envelope(payload, PAYLOAD_TYPE, _ordered([*kept, *made]))
+    return Envelope(payload, PAYLOAD_TYPE, _ordered(made))
 
 
 def dump_envelope(envelope: Envelope) -> bytes:

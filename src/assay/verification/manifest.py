@@ -19,7 +19,6 @@ from assay.records.manifest import (
     PROVENANCE,
     SIGNER,
     TEXTS,
-    TIME_STAMP,
     VERDICTS,
     Manifest,
 )
@@ -37,13 +36,11 @@ from assay.shared.read_limits import (
 from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
-"""Files at the top of a report that its manifest cannot or need not list."""
+"""Files at the top of a report that its manifest cannot or need not list; the provenance, which not
+every report has, is held by its digest in the statement."""
 TOLD = frozenset({VERDICTS, *TEXTS})
 """Files at its top that the manifest lists; all others lie below evidence/."""
 EVIDENCE = "evidence/"
-BESIDE = frozenset({PROVENANCE, TIME_STAMP})
-"""Such as are not in every report, and change when another key signs or somebody has it stamped.
-What they say is held against what is signed: the provenance by its digest in the statement."""
 PIECE = 1 << 20
 """Bytes that are digested at a time."""
 
@@ -149,7 +146,7 @@ def build_manifest(directory: Path, run: str) -> Manifest:
 
     Raises CheckFailed for links, special files, empty folders and names no manifest can carry.
     """
-    paths = sorted(path for path in walk(directory) if path not in UNLISTED | BESIDE)
+    paths = sorted(path for path in walk(directory) if path not in UNLISTED | {PROVENANCE})
     for path in paths:
         if problem := path_problem(path):
             raise CheckFailed(f"{path!r}: {problem}")
@@ -179,7 +176,7 @@ def path_problem(path: str) -> str | None:
         return "leaves the report directory"
     if "." in parts or "" in parts:
         return "is not in its shortest form"
-    if path in UNLISTED | BESIDE:
+    if path in UNLISTED | {PROVENANCE}:
         return "is not for the manifest to list"
     return None
 
@@ -187,7 +184,7 @@ def path_problem(path: str) -> str | None:
 def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = False) -> Findings:
     """Return every way in which the files present differ from those the manifest lists.
 
-    ``provenance``: whether the statement says that there is one. A time stamp may be there.
+    ``provenance``: whether the statement says that there is one.
     """
     findings = Findings()
     listed = [entry.path for entry in manifest.files]
@@ -201,7 +198,7 @@ def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = Fal
     expected = set(listed) | UNLISTED | ({PROVENANCE} if provenance else set())
     for path in sorted(expected - present):
         findings.refuse("shape-missing", f"{path} is missing")
-    for path in sorted(present - expected - {TIME_STAMP}):
+    for path in sorted(present - expected):
         findings.refuse("shape-unlisted", f"{path} is not listed")
     for path in listed:
         if path not in TOLD and not path.startswith(EVIDENCE):

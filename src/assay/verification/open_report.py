@@ -22,7 +22,7 @@ from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report
 from assay.verification.signed_files import SignedFiles, check_signed_files
-from assay.verification.trusted_keys import load_trusted_keys, threshold, trusted_keys
+from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 from assay.verification.verify import verify
 
 
@@ -98,15 +98,13 @@ def open_report(
     *,
     signed: bool = True,
     judged: bool = False,
-    needed: int | None = None,
 ) -> OpenReport:
     """Return the report at ``path``, a directory or its archive.
 
     Its signature and every byte are checked against ``keys``, files of public keys (None: those
     that the checkout trusts). So what it says is what a trusted key signed, and need not be true:
     ``judged``: True verifies it whole first, as ``./assay verify`` does but for the pages, which
-    takes seconds. ``needed``: how many of the keys must have signed; None: one of those named, or
-    as many as the checkout asks for. ``signed``: False reads what nobody vouches for, each file
+    takes seconds. ``signed``: False reads what nobody vouches for, each file
     within bounds and all of them without any of time: for reports of your own. Raises
     CheckFailed where a check fails, BadInput where there is no report, or a malformed one; with
     ``judged`` a MissingEnvironment where the code of the report's rules cannot be run here.
@@ -115,21 +113,19 @@ def open_report(
         raise BadInput("a report is verified by its signature: judged=True goes with signed=True")
     root = checkout_root()
     named = trusted_keys(root) if keys is None else [Path(key) for key in keys]
-    if needed is None:
-        needed = threshold(root) if keys is None else 1
     with opened_report(Path(path)) as folder:
         if judged:
             policy = Policy(root)
             ours = trusted_keys(root)
-            verify(folder, named, root, origin_keys=ours, threshold=needed, policy=policy)
-        vouched = _vouched(folder, named, needed) if signed else None
+            verify(folder, named, root, origin_keys=ours, policy=policy)
+        vouched = _vouched(folder, named) if signed else None
         digest = sha256_bytes(read_bytes(folder / MANIFEST, MOST_DOCUMENT))
         return OpenReport(Path(path), read_contents(folder), digest, vouched, judged)
 
 
-def _vouched(folder: Path, keys: Sequence[Path], needed: int) -> SignedFiles:
+def _vouched(folder: Path, keys: Sequence[Path]) -> SignedFiles:
     log = CheckLog()
-    found = check_signed_files(log, folder, load_trusted_keys(keys), threshold=needed)
+    found = check_signed_files(log, folder, load_trusted_keys(keys))
     if found is None:
         failed = next(check for check in log.checks if not check.passed)
         raise CheckFailed(

@@ -20,7 +20,7 @@ from assay.base.io import read_bytes
 from assay.base.isolation import host_packages, isolated
 from assay.base.printable import shown_line
 from assay.base.progress import quote, say, watch
-from assay.records.manifest import ATTESTATION, SIGNER, TIME_STAMP
+from assay.records.manifest import ATTESTATION, SIGNER
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
 from assay.shared.read_limits import MOST_ENVELOPE
@@ -97,10 +97,8 @@ def passed_by_commit(
 
 
 def as_known_then(report_dir: Path, keys: Sequence[Path], folder: Path) -> Path:
-    """Return the report as its own code knew it: a copy in ``folder``, where it was signed or
-    stamped later.
-
-    Earlier versions know no time stamp, and refuse an envelope that a stranger signed, too.
+    """Return the report as its own code knew it: a copy in ``folder``, where a stranger signed it,
+    too: earlier versions refuse that.
     """
     envelope = parse_envelope(read_bytes(report_dir / ATTESTATION, MOST_ENVELOPE))
     trusted = load_trusted_keys(keys)
@@ -110,11 +108,10 @@ def as_known_then(report_dir: Path, keys: Sequence[Path], folder: Path) -> Path:
         for key in trusted
         if made_by(signature, envelope.pae(), key)
     }
-    if len(made) == len(envelope.signatures) and not (report_dir / TIME_STAMP).exists():
+    if len(made) == len(envelope.signatures):
         return report_dir
     copy = folder / report_dir.resolve().name
     shutil.copytree(report_dir, copy)
-    (copy / TIME_STAMP).unlink(missing_ok=True)
     write_bytes(copy / ATTESTATION, dump_envelope(replace(envelope, signatures=tuple(made))))
     write_bytes(copy / SIGNER, public_pem(next(iter(made.values())).key))
     return copy

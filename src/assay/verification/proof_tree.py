@@ -55,7 +55,7 @@ _KEY = _Rests(
     (
         _Rests(
             "statement",
-            ("statement", "timestamp", "name"),
+            ("statement", "name"),
             (_Rests("manifest", ("shape", "contents"), (_RECORDS,)),),
         ),
     ),

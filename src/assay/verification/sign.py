@@ -25,27 +25,24 @@ from assay.records.attestation import (
     SigningKey,
     Statement,
 )
-from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, TIME_STAMP, VERDICTS
+from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.records.workloads import Judging
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import load_signer, public_pem, seal, seal_payload
-from assay.verification.envelope import parse_envelope
-from assay.verification.manifest import BESIDE, build_manifest
+from assay.verification.manifest import build_manifest
 from assay.verification.provenance import provenance_payload
-from assay.verification.time_service import TimeService
 from assay.verification.trusted_keys import load_trusted_keys
 
 
-def sign(report_dir: Path, key_path: Path, service: TimeService | None = None) -> str:
+def sign(report_dir: Path, key_path: Path) -> str:
     """Write manifest.json, signer.pub, provenance.json and attestation.json into ``report_dir``.
 
-    Returns the key id. There is no provenance of a run that built nothing. ``service`` stamps the
-    signature of the attestation, before anything is written.
+    Returns the key id. There is no provenance of a run that built nothing.
     ``key_path`` is an Ed25519 private key; where no file is, a key pair is made there first (mode
     0600). Its public half is written beside it unless that is there. Raises BadInput for a bad key
-    or an unfinished report, MissingEnvironment where no key can be made or the
-    service gives no time stamp, CheckFailed for links and special files.
+    or an unfinished report, MissingEnvironment where no key can be made, CheckFailed for links and
+    special files.
     """
     signer = load_or_create_signer(key_path)
     _require_named(report_dir, signer)
@@ -54,18 +51,12 @@ def sign(report_dir: Path, key_path: Path, service: TimeService | None = None) -
     provenance = _provenance(report_dir / "evidence")
     statement = _statement(report_dir, verdicts, sha256_bytes(manifest), provenance)
     attestation = seal(statement, signer)
-    stamp = (
-        None if service is None else service.stamp(parse_envelope(attestation).signatures[0].value)
-    )
-    for name in BESIDE:
-        (report_dir / name).unlink(missing_ok=True)
+    (report_dir / PROVENANCE).unlink(missing_ok=True)
     write_bytes(report_dir / MANIFEST, manifest)
     write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
     write_public_key(key_path, signer)
     if provenance is not None:
         write_bytes(report_dir / PROVENANCE, seal_payload(provenance, signer))
-    if stamp is not None:
-        write_bytes(report_dir / TIME_STAMP, stamp)
     write_bytes(report_dir / ATTESTATION, attestation)
     return str(signer.public_key.keyid)
 

@@ -15,14 +15,12 @@ LONGEST_ID = 100
 """Characters that a sentence quotes of what an envelope may call a key: ids have 64."""
 
 
-def check_signatures(
-    envelope: Envelope, trusted: Sequence[TrustedKey], threshold: int = 1
-) -> tuple[TrustedKey, ...]:
-    """Return the trusted keys that signed, each distinct one once: ``threshold`` of them or more.
+def check_signatures(envelope: Envelope, trusted: Sequence[TrustedKey]) -> tuple[TrustedKey, ...]:
+    """Return the trusted keys that signed, each distinct one once.
 
     A key id narrows down which keys are tried, and decides nothing else; without one all are. What
     keys sign that nobody trusts is passed over, as the protocol says. Raises CheckFailed for a
-    signature under a trusted key's id that it did not make, for a revoked key's, for too few.
+    signature under a trusted key's id that it did not make, for a revoked key's, for none.
     """
     if envelope.payload_type != PAYLOAD_TYPE:
         problem = f"the payload type is {_short(envelope.payload_type)!r}, not {PAYLOAD_TYPE}"
@@ -41,12 +39,6 @@ def check_signatures(
             raise CheckFailed(problem, code="key-revoked")
     if not signers:
         raise CheckFailed(_stranger(envelope, trusted), code="signature-untrusted")
-    if len(signers) < threshold:
-        names = ", ".join(f"'{key.name}'" for key in signers.values())
-        problem = (
-            f"signed by {len(signers)} of the {threshold} trusted keys that must sign: {names}"
-        )
-        raise CheckFailed(problem, code="signature-threshold")
     return tuple(signers.values())
 
 

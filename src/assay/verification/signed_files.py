@@ -53,16 +53,15 @@ def check_signed_files(
     report_dir: Path,
     keys: Sequence[TrustedKey],
     further: Sequence[str] = (),
-    threshold: int = 1,
     affected: Affected | None = None,
 ) -> SignedFiles | None:
-    """Return what ``threshold`` keys signed; None where a check failed, as ``log`` then says.
+    """Return what a trusted key signed; None where a check failed, as ``log`` then says.
 
     Only the envelope, the public key beside it and, once a trusted key vouches for it, the manifest
     are parsed. ``further`` checks are named as not done where one of these fails. ``affected`` says
     of files that are others than were signed which claims rest on them.
     """
-    found = _signed(log, report_dir, keys, threshold, affected)
+    found = _signed(log, report_dir, keys, affected)
     if found is None:
         done = {check.name for check in log.checks}
         names = [name for name in (*CHECKS, *further) if name not in done]
@@ -74,13 +73,12 @@ def _signed(
     log: CheckLog,
     report_dir: Path,
     keys: Sequence[TrustedKey],
-    threshold: int,
     affected: Affected | None,
 ) -> SignedFiles | None:
     envelope: Envelope | None = None
     signers: tuple[TrustedKey, ...] = ()
     with log.check("signature") as says:
-        envelope, signers, beside = _signature(report_dir, keys, threshold)
+        envelope, signers, beside = _signature(report_dir, keys)
         says(_signed_by(envelope, signers))
         if beside is not None:
             says.leave(
@@ -116,13 +114,13 @@ def _signed(
 
 
 def _signature(
-    report_dir: Path, keys: Sequence[TrustedKey], threshold: int
+    report_dir: Path, keys: Sequence[TrustedKey]
 ) -> tuple[Envelope, tuple[TrustedKey, ...], str | None]:
     """Return the envelope, the trusted keys that signed it, and the id of the key in ``signer.pub``
     where that is none of them. Raises AssayError.
     """
     envelope = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
-    signers = check_signatures(envelope, keys, threshold)
+    signers = check_signatures(envelope, keys)
     data = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
     if data in [public_pem(each.key) for each in signers]:
         return envelope, signers, None

@@ -34,7 +34,6 @@ def check_provenance(
     signed: SignedFiles,
     evidence: Evidence,
     keys: Sequence[TrustedKey],
-    threshold: int,
 ) -> None:
     """Derive the provenance again, byte for byte: the statement names it by its digest."""
     stated = signed.statement.predicate.provenance
@@ -48,7 +47,7 @@ def check_provenance(
                 says("")
                 says.leave([FROM_BEFORE])
             return
-        payload = _signed_payload(report_dir, stated, keys, threshold)
+        payload = _signed_payload(report_dir, stated, keys)
         if (kind := _build_type(payload)) != BUILD_TYPE:
             says("")
             says.leave([f"how the binaries were built: of build type {kind!a}, not {BUILD_TYPE}"])
@@ -82,15 +81,13 @@ def _check_lock(lock: Path, evidence: Evidence) -> list[str]:
     return []
 
 
-def _signed_payload(
-    report_dir: Path, sha256: str, keys: Sequence[TrustedKey], threshold: int
-) -> bytes:
+def _signed_payload(report_dir: Path, sha256: str, keys: Sequence[TrustedKey]) -> bytes:
     """Return what the envelope holds, signed by whom the report is. Raises CheckFailed."""
     envelope = parse_envelope(plain_bytes(report_dir, PROVENANCE, MOST_ENVELOPE))
     if sha256_bytes(envelope.payload) != sha256:
         problem = f"{PROVENANCE} is not the one that the statement names"
         raise CheckFailed(problem, code="provenance-statement")
-    check_signatures(envelope, keys, threshold)
+    check_signatures(envelope, keys)
     return envelope.payload
 
 

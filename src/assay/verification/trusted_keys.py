@@ -75,20 +75,6 @@ def project_keys(folder: Path | None) -> list[Path]:
     return [] if folder is None else _keys_in(folder / FOLDER)
 
 
-def threshold(root: Path) -> int:
-    """Return how many distinct keys must have signed where the repository's are asked for."""
-    return _threshold_in(root / "config" / FOLDER)
-
-
-def project_threshold(folder: Path) -> int:
-    """Return the same of a project's keys."""
-    return _threshold_in(folder / FOLDER)
-
-
-def _threshold_in(folder: Path) -> int:
-    return _notes(folder).threshold if (folder / NOTES).exists() else 1
-
-
 def load_trusted_keys(paths: Sequence[Path], beside: Sequence[Path] = ()) -> tuple[TrustedKey, ...]:
     """Return the keys of these files, each distinct one once, revoked if one of its files is.
 

@@ -37,8 +37,6 @@ from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
 from assay.verification.signed_files import SignedFiles, check_signed_files, require_signed_by
 from assay.verification.signed_provenance import check_provenance
-from assay.verification.signed_time import check_time
-from assay.verification.time_stamp import require_authorities
 from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
 EVIDENCE_CHECKS = (
@@ -83,14 +81,12 @@ def verify(
     repository: Path | None = None,
     renderer: Renderer | None = None,
     origin_keys: Sequence[Path] = (),
-    threshold: int = 1,
     policy: Policy | None = None,
     log: VerificationLog | None = None,
-    time_authorities: Path | None = None,
 ) -> VerificationResult:
     """Check a report directory against the given public keys.
 
-    The report itself must be signed by ``threshold`` distinct ones of ``trusted_keys``; a report
+    The report itself must be signed by one of ``trusted_keys``; a report
     that figures were taken over from by one of them, or of ``origin_keys``; what notes say of those
     counts for other files of the same keys, too.
     ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
@@ -98,8 +94,7 @@ def verify(
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
     rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
     each check when it is made, and stays with the caller whatever is raised; where ``report_dir``
-    is an archive's copy, its ``called`` names the archive. ``time_authorities``
-    are certificates that vouch for a time stamp, which must be there where they are given.
+    is an archive's copy, its ``called`` names the archive.
     Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
     no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
     code of the report's rules cannot be run here.
@@ -108,8 +103,6 @@ def verify(
         raise BadInput(f"{report_dir}: no such report directory")
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
-    if time_authorities is not None:
-        require_authorities(time_authorities)
     log = VerificationLog() if log is None else log
     keys = load_trusted_keys(trusted_keys, origin_keys)
     others = [path for path in origin_keys if path not in trusted_keys]
@@ -121,13 +114,11 @@ def verify(
         report_dir,
         keys,
         asked,
-        threshold,
         affected=lambda paths: affected_claims(report_dir, paths, texts, policy),
     )
     if log.signed is None:
         log.raise_if_failed(report_dir)
     assert log.signed is not None
-    check_time(log, report_dir, log.signed, time_authorities)
     manifest = log.signed.manifest
     check_place(log, log.called[1] if log.called else report_dir, manifest.run, repository)
     contents = _read(log, report_dir, log.signed)
@@ -144,7 +135,7 @@ def verify(
             check_policy(log, report_dir, commit, policy, rules=rules)
         _check_complete(log, contents, held, todays=rules is None)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
-        check_provenance(log, report_dir, log.signed, contents.evidence, keys, threshold)
+        check_provenance(log, report_dir, log.signed, contents.evidence, keys)
         code = OwnCode(repository, (*trusted_keys, *origin_keys))
         _check_made(log, report_dir, manifest, contents, renderer, code)
     log.raise_if_failed(report_dir)

@@ -21,7 +21,6 @@ from assay.remote.payload import LEFT_OUT, CarriedFiles, There
 from assay.remote.run import NODE_SCRIPT, RemoteRun
 from assay.verification.attestation import load_signer, public_pem
 from assay.verification.sign import load_or_create_signer
-from assay.verification.time_service import time_service
 
 OWN = frozenset({"host", "run", "ssh_option", "folder", "bundle", "resume", "remove", "dry_run"})
 
@@ -83,7 +82,6 @@ def remote(
     signing = Signing(
         given["signing_key"] or default_signing_key(),
         tuple(given["key"] or ()),
-        time_service(given["timestamp_service"], given["timestamp_ca"]),
     )
     if resume:
         trip = Trip(there, signing, project, strict=given["strict"])

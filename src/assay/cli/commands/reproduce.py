@@ -23,8 +23,6 @@ from assay.cli.options import (
     DevicePythonOption,
     ExecutorOption,
     RuntimeOption,
-    TimestampCaOption,
-    TimestampServiceOption,
 )
 from assay.cli.preview_words import preview_lines
 from assay.cli.project_folder import (
@@ -59,7 +57,6 @@ from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import public_key_path
-from assay.verification.time_service import time_service
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
 """What ``--strict`` does not let pass."""
@@ -149,8 +146,6 @@ def reproduce(
             "./assay remote does.",
         ),
     ] = None,
-    timestamp_service: TimestampServiceOption = None,
-    timestamp_ca: TimestampCaOption = None,
     host_image: Annotated[
         bool,
         typer.Option(
@@ -246,7 +241,6 @@ def reproduce(
         signing_key=signing_key or default_signing_key(),
         signs=unsigned_for is None,
         unsigned_for=unsigned_for,
-        time_service=time_service(timestamp_service, timestamp_ca),
         host_image=host_image,
         originals=OriginalWishes(
             tuple(original or ()),
@@ -362,5 +356,4 @@ def _verify_command(request: Request) -> list[str]:
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
-    stamped = ["--timestamp-ca", request.timestamp_ca] if request.timestamp_ca else []
-    return [checkout.COMMAND, "verify", report_path(request), *keys, *accepts, *stamped]
+    return [checkout.COMMAND, "verify", report_path(request), *keys, *accepts]

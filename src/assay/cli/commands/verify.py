@@ -17,7 +17,7 @@ from assay.catalog.project_folder import changed_since, project_of
 from assay.cli import checkout, console
 from assay.cli.collector import without_collector
 from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
-from assay.cli.project_folder import ProjectOption, keys_of, project_folder, threshold_of
+from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.cli.verification_output import (
     failed_line,
     show_check,
@@ -46,9 +46,8 @@ def verify(
     key: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Public key to trust, repeatable: one of them must have signed, or as many as "
-            "--threshold says; else those of config/trusted_keys, of which any may have signed "
-            "recorded figures in any case."
+            help="Public key to trust, repeatable: one of them must have signed; else those "
+            "of config/trusted_keys, of which any may have signed recorded figures in any case."
         ),
     ] = None,
     rebuild: Annotated[
@@ -64,21 +63,6 @@ def verify(
     ] = None,
     policy: PolicyOption = None,
     accept_policy: AcceptPolicyOption = False,
-    at_least: Annotated[
-        int | None,
-        typer.Option(
-            "--threshold",
-            help="Distinct trusted keys that must have signed; else those of keys.yaml, or 1.",
-            min=1,
-        ),
-    ] = None,
-    timestamp_ca: Annotated[
-        Path | None,
-        typer.Option(
-            help="Certificates, as PEM, of which one must vouch for the report's time stamp.",
-            metavar="FILE",
-        ),
-    ] = None,
     texts: Annotated[
         bool,
         typer.Option(
@@ -103,7 +87,7 @@ def verify(
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
-            trust = Trust(key, at_least, timestamp_ca, project_folder(project))
+            trust = Trust(key, project_folder(project))
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
             _tell_changed(trust.project, project_of(folder / "evidence"))
             if compare is not None:
@@ -162,9 +146,7 @@ class Trust:
     """Whom the caller trusts, as far as it was said."""
 
     keys: Sequence[Path] | None = None
-    """None: those of config/trusted_keys and of a project, and the threshold there."""
-    threshold: int | None = None
-    time_authorities: Path | None = None
+    """None: those of config/trusted_keys and of a project."""
     project: Path | None = None
     """Whose own keys count beside the repository's."""
 
@@ -176,17 +158,14 @@ def check_report(
     # A project's keys say nothing of reports of Assay's own sources.
     project = trust.project if project_of(folder / "evidence") else None
     ours = keys_of(project)
-    asked = 1 if trust.keys else threshold_of(project)
     verify_report(
         folder,
         trust.keys or ours,
         repository=checkout.ROOT,
         renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
         origin_keys=ours,
-        threshold=trust.threshold or asked,
         policy=policy,
         log=log,
-        time_authorities=trust.time_authorities,
     )
 
 
