@@ -25,8 +25,7 @@ from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
     "reproduce", "remote", "verify", "new", "check", "bundle", "tune", "kernels", "image",
-    "cdi", "doctor", "claims", "compare", "history", "site", "export", "cite", "badge", "key",
-    "test", "version",
+    "doctor", "claims", "compare", "history", "site", "export", "key", "test", "version",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
 OUTPUTS = (1, 2)

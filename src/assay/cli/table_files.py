@@ -18,11 +18,18 @@ COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Format(StrEnum):
-    """The form of a table's file."""
+    """The form in which a report is exported: tables, a citation or a badge."""
 
     CSV = "csv"
-    PARQUET = "parquet"
     JSON = "json"
+    PARQUET = "parquet"
+    BIBTEX = "bibtex"
+    SVG = "svg"
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether it is one text, and no tables."""
+        return self in (Format.BIBTEX, Format.SVG)
 
 
 def require_writer(wanted: Format) -> None:

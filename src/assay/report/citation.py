@@ -1,4 +1,4 @@
-"""How a report is cited: BibTeX or a line, naming its bytes. Pure: equal reports, equal text."""
+"""How a report is cited: BibTeX, naming its bytes. Pure: equal reports, equal text."""
 
 import re
 from dataclasses import dataclass
@@ -76,16 +76,6 @@ def bibtex(report: CitedReport) -> str:
     key = f"assay_{re.sub('[^A-Za-z0-9]+', '_', report.run)}_{report.manifest_sha256[:8]}"
     lines = [f"  {name:12} = {{{value}}}," for name, value in fields.items()]
     return "\n".join([f"@misc{{{key},", *lines, "}"]) + "\n"
-
-
-def citation_line(report: CitedReport) -> str:
-    """Return the same as one line of text, which ends in a newline."""
-    where = f" {report.address}." if report.address else ""
-    said = (
-        f"{' and '.join(report.authors)} ({report.day.year}): {report.title}. "
-        f"Made with Assay {report.version}.{where} {'; '.join(report.notes)}."
-    )
-    return f"{shown_line(said)}\n"
 
 
 def _tex(text: str) -> str:

@@ -7,7 +7,6 @@ library is mounted under each of its names into one folder, which LD_LIBRARY_PAT
 Format: https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +18,13 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_text
 from assay.base.strict_yaml import parse_yaml
 from assay.runtimes.driver import DriverParts, find_driver
-from assay.shared.files import write_bytes
 from assay.shared.read_limits import Unreadable
 
 VERSION = "0.5.0"
-"""The newest that Podman 4.3 reads."""
+"""Of what we make ourselves."""
 KIND = "nvidia.com/gpu"
 FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
 """Where engines look, the later folder winning; in ours each specification stands for itself."""
-SPECIFICATION = FOLDERS[0] / "nvidia.json"
 LIBRARIES = "/usr/local/nvidia/lib64"
 """Folder of the driver's libraries inside of containers."""
 PROGRAMS = "/usr/bin"
@@ -105,7 +102,7 @@ def look(root: Path = Path("/")) -> DriverParts:
     if driver is None:
         raise MissingEnvironment(
             "no NVIDIA driver was found on this host (no /dev/nvidiactl, no GPU's device node, or "
-            "no libcuda.so.1); a CDI specification is written where the GPU is"
+            "no libcuda.so.1)"
         )
     return driver
 
@@ -129,46 +126,6 @@ def make(driver: DriverParts) -> Specification:
     }
     document = {"cdiVersion": VERSION, "kind": KIND, "devices": devices, "containerEdits": common}
     return Specification.model_validate(document)
-
-
-def dump(spec: Specification) -> bytes:
-    """Return a specification as JSON; the same driver gives the same bytes."""
-
-    def edits(part: _Edits) -> dict[str, Any]:
-        options = ["ro", "nosuid", "nodev", "bind"]
-        found = {
-            "env": part.env,
-            "deviceNodes": [node.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
-                            for node in part.device_nodes],
-            "mounts": [{**one.model_dump(by_alias=True), "options": options}
-                       for one in part.mounts],
-        }  # fmt: skip
-        return {key: value for key, value in found.items() if value}
-
-    document = {
-        "cdiVersion": spec.version,
-        "kind": spec.kind,
-        "devices": [
-            {"name": device.name, "containerEdits": edits(device.edits)} for device in spec.devices
-        ],
-        "containerEdits": edits(spec.edits),
-    }
-    return (json.dumps(document, indent=2) + "\n").encode()
-
-
-def write_spec(path: Path = SPECIFICATION, root: Path = Path("/")) -> Specification:
-    """Write the specification of this host's driver to ``path``.
-
-    Raises MissingEnvironment when there is no driver, or when ``path`` may not be written.
-    """
-    spec = make(look(root))
-    try:
-        write_bytes(path, dump(spec))
-    except OSError as error:
-        raise MissingEnvironment(
-            f"{path}: cannot be written: {error.strerror or error}; run it as root, or name a file"
-        ) from error
-    return spec
 
 
 def load(path: Path) -> Specification:

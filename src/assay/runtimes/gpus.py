@@ -14,7 +14,7 @@ from assay.runtimes import cdi
 ALL = f"{cdi.KIND}=all"
 NO_DRIVER = (
     "this machine's NVIDIA driver was not found (no /dev/nvidiactl or no libcuda.so.1), and no CDI "
-    "specification describes it; install the driver and run ./assay cdi --write"
+    "specification describes it; install the driver"
 )
 
 

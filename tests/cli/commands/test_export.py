@@ -1,4 +1,4 @@
-"""``./assay export``, ``cite`` and ``badge``: what is derived from a signed report."""
+"""``./assay export``: what is derived from a signed report."""
 
 import csv
 import json
@@ -25,6 +25,8 @@ from assay.verification.trusted_keys import trusted_keys
 from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[3]
+BIBTEX = ("--format", "bibtex")
+SVG = ("--format", "svg")
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +110,11 @@ class TestExport:
         assert "requirements/parquet.txt" in answer.err
         assert not (tmp_path / "x").exists()
 
-    @pytest.mark.parametrize("command", ["export", "cite", "badge"])
+    @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
     def test_what_nobody_vouches_for_is_a_failed_check(
-        self, assay: Any, report: Path, tmp_path: Path, command: str
+        self, assay: Any, report: Path, tmp_path: Path, form: str
     ) -> None:
-        out = () if command == "cite" else ("--out", tmp_path / "x")
-        answer = assay(command, report, *out)
+        answer = assay("export", report, "--format", form, "--out", tmp_path / "x")
         assert (answer.code, answer.out) == (1, "")
         assert "which is not trusted" in answer.err
         assert not (tmp_path / "x").exists()
@@ -172,7 +173,7 @@ class TestDishonestSigner:
 
     def test_an_entry_stays_one_entry(self, assay: Any, report: Path, tmp_path: Path) -> None:
         forged = lie(report, tmp_path, tmp_path / "k.pem", product=EVIL)
-        answer = assay("cite", forged, "--key", tmp_path / "k.pem.pub")
+        answer = assay("export", forged, *BIBTEX, "--key", tmp_path / "k.pem.pub")
         assert answer.code == 0
         assert not {"\x1b", "\x07", "\u202e"} & set(answer.out)
         assert len(answer.out.splitlines()) == 8
@@ -180,19 +181,19 @@ class TestDishonestSigner:
         assert plain.count("{") == plain.count("}")
         assert sum(line.lstrip().startswith("author") for line in answer.out.splitlines()) == 1
 
-    @pytest.mark.parametrize("command", ["export", "cite", "badge"])
+    @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
     def test_what_was_checked_is_said_and_verify_checks_the_rest(
-        self, assay: Any, report: Path, tmp_path: Path, command: str
+        self, assay: Any, report: Path, tmp_path: Path, form: str
     ) -> None:
         forged = lie(report, tmp_path, tmp_path / "k.pem", status="reproduced", why=None)
         key, place = ("--key", tmp_path / "k.pem.pub"), tmp_path / "x"
-        out = () if command == "cite" else ("--out", place)
-        answer = assay(command, forged, *key, *out)
+        arguments = (forged, *key, "--format", form, "--out", place)
+        answer = assay("export", *arguments)
         assert answer.code == 0
         assert "every file is as it was signed; nothing was judged again" in answer.err
         if place.exists():
             shutil.rmtree(place) if place.is_dir() else place.unlink()
-        answer = assay(command, forged, *key, *out, "--verify")
+        answer = assay("export", *arguments, "--verify")
         assert (answer.code, answer.out) == (1, "")
         assert "does not verify" in answer.err
         assert not place.exists()
@@ -213,7 +214,7 @@ class TestDishonestSigner:
         monkeypatch.setattr(
             "assay.cli.signed_report.Policy", lambda root: Policy(root, accepted=True)
         )
-        answer = assay("cite", archive, *key, "--verify")
+        answer = assay("export", archive, *BIBTEX, *key, "--verify")
         assert (answer.code, seen) == (0, [archive])
         assert "demo_run: signed by key" in answer.err and ": verified" in answer.err
 
@@ -229,64 +230,37 @@ class TestDishonestSigner:
             package.open_report(forged, keys, signed=False, judged=True)
 
 
-class TestCiteAndBadge:
+class TestCitationAndBadge:
     """Both name the report, and are the same every time."""
 
     def test_the_entry_names_the_bytes(self, assay: Any, report: Path, key: Any) -> None:
-        answer = assay("cite", report, *key)
+        answer = assay("export", report, *BIBTEX, *key)
         opened = package.open_report(report, [key[1]])
         assert answer.code == 0
         assert answer.out.startswith(f"@misc{{assay_demo_run_{opened.manifest_sha256[:8]},\n")
         assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
         assert r"run demo\_run" in answer.out
         assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
-        assert answer.out == assay("cite", report, *key).out
-
-    def test_the_line_says_the_same(self, assay: Any, report: Path, key: Any) -> None:
-        answer = assay("cite", report, *key, "--format", "text")
-        opened = package.open_report(report, [key[1]])
-        assert answer.code == 0
-        assert answer.out.count("\n") == 1
-        assert answer.out.startswith("signer (2026): Published GPU-kernel figures, measured again")
-        assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
-
-    def test_it_says_where_the_report_can_be_had(self, assay: Any, report: Path, key: Any) -> None:
-        answer = assay("cite", report, *key)
-        assert "url" not in answer.out
-        assert "no address is cited: CITATION.cff names none; --url says where" in answer.err
-        place = "https://example.org/a_b/demo_run?x=1"
-        answer = assay("cite", report, *key, "--url", place)
-        assert f"  url          = {{{place}}},\n" in answer.out
-        assert "no address" not in answer.err
-        text = assay("cite", report, *key, "--url", place, "--format", "text").out
-        assert f" {place}. Signed report of run demo_run" in text
-
-    @pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "https://a}, x = {b"])
-    def test_what_is_no_address_is_refused(
-        self, assay: Any, report: Path, key: Any, url: str
-    ) -> None:
-        answer = assay("cite", report, *key, "--url", url)
-        assert (answer.code, answer.out) == (2, "")
-        assert "is no address that begins with http:// or https://" in answer.err
+        assert answer.out == assay("export", report, *BIBTEX, *key).out
 
     def test_a_key_of_this_repository_signs_for_its_authors_and_another_for_its_holder(
         self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert "  author       = {{signer}},\n" in assay("cite", report, *key).out
+        assert "  author       = {{signer}},\n" in assay("export", report, *BIBTEX, *key).out
         own = tmp_path / "config" / "trusted_keys"
         own.mkdir(parents=True)
         shutil.copy(key[1], own / "ours.pub")
         shutil.copy(ROOT / "CITATION.cff", tmp_path)
         monkeypatch.setattr(checkout, "ROOT", tmp_path)
-        answer = assay("cite", report, *key)
+        answer = assay("export", report, *BIBTEX, *key)
         assert "  author       = {{The Assay authors}},\n" in answer.out
 
     def test_the_badge_is_an_image_with_words(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
     ) -> None:
-        assert assay("badge", report, *key, "--out", tmp_path / "b.svg").code == 0
+        assert assay("export", report, *SVG, *key, "--out", tmp_path / "b.svg").code == 0
         text = (tmp_path / "b.svg").read_text()
-        assert assay("badge", report, *key).out == text
+        assert assay("export", report, *SVG, *key).out == text
         words = "".join(ET.fromstring(text).itertext())
         contents = package.open_report(report, [key[1]]).contents
         figures = published_figures(contents.catalog, contents.verdicts.verdicts)
@@ -309,11 +283,10 @@ class TestProjectsReport:
         for each in trusted_keys(ROOT):
             shutil.copy(each, folder / "trusted_keys")
         monkeypatch.setattr("assay.cli.project_folder.trusted_keys", lambda root: [])
-        for command in (("cite", self.PUBLISHED), ("badge", self.PUBLISHED)):
-            assert "which is not trusted" in assay(*command).err
-            with monkeypatch.context() as inside:
-                inside.chdir(folder)
-                assert assay(*command).code == 0
+        command = ("export", self.PUBLISHED, *BIBTEX)
+        assert "which is not trusted" in assay(*command).err
+        monkeypatch.chdir(folder)
+        assert assay(*command).code == 0
 
     def test_the_checkouts_keys_count_beside_a_projects(self, assay: Any, tmp_path: Path) -> None:
         folder = tmp_path / "mine"
@@ -326,6 +299,11 @@ class TestProjectsReport:
 
 
 def test_a_badge_makes_no_folder(assay: Any, report: Path, key: Any, tmp_path: Path) -> None:
-    answer = assay("badge", report, *key, "--out", tmp_path / "gone/x.svg")
-    assert (answer.code, "there is no folder" in answer.err) == (2, True)
+    answer = assay("export", report, *SVG, *key, "--out", tmp_path / "gone/x.svg")
+    assert (answer.code, "in a folder that is there" in answer.err) == (2, True)
     assert not (tmp_path / "gone").exists()
+
+
+def test_a_citation_has_no_tables(assay: Any, report: Path, key: Any) -> None:
+    answer = assay("export", report, *BIBTEX, *key, "--table", "builds")
+    assert (answer.code, answer.out) == (2, "")
