@@ -1,7 +1,5 @@
 """What GPUs will take is told before: of published runs, and of one on two H200s, it is known."""
 
-from dataclasses import replace
-
 import pytest
 
 from assay.base.io import read_record
@@ -48,24 +46,14 @@ def test_benchmarks_take_what_the_fuller_gpu_does(catalog: Catalog) -> None:
     assert max(TAKEN.values()) < four < 0.6 * two
 
 
-def test_holding_them_against_each_other_is_known_and_bounded(catalog: Catalog) -> None:
-    _, plan = asked(catalog, *GPUS)
-    seconds = gpu_forecast(REPOSITORY, catalog, plan)[Stage.CARDS, H200]
-    assert 60 < seconds <= catalog.judging.card_seconds
-    little = replace(catalog, judging=catalog.judging.model_copy(update={"card_seconds": 20.0}))
-    assert gpu_forecast(REPOSITORY, little, plan)[Stage.CARDS, H200] == 0.0
-
-
 def test_one_gpu_does_all_after_another(catalog: Catalog) -> None:
     _, plan = asked(catalog, *GPUS[:1])
-    (target,) = plan.targets
     forecast = gpu_forecast(REPOSITORY, catalog, plan)
     assert forecast.keys() == {(Stage.CORRECTNESS, H200), (Stage.BENCHMARK, H200)}
     assert forecast[Stage.BENCHMARK, H200] == pytest.approx(sum(TAKEN.values()), rel=0.1)
     _, on_two = asked(catalog, *GPUS)
     gate = gpu_forecast(REPOSITORY, catalog, on_two)[Stage.CORRECTNESS, H200]
     assert 0.4 * forecast[Stage.CORRECTNESS, H200] < gate < 0.8 * forecast[Stage.CORRECTNESS, H200]
-    assert not target.cards
 
 
 def test_what_is_taken_over_takes_no_gpu(catalog: Catalog) -> None:
@@ -108,9 +96,10 @@ def test_the_live_line_knows_the_stage_and_counts_it_in(catalog: Catalog) -> Non
     known = stage_seconds(REPOSITORY, catalog, request, plan)
     forecast = gpu_forecast(REPOSITORY, catalog, plan)
     assert known["benchmark"] == forecast[Stage.BENCHMARK, H200]
-    progress = StageProgress({name: known[name] for name in ("benchmark", "cards")}, cores=2)
-    for line in ("benchmark 1", "cards 1"):
-        progress.see(line)
-    both = forecast[Stage.BENCHMARK, H200] + forecast[Stage.CARDS, H200]
-    assert progress.left_s("cards") == pytest.approx(forecast[Stage.CARDS, H200], abs=5)
+    stages = (Stage.CORRECTNESS, Stage.BENCHMARK)
+    progress = StageProgress({stage.value: known[stage.value] for stage in stages}, cores=2)
+    for stage in stages:
+        progress.see(f"{stage.value} 1")
+    both = sum(forecast[stage, H200] for stage in stages)
+    assert progress.left_s("benchmark") == pytest.approx(forecast[Stage.BENCHMARK, H200], abs=5)
     assert progress.all_left_s() == pytest.approx(both, abs=10)

@@ -76,17 +76,13 @@ class TestTheReport:
     def test_the_page_says_so(self, report: Path) -> None:
         page = (report / "report.html").read_text()
         assert "were shared out among 2 GPUs of one machine, each whole on one of them" in page
-        assert "h100, one GPU beside 1 busy neighbour at the same work:" in page
-        appendix = (report / "appendix.html").read_text()
-        assert "Time beside busy neighbours, over alone" in appendix
-        assert f"GPU 0, {H100S[0][:12]}" in appendix and f"GPU 1, {H100S[1][:12]}" in appendix
+        assert f"on GPU 0, {H100S[0][:12]}" in page and f"on GPU 1, {H100S[1][:12]}" in page
 
     def test_one_gpu_that_is_named_measures_all(self, command: Command) -> None:
         told = command.reproduce("one", "--gpus", H100S[1])
         assert told.returncode == 0, told.stdout + told.stderr
         evidence = load_evidence(command.box.root / "reports" / "one" / "evidence")
         assert {record.gpu_uuid for record in evidence.benchmarks.values()} == {H100S[1]}
-        assert evidence.cards == {}
 
     @pytest.mark.parametrize(
         ("gpus", "words"),

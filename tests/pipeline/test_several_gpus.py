@@ -26,7 +26,6 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import GpuRecord
-from assay.records.cards import CardsRecord
 from assay.records.gpu_costs import GpuCost, GpuCosts
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.plan import Provision
@@ -82,8 +81,7 @@ for job in jobs:
         record["recorded_at"] = began
     if job["task"] == "benchmark" and (folder / "whole").exists():
         without_pauses(record)
-    beside = 1.5 if "/kept/cards/" in str(output) else 0.0  # more than a start is late by
-    time.sleep(record["seconds"] + beside + 0.005)
+    time.sleep(record["seconds"] + 0.005)
     record["on_gpu"] = {"began": began, "ended": now()}
     put(output, json.dumps(record).encode())
 """
@@ -271,29 +269,15 @@ class TestTwoProducts:
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """A box of two that measured all, and whether they disturb each other."""
+    """A box of two that measured all."""
     folder = tmp_path_factory.mktemp("honest")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_LOCK_DIR", str(folder / "locks"))
         patch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         box = Box(folder, {"h100": H100S[:2]})
-        box.measure("cards.json.gz")
+        box.measure()
         yield box
-
-
-class TestCards:
-    """Two GPUs alone and beside each other."""
-
-    def test_the_control_is_timed_alone_beside_and_alone(self, honest: Box) -> None:
-        record = read_record(CardsRecord, honest.results / "h100/cards.json.gz")
-        assert (record.status, record.detail) == ("collected", "")
-        told = [(run.phase, run.setting, run.benchmark.gpu_uuid) for run in record.runs]
-        first, second = H100S[:2]
-        assert told == [
-            (0, "alone", first), (1, "beside", first), (1, "beside", second), (2, "alone", first),
-        ]  # fmt: skip
-        assert {gate.gpu_uuid for gate in record.gates} == {first, second}
 
 
 class TestLies:
@@ -348,21 +332,4 @@ class TestLies:
         assert record.on_gpu is not None
         span = {"began": record.on_gpu.began, "ended": record.on_gpu.began}
         self.edit(results, "duel_a", on_gpu=span)
-        assert self.codes(honest, results) == {"windows"}
-
-    def test_alone_with_a_neighbour_at_work(self, honest: Box, results: Path) -> None:
-        path = results / "h100" / "cards.json.gz"
-        document = json.loads(gzip.decompress(path.read_bytes()))
-        alone, _, beside = document["runs"][:3]
-        alone["benchmark"] |= {
-            name: beside["benchmark"][name] for name in ("on_gpu", "recorded_at")
-        }
-        path.write_bytes(gzip.compress(json.dumps(document).encode()))
-        assert self.codes(honest, results) == {"windows"}
-
-    def test_beside_a_neighbour_that_was_idle(self, honest: Box, results: Path) -> None:
-        path = results / "h100" / "cards.json.gz"
-        document = json.loads(gzip.decompress(path.read_bytes()))
-        document["runs"][0] |= {"setting": "beside", "neighbours": [H100S[1]]}
-        path.write_bytes(gzip.compress(json.dumps(document).encode()))
         assert self.codes(honest, results) == {"windows"}

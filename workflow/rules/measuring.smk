@@ -175,19 +175,3 @@ use rule platform as operators with:
         definition=lambda wildcards: ASSAY.definition("operators", wildcards.target),
     message:
         "operators: PyTorch's, on {wildcards.target}"
-
-
-use rule platform as cards with:
-    input:
-        platform=ASSAY.output("platform"),
-        benchmark=ASSAY.output("benchmark"),
-        binaries=lambda wildcards: ASSAY.binaries(wildcards.target),
-    output:
-        ASSAY.output("cards"),
-    log:
-        ASSAY.log("cards"),
-    threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
-    params:
-        definition=lambda wildcards: ASSAY.definition("cards", wildcards.target),
-    message:
-        "cards: alone and beside each other, on {wildcards.target}"

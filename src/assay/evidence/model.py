@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
-from assay.records.cards import CardsRecord
 from assay.records.cheats import CheatsRecord
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.images import ImageRecord
@@ -62,8 +61,6 @@ class Evidence:
     """By target: whether what guards the figures catches kernels that cheat."""
     sanitizers: dict[str, SanitizerRecord] = field(default_factory=dict)
     """By target."""
-    cards: dict[str, CardsRecord] = field(default_factory=dict)
-    """By target: its GPUs of one machine, held against each other. Told, never judged."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
     target_timings: dict[str, TimingsRecord] = field(default_factory=dict)

@@ -3,14 +3,13 @@
 from typing import Any, Protocol, TypeVar
 
 from assay.records.base import Record
-from assay.records.cards import CardsRecord
 from assay.records.cheats import CheatsRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
-from assay.shared.job import ComparisonJob, DeviceJob, ProfileJob, StopwatchJob
+from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
@@ -119,19 +118,6 @@ def failed_operators(
         torch=None,
         operators=(),
         seconds=0.0,
-    )
-
-
-def failed_cards(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> CardsRecord:
-    """Return the record of GPUs that were not held against each other."""
-    assert isinstance(job, ComparisonJob)
-    return CardsRecord(
-        **_head("cards", job, gpu_uuid, recorded_at),
-        status="failed",
-        detail=sentence,
-        control=job.comparison.id,
-        gates=(),
-        runs=(),
     )
 
 

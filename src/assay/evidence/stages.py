@@ -15,7 +15,6 @@ from typing import Any
 
 from assay.evidence.entries import Purpose, RunStage, TargetStage
 from assay.evidence.outcomes import (
-    failed_cards,
     failed_cheats,
     failed_operators,
     failed_profile,
@@ -23,7 +22,6 @@ from assay.evidence.outcomes import (
     failed_stopwatch,
 )
 from assay.records.builds import BuildRecord
-from assay.records.cards import CardsRecord
 from assay.records.cheats import CheatsRecord
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.images import ImageRecord
@@ -236,11 +234,6 @@ def operators_path(target: str) -> str:
     return f"{target}/operators.json"
 
 
-def cards_path(target: str) -> str:
-    """<target>/cards.json.gz."""
-    return f"{target}/cards.json.gz"
-
-
 def _name(entry: str) -> tuple[str, ...]:
     return (entry,)
 
@@ -304,10 +297,6 @@ OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
     Stage.OPERATORS, OperatorsRecord, operators_path, "operators", Purpose.BESIDE,
     field="operators", failed=failed_operators,
 )  # fmt: skip
-CARDS: TargetStage[str, CardsRecord] = TargetStage(
-    Stage.CARDS, CardsRecord, cards_path, "cards", Purpose.BESIDE, field="cards",
-    failed=failed_cards,
-)  # fmt: skip
 
 RUN_STAGES: tuple[RunStage[Any, Any], ...] = (
     TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS, FILE_COMPILES,
@@ -315,7 +304,7 @@ RUN_STAGES: tuple[RunStage[Any, Any], ...] = (
 """Stages that leave evidence of the run as a whole."""
 TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
     RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, ORIGINALS, PROFILES, STOPWATCHES,
-    CHEATS, SANITIZERS, OPERATORS, CARDS,
+    CHEATS, SANITIZERS, OPERATORS,
 )  # fmt: skip
 """Stages that leave evidence of each target."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)

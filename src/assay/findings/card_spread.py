@@ -128,7 +128,7 @@ def other_runs(own: ReportFigures, reports: Iterable[ReportFigures]) -> OtherRun
 
 
 def spreads(
-    own: ReportFigures | None, *others: OtherRunsRecord | None
+    own: ReportFigures | None, others: OtherRunsRecord | None
 ) -> dict[tuple[str, str], FigureSpread]:
     """Return every figure that more than one run, or card, measured, by claim and target.
 
@@ -137,7 +137,7 @@ def spreads(
     """
     seen: dict[tuple[str, str], list[tuple[ReportFigure | OtherFigure, Observation]]] = {}
     every: Iterator[tuple[ReportFigure | OtherFigure, Observation]]
-    every = chain(_own(own), *map(_others, others))
+    every = chain(_own(own), _others(others))
     for figure, observation in every:
         seen.setdefault((figure.claim, observation.machine.target), []).append(
             (figure, observation)
@@ -197,22 +197,6 @@ def _cause(differs: str, pairs: Sequence[tuple[str, float, bool]]) -> CauseOfSpr
         typical=median(ratios),
         largest=max(ratios),
     )
-
-
-def same_run(cards: Iterable[ReportFigures]) -> OtherRunsRecord:
-    """Return what the cards of one machine gave beside each other, each as a run of its own."""
-    runs = (
-        OtherRun(
-            report=card.run,
-            manifest_sha256=card.manifest_sha256,
-            created=machine.recorded_at,
-            machine=machine,
-            figures=tuple(_other_figures(card, machine)),
-        )
-        for card in cards
-        for machine in card.machines
-    )
-    return OtherRunsRecord(schema="assay/other_runs/1", runs=tuple(runs))
 
 
 def _other_figures(report: ReportFigures, on: ReportMachine) -> Iterator[OtherFigure]:

@@ -13,7 +13,6 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.measuring.operator_kernels import offered
 from assay.measuring.told import comparison_spec, protocol_spec, target_spec
-from assay.pipeline.card_choice import card_candidates
 from assay.pipeline.device_code import START, code_digest
 from assay.records.base import Record
 from assay.records.plan import Provision, Request, TargetPlan
@@ -32,7 +31,6 @@ STAGE_TASKS = {
     "cheats": "cheats",
     "sanitizer": "sanitize",
     "operators": "operators",
-    "cards": "benchmark",
 }
 """The device side's task of each stage; making the image of a runner is none of its."""
 
@@ -70,7 +68,7 @@ class Definitions:
     def _configuration(self, stage: str, comparison: str) -> Iterator[Any]:
         # Which binaries the arms run, the job says, and the workflow by its inputs.
         yield plain(comparison_spec(self.catalog, comparison, {}))
-        if stage in ("benchmark", "cards"):
+        if stage == "benchmark":
             protocol = self.catalog.comparisons[comparison].protocol
             yield plain(protocol_spec(self.catalog.protocols[protocol]))
         if stage in ("profile", "stopwatch"):
@@ -82,15 +80,9 @@ class Definitions:
             "correctness": list(self.plan.comparisons),
             "benchmark": list(self.plan.comparisons),
             "sanitizer": list(self.plan.comparisons),
-            "cards": self._cards(),
             "stopwatch": list(self.plan.stopwatches),
             "profile": list(dict.fromkeys(comparison for comparison, _ in self.plan.profiles)),
         }.get(stage, [])
-
-    def _cards(self) -> list[str]:
-        """Return the comparisons among which is chosen what GPUs are held against each other by."""
-        plan = self.plan
-        return card_candidates(self.catalog, plan.comparisons) if plan.cards else []
 
     def _planned(self, stage: str) -> list[Any]:
         """Return what a stage's plan lists beside comparisons."""
@@ -115,7 +107,7 @@ def _origin(provision: Provision, stage: str) -> Any:
     origin = _content(provision)
     if provision.gpus:
         del origin["detail"]
-        if stage not in ("platform", "cards"):
+        if stage != "platform":
             del origin["gpus"]
     return origin
 

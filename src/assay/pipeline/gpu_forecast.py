@@ -8,13 +8,11 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.findings.step_timings import measured_here
-from assay.pipeline.card_choice import ComparisonTime, card_candidates, choose_cards
 from assay.pipeline.durations import Step
 from assay.pipeline.gpu_places import COSTS, GpuPlaces, read_costs
-from assay.pipeline.unit_seconds import expected_gate_seconds, expected_seconds
+from assay.pipeline.unit_seconds import expected_gate_seconds
 from assay.records.gpu_costs import GpuCosts
 from assay.records.plan import Plan, TargetPlan
 from assay.records.timings import Stage
@@ -55,12 +53,9 @@ def _of_target(
         (Stage.BENCHMARK, timed, costs.start_seconds),
         (Stage.PROGRAM, programs, 0.0),
     )
-    found = {
+    return {
         stage: start_s + _fullest(seconds, placed) for stage, seconds, start_s in stages if seconds
     }
-    if target.cards:
-        found[Stage.CARDS] = _cards(catalog, target, costs)
-    return found
 
 
 def _fullest(seconds: Mapping[str, float], placed: Mapping[str, str]) -> float:
@@ -69,21 +64,3 @@ def _fullest(seconds: Mapping[str, float], placed: Mapping[str, str]) -> float:
     for name, each in seconds.items():
         loads.setdefault(placed[name], []).append(each)
     return max(map(math.fsum, loads.values()))
-
-
-def _cards(catalog: Catalog, target: TargetPlan, costs: GpuCosts) -> float:
-    """Return what holding the GPUs against each other will take; nothing where no time is for it.
-
-    Which comparison is the control is known when the benchmarks are done, and about then how long.
-    """
-    names = card_candidates(catalog, target.comparisons)
-    gates = expected_gate_seconds(catalog, costs.costs, target.target, names)
-    seconds = expected_seconds(catalog, costs.costs, target.target, names)
-    times = {}
-    for name in names:
-        processes = catalog.protocols[catalog.comparisons[name].protocol].processes
-        times[name] = ComparisonTime(gates[name], seconds[name] / processes, processes)
-    try:
-        return choose_cards(catalog, times, costs.start_seconds).seconds
-    except CheckFailed:
-        return 0.0

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
-from assay.base.io import read_record, write_record
-from assay.base.progress import say
+from assay.base.io import write_record
 from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence.stages import (
     BENCHMARKS,
-    CARDS,
     CHEATS,
     CORRECTNESS,
     OPERATORS,
@@ -26,28 +24,17 @@ from assay.evidence.stages import (
     STOPWATCHES,
 )
 from assay.measuring import device_jobs as measure
-from assay.measuring.best_effort import told
-from assay.measuring.card_runs import PATIENCE_S as CARDS_PATIENCE_S
-from assay.measuring.card_runs import CardBench, measure_cards
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_platform import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Measure, Results, batch_at, kept_record
+from assay.measuring.resume import Measure, Results, kept_record
 from assay.measuring.spread import GpuLost
 from assay.pipeline import reuse as recorded
-from assay.pipeline.card_choice import (
-    CardsChoice,
-    ComparisonTime,
-    card_candidates,
-    choose_cards,
-    left_out_words,
-)
-from assay.pipeline.gpu_step_base import MeasuringParts, platform_digest
-from assay.records.cards import CardsRecord
+from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
-from assay.shared.job import CorrectnessJob, DeviceJob, ProfileJob
+from assay.shared.job import DeviceJob, ProfileJob
 
 
 class MeasuringSteps(MeasuringParts):
@@ -219,73 +206,3 @@ class MeasuringSteps(MeasuringParts):
             wanted = self.dag.target_plan(target).operators
             builds = self._built(self.dag.builds_of(target, wanted))
             self._tell(OPERATORS, target, operators_job(self.dag.catalog, target, builds))
-
-    def cards(self, target: str) -> None:
-        """Several GPUs of one machine, alone and beside each other."""
-        if self._took_over(CARDS, target):
-            return
-        candidates = card_candidates(self.dag.catalog, self._comparisons(target))
-        unspoken = self._gate_job(target, candidates[0])
-
-        def attempt() -> CardsRecord:
-            choice = choose_cards(self.dag.catalog, *self._card_times(target, candidates))
-            gpus = self._gpus(target)
-            say(
-                f"{target}: {len(gpus)} GPUs are held against each other by "
-                f"{', '.join(choice.comparisons)}: about {choice.seconds:.0f} s"
-            )
-            return measure_cards(self._card_bench(target, gpus, choice), left_out_words(choice))
-
-        failed = self._failed(CARDS, target)
-        record = told(
-            attempt,
-            lambda sentence: failed(unspoken, sentence),
-            measured=True,
-            patience_s=CARDS_PATIENCE_S,
-        )
-        write_record(record, self.run_dir / CARDS.path(target))
-
-    def _card_bench(self, target: str, gpus: Sequence[str], choice: CardsChoice) -> CardBench:
-        """Return what is measured of a choice, and where."""
-        places = {gpu: self._place(target, gpu) for gpu in gpus}
-        definition = self.dag.definitions(target).measurement(CARDS.stage, None)
-        return CardBench(
-            gates=[self._gate_job(target, name) for name in choice.comparisons],
-            timed=lambda gate: measure.benchmark_job(
-                self.dag.catalog,
-                target,
-                gate.comparison,
-                self._binaries(target, gate.comparison),
-                gate,
-            ),
-            processes=choice.processes,
-            gates_at={gpu: batch_at(place, CORRECTNESS.record) for gpu, place in places.items()},
-            times_at={gpu: batch_at(place, BENCHMARKS.record) for gpu, place in places.items()},
-            folder=self._kept_folder(CARDS, target),
-            rests_on=(definition, platform_digest(self._platform(target))),
-            measured=self._count,
-        )
-
-    def _gate_job(self, target: str, comparison: str) -> CorrectnessJob:
-        binaries = self._binaries(target, comparison)
-        return measure.correctness_job(self.dag.catalog, target, comparison, binaries)
-
-    def _card_times(
-        self, target: str, names: Sequence[str]
-    ) -> tuple[dict[str, ComparisonTime], float]:
-        """Return what comparisons took in this run, of those whose control was timed, and what the
-        longest start of the device side took.
-        """
-        found: dict[str, ComparisonTime] = {}
-        start_s = 0.0
-        for name in names:
-            record = read_record(BENCHMARKS.record, self.run_dir / BENCHMARKS.path(target, name))
-            gate = read_record(CORRECTNESS.record, self.run_dir / CORRECTNESS.path(target, name))
-            start_s = max(start_s, record.import_seconds or 0.0)
-            if record.processes and self.dag.catalog.comparisons[name].control not in (
-                record.not_timed
-            ):
-                processes = len(record.processes)
-                a_process = record.seconds / processes
-                found[name] = ComparisonTime(gate.seconds, a_process, processes)
-        return found, start_s

@@ -117,8 +117,6 @@ def _target_plan(
         "profiles": tuple((name, arm) for name, arms in profiled.items() for arm in arms),
         "stopwatches": tuple(name for name, arms in profiled.items() if arms),
         "cheats": bool(figures.comparisons),
-        "cards": bool(figures.comparisons)
-        and (len(provision.gpus) > 1 or provision.kind == "recorded"),
         "sanitized": tuple(_kernels(catalog, figures.comparisons, arch)),
         "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
         "originals": _originals(request, provision),

@@ -20,7 +20,6 @@ from assay.evidence.entries import Purpose, TargetStage, with_beside
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    CARDS,
     OPERATORS,
     ORIGINALS,
     PROGRAMS,
@@ -39,7 +38,6 @@ from assay.evidence.stages import (
 from assay.judging.rules import RULES
 from assay.pipeline.file_compile_requests import usable_file_compiles
 from assay.records.builds import BuildRecord
-from assay.records.cards import CardsRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant
 from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
@@ -214,7 +212,6 @@ def usable_paths(
             if key in records
             and _fits(now, then, stage, key)
             and (stage is not PROGRAMS or records[key].binary_sha256 in programs)
-            and (stage is not CARDS or _same_cards(now, then, records[key]))
         ]
         usable.update(with_beside(stage, held))
     return usable
@@ -227,11 +224,6 @@ def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -
     if stage is ORIGINALS:
         return _same_original(now, then, key[1])
     return stage is not OPERATORS or _same_operators(now, then)
-
-
-def _same_cards(now: Catalog, then: Catalog, record: CardsRecord) -> bool:
-    """Whether what several GPUs were held against each other by is still asked for so."""
-    return all(_changed(now, then, run.benchmark.comparison) is None for run in record.runs)
 
 
 def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[str, BuildRecord]:

@@ -128,7 +128,7 @@ class TargetPlan(Record):
     operators: tuple[Identifier, ...] = ()
     """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
     cards: bool = False
-    """Whether several GPUs take part, so that they are held against each other."""
+    """Whether earlier versions held several GPUs against each other; nothing reads it."""
     originals: tuple[OriginalJob, ...] = ()
     """Sources' own programs, from checkouts that the user has."""
     runner: bool = False

@@ -28,7 +28,6 @@ class Stage(StrEnum):
     CHEATS = "cheats"
     SANITIZER = "sanitizer"
     OPERATORS = "operators"
-    CARDS = "cards"
     JUDGE = "judge"
     REPORT = "report"
     SIGN = "sign"

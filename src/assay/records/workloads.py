@@ -361,13 +361,10 @@ class Judging(Record):
     stopwatch_agreement: Annotated[float, Field(gt=0, lt=1)] = 0.03
     """Stopwatches that differ by more than this fraction are reported as disagreeing."""
     card_comparisons: tuple[Identifier, ...] = ()
-    """Comparisons that each GPU of a machine measures where several take part; the first is the
-    control that is timed alone and beside busy neighbours. Of a run that plans none of them, its
-    cheapest comparison is the control."""
+    """By this and the next two earlier versions held GPUs of one machine against each other; they
+    stand in signed reports, and nothing else reads them."""
     card_seconds: Annotated[float, Field(gt=0)] = 150.0
-    """Most seconds that GPUs may be held against each other, by what it is expected to take."""
     neighbour_margin: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    """A control within this fraction of itself alone was not disturbed by its neighbours."""
     program_runs: Annotated[int, Field(ge=5, le=1000)]
     """Fresh processes an original program is run in."""
     correctness_seeds: Annotated[tuple[int, ...], Field(min_length=2, max_length=100)]

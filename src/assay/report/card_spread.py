@@ -6,8 +6,7 @@ from statistics import median
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, same_run, spreads
-from assay.findings.cards import CardFigures
+from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spreads
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
@@ -48,8 +47,7 @@ def spread_section(
 ) -> SpreadSection | None:
     """Return every figure of the page's lines with several runs; None where there is none.
 
-    ``quotes``: whether some are other reports'; ``beside``: what is to be said of several GPUs of
-    this run.
+    ``quotes``: whether some are other reports'; ``beside``: remarks on several GPUs of this run.
     """
     told = {key: spread for key, spread in sorted(found.items()) if key[0] in lines}
     rows = tuple(
@@ -89,15 +87,13 @@ def with_spreads(
 
 
 def report_spreads(
-    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, cards: Iterable[CardFigures]
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile
 ) -> dict[tuple[str, str], FigureSpread]:
-    """Return the spread of each figure that other runs measured, or other cards of this one, by
-    claim and target.
+    """Return the spread of each figure that other runs measured, too, by claim and target.
 
-    Empty where the evidence holds nothing of either.
+    Empty if the evidence holds no other runs.
     """
-    beside = same_run(card.figures for card in cards)
-    if evidence.other_runs is None and not beside.runs:
+    if evidence.other_runs is None:
         return {}
     own = report_figures(
         catalog,
@@ -108,7 +104,7 @@ def report_spreads(
         manifest_sha256=UNWRITTEN,
         rates=False,
     )
-    return spreads(own, beside, evidence.other_runs)
+    return spreads(own, evidence.other_runs)
 
 
 def spread_short(spread: FigureSpread | None) -> str | None:

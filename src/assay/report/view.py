@@ -10,7 +10,6 @@ from assay import frames
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.block_quality import clocks_of
-from assay.findings.cards import card_figures, disturbances
 from assay.findings.guards import guards
 from assay.findings.headline import outcomes
 from assay.findings.run_summary import summarise
@@ -26,7 +25,6 @@ from assay.report.card_spread import (
     spread_section,
     with_spreads,
 )
-from assay.report.cards import CardsSection, cards_sections, machine_differences, several_gpus
 from assay.report.checks import CheatsSection, alarms, cheats_sections
 from assay.report.claim_filters import Filter, filters
 from assay.report.claims import ClaimGroup, claim_groups, claim_lines
@@ -40,6 +38,7 @@ from assay.report.images import ImageRow, image_rows
 from assay.report.layers import LayersSection, layer_sections
 from assay.report.leading_findings import LeadingFinding, leading_findings
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
+from assay.report.machine_differences import machine_differences, several_gpus
 from assay.report.measurements import ComparisonSection, comparison_sections
 from assay.report.operators import OperatorsSection, operator_sections
 from assay.report.originals import OriginalRow, original_rows
@@ -71,8 +70,6 @@ class ReportView:
     across: AcrossGpus | None
     spread: SpreadSection | None
     """Figures that other cards or runs measured, too; None where nothing is known of any."""
-    cards: tuple[CardsSection, ...]
-    """Several GPUs of one machine, held against each other."""
     differences: tuple[str, ...]
     """What else than the GPU differs between the machines of several targets."""
     counts: CountTable
@@ -122,12 +119,10 @@ def build_view(
     every = verdicts.verdicts
     counted_things = outcomes(catalog, every)
     agreed = tuple(agreements(evidence, clocks))
-    cards = card_figures(catalog, evidence)
-    spreads = report_spreads(catalog, evidence, verdicts, cards)
+    spreads = report_spreads(catalog, evidence, verdicts)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
     lines = with_earlier_runs(catalog, evidence, with_spreads(made, spreads))
     groups = claim_groups(catalog, every, lines)
-    beside = cards_sections(evidence, lines, disturbances(catalog, evidence), cards)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
         run=verdicts.run,
@@ -141,9 +136,8 @@ def build_view(
             lines,
             spreads,
             quotes=evidence.other_runs is not None,
-            beside=(*several_gpus(evidence), *(section.company for section in beside)),
+            beside=several_gpus(evidence),
         ),
-        cards=beside,
         differences=machine_differences(evidence),
         counts=count_table(evidence.plan.sources, counted_things),
         elsewhere=elsewhere_lines(catalog, every),
