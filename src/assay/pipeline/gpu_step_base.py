@@ -229,16 +229,6 @@ class MeasuringParts:
         if self._card not in (None, uuid):
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
-    def _same_card(self, target: str, uuid: str) -> None:
-        """Require the GPU whose platform this run has; another card may be free later."""
-        if (self.run_dir / PLATFORMS.path(target)).is_file():
-            expected = self._platform(target).device.gpu.uuid
-            if uuid != expected:
-                raise MissingEnvironment(
-                    f"target {target} is measured on GPU {expected}, and this job was given "
-                    f"{uuid}: start the run again when that one is free, or start a new run"
-                )
-
     def end_job(self, error: Exception | None) -> None:
         """Take down how the job of a cluster ended that this is, if it is one."""
         if self.job is not None:
