@@ -44,7 +44,7 @@ def export(
     key: KeyOption = None,
     verify: VerifyOption = False,
 ) -> None:
-    """Write a signed report's records as tables, its citation, or its badge.
+    """Write a report as tables, a citation or a badge.
 
     Its signature and every byte are checked; with --verify it is judged again first.
     """
