@@ -784,6 +784,16 @@ class TestDerived:
         gain = (RIVAL_RATE / OURS_RATE - 1) * 100
         assert self.judge(self.claims(gain, Unit.PERCENT)).status is Status.REPRODUCED
 
+    def test_by_one_count_of_both_sides_it_is_a_ratio_of_times(self) -> None:
+        """Whatever work each does: ours stores a quarter of the product."""
+        times = b.TIMES_MS["ours"] / b.TIMES_MS["rival"]
+        claims = self.claims(times)
+        counted = claims[0].evaluation.model_copy(update={"flops": "2 * m * n * k"})
+        claims[0] = claims[0].model_copy(update={"evaluation": counted})
+        verdict = self.judge(claims)
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(times, rel=0.02)
+
     def test_a_side_that_failed_is_named(self) -> None:
         checks = [b.correctness(statuses={"ours": "incorrect"})]
         verdict = self.judge(self.claims(1.2), checks=checks)
