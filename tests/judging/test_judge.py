@@ -382,6 +382,25 @@ class TestCorrectnessGate:
         assert verdict.status is Status.INCORRECT
         assert "while it was timed" in verdict.explanation
 
+    @pytest.mark.parametrize(
+        ("asked", "unit", "wrong", "expected"),
+        [
+            (bench(), Unit.TFLOP_PER_S, ("ours",), (Status.INCORRECT, "wrong_output")),
+            (bench(), Unit.TFLOP_PER_S, (), (Status.NOT_RUN, "run_failed")),
+            (ratio(), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
+        ],
+    )
+    def test_what_was_dropped_for_a_wrong_timed_output_is_wrong(
+        self, asked: Benchmark, unit: Unit, wrong: tuple[str, ...], expected: tuple[Status, str]
+    ) -> None:
+        dropped = "rival" if "rival" in wrong else "ours"
+        why = {dropped: "incorrect: the output of a timed launch is wrong (relative error 0.9)"}
+        record = b.benchmark().model_copy(update={"not_timed": why, "wrong": wrong})
+        claim = b.claim("rate", asked, value=OURS_RATE, unit=unit)
+        verdict = verdict_on(claim, benchmarks=[record])
+        assert (verdict.status, verdict.reason) == expected
+        assert "of a timed launch is wrong (relative error 0.9)" in verdict.explanation
+
     def test_another_binary_is_not_vouched_for(self) -> None:
         checks = [b.correctness(binaries={"ours": b.digest("another binary")})]
         verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), checks=checks)
