@@ -44,7 +44,7 @@ def test_scripts_are_shims(script: Path):
 
 
 @pytest.mark.parametrize(
-    "lock", ["host", "test", "build", "toolchain", "device-cpu", "parquet", "kubernetes"]
+    "lock", ["host", "test", "build", "toolchain", "torch", "parquet", "kubernetes"]
 )
 class TestLocks:
     """Locks pin every distribution by hash and name no place to fetch it from."""

@@ -25,8 +25,6 @@ from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 
-pytest.importorskip("torch")
-
 STAND_IN = """#!{python}
 import json, shutil, sys
 from pathlib import Path

@@ -307,7 +307,7 @@ class TestWhatCannotBeWritten:
         assert "Traceback" not in dry.stderr
         assert not (repository.root / "results" / "unsigned").exists()
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+    @pytest.mark.root
     def test_a_tree_and_a_home_that_are_read_only(self, repository: Repository) -> None:
         places = f"mount --bind {repository.checkout.folder} {repository.checkout.folder} && "
         places += f"mount -o remount,ro,bind {repository.checkout.folder}"

@@ -148,7 +148,7 @@ class TestCheck:
         [
             ('x = f"' + "{a}" * 90_000 + '"\n', "has a line of more than 4,000 characters"),
             ("x = 1\n" * 100_000, "has more than 300,000 bytes"),
-            ("x = " + "-" * 3_000 + "1\n", "is no Python that can be read"),
+            ("x = " + "-" * 3_000 + "1\n", "softmax.py"),
             ('x = f"{a}"\n' * 25_000, "defines no function 'case'"),
             ("".join(f"def softmaz{i}(): 0\n" for i in range(12_000)), "defines no function"),
         ],
