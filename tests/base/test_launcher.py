@@ -215,7 +215,7 @@ class TestMissingThings:
         python = tmp_path / "python"
         # Starts Python, but answers as one whose venv and pip packages were split off.
         python.write_text(
-            f'#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+            f'#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\nexec "{sys.executable}" "$@"\n'
         )
         python.chmod(0o755)
         place = Checkout(root, tmp_path / "here")
@@ -240,7 +240,7 @@ def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_p
     place.lock("build", f"pip=={bundled.name.split('-')[1]} --hash=sha256:{digest}\n")
     python = tmp_path / "python"
     python.write_text(
-        f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+        f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec "{sys.executable}" "$@"\n'
     )
     python.chmod(0o755)
     ended = place.start("doctor", ASSAY_PYTHON=str(python))

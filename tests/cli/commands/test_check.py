@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -38,7 +39,7 @@ class TestNew:
     def test_an_editor_finds_the_schema(self, mine: Path) -> None:
         line = (mine / "assay.yaml").read_text().splitlines()[0]
         uri = line.removeprefix("# yaml-language-server: $schema=file://")
-        schema = json.loads(Path(uri).read_text())
+        schema = json.loads(Path(unquote(uri)).read_text())
         assert {"sources", "claims", "measurements", "commands"} <= schema["properties"].keys()
 
     def test_a_folder_that_holds_something_is_left_alone(
