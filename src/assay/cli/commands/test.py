@@ -15,7 +15,7 @@ MOST = 16
 
 
 def test(context: typer.Context) -> None:
-    """Run the whole test suite on all cores; further arguments go to pytest."""
+    """Run the whole test suite; further arguments go to pytest."""
     import pytest  # noqa: PLC0415 - only installed for tests
 
     os.chdir(checkout.ROOT)
