@@ -5,7 +5,6 @@ reports, the code itself) is installed under ``share/assay`` of the environment.
 """
 
 import subprocess
-import tempfile
 from pathlib import Path
 
 from setuptools import setup
@@ -48,9 +47,11 @@ def commit() -> str | None:
         return None
 
 
-with tempfile.TemporaryDirectory() as scratch:
-    files = tree()
-    if (named := commit()) is not None:
-        (Path(scratch) / "COMMIT").write_text(f"{named}\n", encoding="utf-8")
-        files[str(PLACE)].append(str(Path(scratch) / "COMMIT"))
-    setup(data_files=sorted(files.items()))
+files = tree()
+if (named := commit()) is not None:
+    # setuptools takes files by a path from here, and builds in this folder, too.
+    written = Path("build") / "COMMIT"
+    (HERE / written).parent.mkdir(exist_ok=True)
+    (HERE / written).write_text(f"{named}\n", encoding="utf-8")
+    files[str(PLACE)].append(str(written))
+setup(data_files=sorted(files.items()))

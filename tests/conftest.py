@@ -8,6 +8,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assay.shared.counting import counted
 from tests import browser
 from tests.containers import engines
 from tests.remote import sshd
 from tests.slurm import cluster
+from tests.torch_modules import needs_torch
 
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
     from assay.building.toolchain import Toolchain
@@ -44,24 +47,55 @@ def _no_parquet() -> str | None:
     return None
 
 
+<<<<<<< HEAD
 def _no_compiler() -> str | None:
     return None if shutil.which("g++") else "apt-get install g++"
+=======
+def _no_kubernetes() -> str | None:
+    if importlib.util.find_spec("snakemake_executor_plugin_kubernetes") is None:
+        return "ASSAY_TEST_REQUIRE=kubernetes ./assay test installs its plugin"
+    return None
+
+
+def _no_program(program: str, package: str) -> Callable[[], str | None]:
+    """Return the question whether a program of a Debian package is missing."""
+    return lambda: None if shutil.which(program) else f"apt-get install {package}"
+
+
+def _no_root() -> str | None:
+    return None if os.geteuid() == 0 else "start the suite as root"
+>>>>>>> ci
 
 
 PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "ssh": ("sshd", "starts an sshd on loopback", sshd.missing),
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
+<<<<<<< HEAD
     "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
+=======
+    "torch": ("PyTorch", "needs PyTorch (a GPU is not needed)", _no_torch),
+    "kubernetes": ("Kubernetes", "makes pods with Snakemake's plugin", _no_kubernetes),
+>>>>>>> ci
     "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),
-    "compiler": ("g++", "compiles with nvcc, which needs g++", _no_compiler),
+    "compiler": ("g++", "compiles with nvcc, which needs g++", _no_program("g++", "g++")),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
     "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),
     "browser": ("Chromium", "opens pages in Chromium and asks axe-core", browser.missing),
     "apptainer": ("Apptainer", "runs Apptainer", engines.missing_apptainer),
+    "root": ("root's rights", "mounts, or becomes another user", _no_root),
+    "mmdebstrap": ("mmdebstrap", "makes images of Debian", _no_program("mmdebstrap", "mmdebstrap")),
+    "cosign": (
+        "cosign",
+        "has cosign verify signatures",
+        _no_program("cosign", "cosign, in Debian from 13 on"),
+    ),
 }
 """Marker to a name for people, a description, and the question why it cannot run here (or None)."""
 COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which a caller asks for colour where there is no terminal."""
+
+CORE_MINUTES = 26
+"""What the suite takes one core of a server of 2024, without the parts that need daemons."""
 
 _required = pytest.StashKey[frozenset[str]]()
 _skipped = pytest.StashKey[list[str]]()
@@ -102,10 +136,29 @@ def missing_part(name: str) -> str | None:
     return None if reason is None else f"no {title} here ({reason})"
 
 
+class _NeedsTorch(pytest.Module):
+    """A module that cannot be imported here; collecting it reports the skip."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        pytest.skip(str(missing_part("torch")), allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Stand in for modules that import PyTorch where there is none."""
+    if needs_torch(module_path) and missing_part("torch"):
+        return _NeedsTorch.from_parent(parent, path=module_path)
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, saying why; tests of the device side all need PyTorch."""
+    """Mark what needs PyTorch; skip what cannot run here, saying why."""
     reasons = {name: missing_part(name) for name in PARTS}
     for item in items:
+        if needs_torch(item.path):
+            item.add_marker("torch")
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
@@ -121,8 +174,7 @@ class _Watcher:
         if not report.skipped or getattr(report, "wasxfail", None) is not None:
             return
         parts = {name for name in PARTS if name in getattr(report, "keywords", {})}
-        path = report.nodeid.replace(os.sep, "/")
-        if "tests/device/" in path or "tests/ops/" in path:
+        if needs_torch(ROOT / report.nodeid.partition("::")[0]):
             parts.add("torch")
         if parts & self.config.stash[_required]:
             self.config.stash[_skipped].append(report.nodeid)
@@ -135,9 +187,33 @@ class _Watcher:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Watch reports where they all arrive: in the one process, or in xdist's controller."""
-    if not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(_Watcher(session.config), "assay-watcher")
+    """Watch reports where they all arrive: in the one process, or in xdist's controller.
+
+    Before the whole suite, say how long it takes and what it skips.
+    """
+    config = session.config
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(_Watcher(config), "assay-watcher")
+    chosen = config.option.keyword or config.option.markexpr or config.option.collectonly
+    if config.args_source is config.ArgsSource.TESTPATHS and not chosen:
+        for line in first_lines(getattr(config.option, "numprocesses", None) or 1):
+            config.get_terminal_writer().line(line)
+
+
+def first_lines(processes: int) -> list[str]:
+    """Return what is said before the whole suite runs, for a terminal of 80 columns."""
+    minutes = max(1, round(CORE_MINUTES / processes))
+    lines = [
+        f"the whole suite in {counted(processes, 'process', 'processes')}: about "
+        f"{counted(minutes, 'minute')}, longer on a busy machine"
+    ]
+    skips = [reason for name in PARTS if (reason := missing_part(name))]
+    if skips:
+        lines.append("tests that this machine cannot run are skipped:")
+    for reason in skips:
+        lines += textwrap.wrap(reason, 78, initial_indent="  ", subsequent_indent="    ")
+    return lines
 
 
 @pytest.hookimpl(trylast=True)

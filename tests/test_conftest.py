@@ -1,11 +1,15 @@
 """The rule that a required part of the suite is never skipped, and what a run says of skips."""
 
+import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import CORE_MINUTES
+from tests.torch_modules import TESTS, needs_torch
 
 SUITE = """
 import pytest
@@ -50,6 +54,18 @@ def test_a_skip_of_a_required_part_fails_the_run(
     assert "REQUIRED BUT SKIPPED test_small.py::test_that_gives_up" in ended.stdout
 
 
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("test_*.py")), ids=lambda path: path.stem)
+def test_a_module_that_imports_pytorch_is_known_to(path: Path):
+    """Without PyTorch its import would stop the whole collection."""
+    imported: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            imported |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module).partition(".")[0])
+    assert needs_torch(path) or "torch" not in imported
+
+
 def test_an_unknown_part_is_a_usage_error(root: Path, tmp_path: Path):
     ended = run(root, tmp_path, "compilr")
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
@@ -86,6 +102,31 @@ def test_the_end_says_why_tests_were_skipped(root: Path, tmp_path: Path, options
         "  too late: 1",
     ], ended.stdout
     assert "2 passed, 5 skipped" in lines[-1], "pytest's own summary stays the last line"
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_the_whole_suite_begins_with_its_time_and_what_it_skips(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+):
+    monkeypatch.setenv("PATH", "/nonexistent")  # without g++, Docker and the others
+    (tmp_path / "test_few.py").write_text("def test_that_passes():\n    assert True\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = .\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", *options]
+    ran = {"PYTHONPATH": f"{root / 'src'}:{root}", "ASSAY_TEST_REQUIRE": ""}
+    said = []
+    for words in ([], ["test_few.py"]):
+        ended = subprocess.run(
+            [*command, *words], cwd=tmp_path, env={**os.environ, **ran}, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        said.append(ended.stdout)
+    minutes = round(CORE_MINUTES / (2 if options else 1))
+    assert f": about {minutes} minutes" in said[0].splitlines()[0]
+    assert "  no g++ here (apt-get install g++)\n" in said[0]
+    assert max(map(len, said[0].splitlines())) <= 80
+    assert "minutes" not in said[1]
+    assert "1 passed" in said[0].splitlines()[-1]
 
 
 def test_without_skips_nothing_is_said_of_them(root: Path, tmp_path: Path):

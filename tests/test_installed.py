@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -41,7 +42,8 @@ def run(
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment that holds nothing but what pip makes of the tree."""
-    base = tmp_path_factory.mktemp("installed")
+    base = tmp_path_factory.mktemp("installed") / "a place"
+    base.mkdir()
     tree, wheels, venv = base / "tree", base / "wheels", base / "venv"
     for name in [*packed(), "setup.py", "pyproject.toml"]:
         place = tree / name
@@ -51,12 +53,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, place)
+    git = ["git", "-C", tree, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    run(["git", "init", "--quiet", tree], base)
+    run([*git, "add", "."], base)
+    run([*git, "commit", "--quiet", "-m", "all of it"], base)
     pip = [sys.executable, "-m", "pip"]
     quiet = ["--no-index", "--no-deps", "--quiet", "--disable-pip-version-check"]
     run([*pip, "wheel", *quiet, "--no-build-isolation", "-w", wheels, tree], base)
     run([sys.executable, "-m", "venv", "--without-pip", venv], base)
     run([*pip, "--python", venv / "bin" / "python", "install", *quiet, *wheels.iterdir()], base)
+    commit = run([*git, "rev-parse", "HEAD"], base)
     shutil.rmtree(tree)
+    assert (venv / "share" / "assay" / "COMMIT").read_text() == commit
     return venv
 
 
@@ -70,17 +78,19 @@ def test_it_brings_what_a_checkout_holds(installed: Path) -> None:
 def test_from_new_to_a_signed_report(installed: Path, tmp_path: Path) -> None:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "COV_", "PYTEST"))}
     # The locks' packages are those of this suite's own environment: what installs them has tests.
+    (tmp_path / "an environment").symlink_to(sys.prefix)
+    python = tmp_path / "an environment" / "bin" / Path(sys.executable).name
     environment = {**kept, "HOME": str(tmp_path), "ASSAY_NO_VENV": "1", "NO_COLOR": "1",
-                   "ASSAY_PYTHON": sys.executable}  # fmt: skip
+                   "ASSAY_PYTHON": str(python)}  # fmt: skip
     environment.pop("PYTHONPATH", None)
-    mine, assay = tmp_path / "mine", installed / "bin" / "assay"
+    mine, assay = tmp_path / "my project", installed / "bin" / "assay"
 
     def typed(*words: str) -> str:
         return run([assay, *words], tmp_path, environment)
 
     assert "next: assay check --project " in typed("new", str(mine))
     schema = (mine / "assay.yaml").read_text().splitlines()[0].partition("$schema=file://")[2]
-    assert Path(schema).is_relative_to(installed)
+    assert Path(unquote(schema)).is_relative_to(installed)
     assert "nothing wrong is seen here" in typed("check", "--project", str(mine))
     said = typed("reproduce", "--project", str(mine), "--runtime", "host", "--cores", "1")
     assert "its claims are its signer's own, not Assay's" in said

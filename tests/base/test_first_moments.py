@@ -64,7 +64,7 @@ class TestASignal:
     def test_between_the_two(self, number: signal.Signals, tmp_path: Path) -> None:
         python = tmp_path / "python"
         python.write_text(
-            f"#!{sys.executable}\n"
+            f'#!/usr/bin/env -S "{sys.executable}"\n'
             "import os, sys\n"
             "if 'assay.cli' in sys.argv:\n"
             f"    os.kill(os.getpid(), {int(number)})\n"
@@ -89,7 +89,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 
 def test_a_python_without_the_packages_is_told_so(tmp_path: Path) -> None:
     bare = tmp_path / "python"
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without site-packages
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')  # without site-packages
     bare.chmod(0o755)
     found = start(
         sys.executable, REPOSITORY / "assay", "doctor",

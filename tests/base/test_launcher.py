@@ -14,12 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
-from assay.base.launcher import base_python, command_of, missing_locks, needed_locks
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.host_compiler import surely_compiles
+from assay.base.launcher import (
+    base_python,
+    command_of,
+    missing_locks,
+    needed_locks,
+    prepare,
+)
 from tests.hostile import make_hostile
 
 MODULES = (
     "base/errors",
+    "base/host_compiler",
     "base/isolation",
     "base/launcher",
     "base/pip_locks",
@@ -78,6 +86,7 @@ class Checkout:
             shutil.copy(root / "src" / "assay" / f"{name}.py", package / f"{name}.py")
         shutil.copy(root / "assay", place)
         (package / "cli.py").write_text(CLI)
+        (place / "tests").mkdir()
         self.lock("build", make_wheel(self.wheels, "tooling", "1", ""))
         self.lock("host", make_wheel(self.wheels, "greeting", "1", "WORDS = 'first'\n"))
         self.lock("test", make_wheel(self.wheels, "testing", "1", ""))
@@ -111,6 +120,12 @@ def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 class TestTheStoryOfAnEnvironment:
     """From nothing to installed, unchanged, extended, interrupted and changed."""
+
+    def test_a_missing_compiler_is_found_before_an_install(self, checkout: Checkout, root: Path):
+        ended = checkout.start("reproduce", "--run", "mine", PATH="/nonexistent")
+        assert ended.returncode == 3
+        assert "apt-get install g++" in ended.stderr
+        assert not (checkout.place / ".venv").exists()
 
     def test_the_first_start_installs_and_runs(self, checkout: Checkout):
         ended = checkout.start("claims", "--json")
@@ -200,7 +215,7 @@ class TestMissingThings:
         python = tmp_path / "python"
         # Starts Python, but answers as one whose venv and pip packages were split off.
         python.write_text(
-            f'#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+            f'#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\nexec "{sys.executable}" "$@"\n'
         )
         python.chmod(0o755)
         place = Checkout(root, tmp_path / "here")
@@ -225,7 +240,7 @@ def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_p
     place.lock("build", f"pip=={bundled.name.split('-')[1]} --hash=sha256:{digest}\n")
     python = tmp_path / "python"
     python.write_text(
-        f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+        f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec "{sys.executable}" "$@"\n'
     )
     python.chmod(0o755)
     ended = place.start("doctor", ASSAY_PYTHON=str(python))
@@ -299,12 +314,24 @@ def test_the_subcommand_is_the_first_word():
     assert command_of([]) is None
 
 
+def test_what_may_compile_elsewhere_or_nothing_is_not_asked_for_a_compiler():
+    assert surely_compiles("reproduce", ["reproduce", "--run", "mine"])
+    assert not surely_compiles("verify", ["verify", "report"])
+    for word in ("--dry-run", "--runtime=docker", "--claim", "--project"):
+        assert not surely_compiles("reproduce", ["reproduce", word])
+
+
+def test_an_installed_package_says_that_it_has_no_tests(tmp_path: Path):
+    with pytest.raises(BadInput, match=r"clone the repository, and type \./assay test there"):
+        prepare(tmp_path, ["test"], {"ASSAY_NO_VENV": "1"})
+
+
 def test_torch_is_installed_only_where_it_is_required():
     assert needed_locks(["doctor"], {"ASSAY_TEST_REQUIRE": "torch"}) == ["host"]
     assert needed_locks(["test"], {}) == ["host", "test"]
     assert needed_locks(["reproduce", "--executor=slurm"], {}) == ["host"]
     required = {"ASSAY_TEST_REQUIRE": "slurm torch"}
-    assert needed_locks(["test"], required) == ["host", "test", "device-cpu"]
+    assert needed_locks(["test"], required) == ["host", "test", "torch"]
 
 
 def test_what_writes_parquet_is_installed_only_where_it_is_asked_for():

@@ -4,6 +4,7 @@ Somebody who was sent a report stands in it and types ``./assay verify .``; some
 leads elsewhere. What would run leaves a mark (see tests/hostile.py), and there is none.
 """
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -105,7 +106,8 @@ def test_the_device_side(hostile: Hostile) -> None:
 
 def test_what_a_job_of_the_device_side_starts(hostile: Hostile) -> None:
     lines: list[str] = []
-    script = f"{sys.executable} -m yaml; {sys.executable} -c 'import torch'; ncu; git --version"
+    python = shlex.quote(sys.executable)
+    script = f"{python} -m yaml; {python} -c 'import torch'; ncu; git --version"
     task = Task(("/bin/sh", "-c", script), hostile.place, "a job's children", inherit=True)
     HostRuntime().run(task, None, lines.append)
     assert hostile.ran() == []

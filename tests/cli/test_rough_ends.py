@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def start(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Start the command line by a shell's line, in which ``ASSAY`` stands for it."""
     kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
     return subprocess.run(
-        ["bash", "-c", line.replace("ASSAY", f"{sys.executable} -m assay.cli")],
+        ["bash", "-c", line.replace("ASSAY", f"{shlex.quote(sys.executable)} -m assay.cli")],
         env={**kept, "PYTHONPATH": str(ROOT / "src"), **variables},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

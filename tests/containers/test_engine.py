@@ -330,7 +330,7 @@ class TestConnecting:
         with pytest.raises(BadInput, match="'lxc' is no container engine"):
             connect("lxc")
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+    @pytest.mark.root
     def test_a_socket_of_someone_elses(self, name: str, tmp_path: Path):
         import socket
 
@@ -374,11 +374,9 @@ class TestConnecting:
         own.touch()
         assert address("podman") == f"unix://{own}"
 
+    @pytest.mark.docker
     def test_an_engine_that_stops_while_a_container_runs(self):
-        name = "docker"
-        if not _can_run(name):
-            pytest.skip("no engine of its own can be started here")
-        with bench(name) as own:
+        with bench("docker") as own:
             task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a long job")
             process = _daemon(own.url)
 
@@ -387,12 +385,6 @@ class TestConnecting:
 
             with pytest.raises(MissingEnvironment, match="stopped answering while a long job ran"):
                 own.runtime.run(task, own.image, stop)
-
-
-def _can_run(name: str) -> bool:
-    from tests.containers.engines import MISSING
-
-    return MISSING[name]() is None
 
 
 def _daemon(url: str) -> int:

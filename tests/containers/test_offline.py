@@ -1,7 +1,6 @@
 """A real bundle on a node without a route: packed here, unpacked and run in a network namespace."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,14 +15,6 @@ SOURCE = "003"
 """The source with the fewest binaries: one program of CUTLASS."""
 
 
-def isolated() -> str | None:
-    """Why no network namespace can be made here; None when one can."""
-    if shutil.which("unshare") is None:
-        return "there is no unshare"
-    made = subprocess.run(["unshare", "--net", "true"], check=False, capture_output=True)
-    return None if made.returncode == 0 else "making a network namespace takes root"
-
-
 def run(command: list[str], folder: Path, **environment: str) -> str:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -33,7 +24,7 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 
 @pytest.mark.compiler
-@pytest.mark.skipif(isolated() is not None, reason=str(isolated()))
+@pytest.mark.root
 def test_a_bundle_runs_where_there_is_no_network(tmp_path: Path, toolchain: object):
     checkout = tmp_path / "checkout"
     subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{ROOT}", checkout], check=True)

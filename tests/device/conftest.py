@@ -1,22 +1,9 @@
-"""Tests of the device side on a CPU. Modules that need PyTorch are skipped, visibly, without it."""
+"""Tests of the device side on a CPU."""
 
 import importlib
 import importlib.util
-from pathlib import Path
 
 import pytest
-
-from tests.conftest import missing_part
-
-WITHOUT_TORCH = {
-    "test_telemetry",
-    "test_forks",
-    "test_side_by_side",
-    "test_schedule",
-    "test_program_runs",
-    "test_locks",
-    "test_phases",
-}
 
 RECORD_MODULES = (
     "cheats",
@@ -29,21 +16,6 @@ RECORD_MODULES = (
     "stopwatch",
 )
 """Those of ``assay.records`` that hold what the device side writes."""
-
-
-class _NeedsTorch(pytest.Module):
-    """A module that cannot be imported here; collecting it reports the skip."""
-
-    def collect(self):
-        pytest.skip(str(missing_part("torch")), allow_module_level=True)
-
-
-def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector):
-    """Stand in for modules that import PyTorch where there is none."""
-    here = Path(__file__).parent in module_path.parents
-    if here and module_path.stem not in WITHOUT_TORCH and not importlib.util.find_spec("torch"):
-        return _NeedsTorch.from_parent(parent, path=module_path)
-    return None
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,6 @@
 """The base: what is asked of mmdebstrap, and what is done when it, or its archive, is not right."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -87,7 +86,7 @@ class TestFailures:
             ensure_base(tmp_path / "cache", INPUTS, PACKAGES, {})
         assert list((tmp_path / "cache").iterdir()) == []
 
-    @pytest.mark.skipif(shutil.which("mmdebstrap") is None, reason="there is no mmdebstrap")
+    @pytest.mark.mmdebstrap
     def test_without_a_mirror(self, tmp_path: Path):
         environ = {**os.environ, "ASSAY_DEBIAN_MIRROR": "http://127.0.0.1:9/debian"}
         with pytest.raises(MissingEnvironment, match=r"could not make a Debian.*Debian mirror"):

@@ -18,7 +18,7 @@ from assay.shared.errors import FailureKind
 from assay.shared.job import BenchmarkJob
 from tests.jobs import benchmark
 
-STAND_IN = """#!{python}
+STAND_IN = """#!/usr/bin/env -S "{python}"
 import json, os, sys
 from pathlib import Path
 

@@ -15,7 +15,7 @@ from assay.shared.specs import ArmSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, comparison
 
 DURATION = METRICS[0]
-DEVICE = """#!{python}
+DEVICE = """#!/usr/bin/env -S "{python}"
 import json, sys, time
 from pathlib import Path
 
@@ -40,7 +40,7 @@ for argument in sys.argv[3:]:
     output.write_text(json.dumps({{"ok": ok, "detail": "" if ok else "illegal address"}}))
 sys.exit(code)
 """
-NCU = """#!{python}
+NCU = """#!/usr/bin/env -S "{python}"
 import subprocess, sys
 from pathlib import Path
 

@@ -11,7 +11,7 @@ from assay.base.io import dump_record, read_record
 from assay.records.platform import Device, PlatformRecord
 from assay.shared.files import write_bytes
 
-PRELUDE = """#!{python}
+PRELUDE = """#!/usr/bin/env -S "{python}"
 import datetime, gzip, json, os, sys, time
 from pathlib import Path
 

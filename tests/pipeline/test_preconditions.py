@@ -52,6 +52,14 @@ class TestAMissingCompiler:
         assert begun == []
         assert list(tmp_path.iterdir()) == [], "not even a key was made"
 
+    def test_a_dry_run_says_so_and_goes_on(
+        self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(MissingEnvironment, match="no more of this is wanted"):
+            make_request(root, load_catalog(root), options(tmp_path, writes=False))
+        assert begun == ["probed"]
+        assert "there is no g++" in capsys.readouterr().err
+
     def test_a_project_is_asked_on_without_it(
         self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:

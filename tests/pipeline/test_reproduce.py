@@ -307,15 +307,15 @@ class TestWhatCannotBeWritten:
         assert "Traceback" not in dry.stderr
         assert not (repository.root / "results" / "unsigned").exists()
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+    @pytest.mark.root
     def test_a_tree_and_a_home_that_are_read_only(self, repository: Repository) -> None:
-        places = f"mount --bind {repository.checkout.folder} {repository.checkout.folder} && "
-        places += f"mount -o remount,ro,bind {repository.checkout.folder}"
+        folder, python = map(shlex.quote, (str(repository.checkout.folder), sys.executable))
+        places = f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}"
         if subprocess.run(["unshare", "-m", "sh", "-c", places], check=False).returncode != 0:
             pytest.skip("no mount can be made here")
         code = {}
         for more in ("", " --dry-run"):
-            command = f"{places} && exec {sys.executable} -m assay.cli reproduce --run ro{more}"
+            command = f"{places} && exec {python} -m assay.cli reproduce --run ro{more}"
             ended = subprocess.run(
                 ["unshare", "-m", "sh", "-c", command],
                 cwd=repository.root, env=repository.environment(), capture_output=True, text=True,

@@ -48,7 +48,7 @@ case "$1" in
     *) [ ! -e {folder}/apps.$SLURMD_NODENAME ] || cat {folder}/apps.$SLURMD_NODENAME;;
 esac
 """
-DEVICE = """#!{python}
+DEVICE = """#!/usr/bin/env -S "{python}"
 import fcntl, json, os, random, subprocess, sys, time
 from pathlib import Path
 

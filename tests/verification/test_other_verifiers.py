@@ -39,12 +39,7 @@ def test_openssl_verifies_the_signature(report: Path, tmp_path: Path, changed: b
     assert subprocess.run(command, capture_output=True, check=False).returncode == int(changed)
 
 
-needs_cosign = pytest.mark.skipif(
-    COSIGN is None, reason="there is no cosign (apt-get install cosign, in Debian from 13 on)"
-)
-
-
-@needs_cosign
+@pytest.mark.cosign
 @pytest.mark.parametrize("subject", ["manifest.json", "verdicts.json"])
 def test_cosign_verifies_the_attestation(report: Path, tmp_path: Path, subject: str) -> None:
     """The manifest is what is signed; no other file is."""
@@ -52,7 +47,7 @@ def test_cosign_verifies_the_attestation(report: Path, tmp_path: Path, subject: 
     assert found is (subject == "manifest.json")
 
 
-@needs_cosign
+@pytest.mark.cosign
 @pytest.mark.parametrize(("binary", "verified"), [("demo_bk32 sm_90a", True), ("another", False)])
 def test_cosign_verifies_the_provenance_of_a_binary(
     report: Path, tmp_path: Path, binary: str, verified: bool
@@ -63,7 +58,7 @@ def test_cosign_verifies_the_provenance_of_a_binary(
     assert found is verified
 
 
-@needs_cosign
+@pytest.mark.cosign
 def test_cosign_verifies_what_two_keys_signed(report: Path, tmp_path: Path) -> None:
     """With either key."""
     for name in ("attestation.json", "provenance.json"):

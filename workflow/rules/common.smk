@@ -1,10 +1,14 @@
 # Loads and validates what the run is bound to; nothing more.
 
+import shlex
 import sys
 from pathlib import Path
 
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
+
+# Snakemake writes this path into shell lines without quotes, and a checkout's may have spaces.
+sys.executable = shlex.quote(sys.executable)
 
 from assay.pipeline.compilations import Compilations
 from assay.pipeline.dag import load_dag

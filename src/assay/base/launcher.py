@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
+from assay.base.host_compiler import require_host_compiler, surely_compiles
 from assay.base.isolation import (
     HOST_PATH,
     HOST_PATHS,
@@ -40,7 +41,7 @@ from assay.shared.files import write_json
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
-TEST_LOCKS = {"torch": "device-cpu", "parquet": "parquet"}
+TEST_LOCKS = {"torch": "torch", "parquet": "parquet"}
 """Further locks of the test suite, by the part that needs them."""
 
 
@@ -122,9 +123,14 @@ def become(
 def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) -> Path:
     """Path of an interpreter that has what the arguments need, installing it where necessary.
 
-    Raises MissingEnvironment.
+    Raises MissingEnvironment; BadInput for the test suite where an installed package has none.
     """
     base = base_python(environ)
+    if command_of(arguments) == "test" and not (root / "tests").is_dir():
+        raise BadInput(
+            "an installed package has no test suite: clone the repository, and type ./assay test "
+            "there"
+        )
     if environ.get("ASSAY_NO_VENV") == "1":
         return base
     locks = {
@@ -136,6 +142,8 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     try:
         if missing_locks(venv, locks, wanted_base) != []:
             _require_own_folder(venv)
+            if surely_compiles(command_of(arguments), arguments):
+                require_host_compiler()  # an install takes minutes, and would be in vain
             with exclusive(
                 root / ".venv.lock", "another start is installing the environment; waiting for it"
             ):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from assay.base.cache_place import own_cache
 from assay.base.errors import MissingEnvironment
+from assay.base.host_compiler import require_host_compiler
 from assay.base.isolation import isolated
 from assay.base.pip_locks import (
     REMEDY,
@@ -204,11 +205,7 @@ def _unpack(lock: Path, site: Path) -> None:
 
 def find_host_compiler() -> str:
     """Return ``g++ --version``'s first line. Raises MissingEnvironment without a g++ for nvcc."""
-    if shutil.which("g++") is None:
-        raise MissingEnvironment(
-            "nvcc needs a C++ compiler and there is no g++: install it "
-            "(apt-get install g++) and start again"
-        )
+    require_host_compiler()
     major = _first_line("g++", "-dumpversion").split(".")[0]
     if not major.isdecimal():
         raise _no_compiler(f"says '{major}' where its release is asked for")

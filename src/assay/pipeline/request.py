@@ -266,9 +266,12 @@ def _chosen_runtime(
                 only=options.claims,
             )
         except MissingEnvironment as error:
-            if options.project is None:
+            if options.project is not None:
+                say(f"{error}; what must be compiled is not run, and the rest is answered")
+            elif options.writes:
                 raise
-            say(f"{error}; what must be compiled is not run, and the rest is answered")
+            else:
+                say(str(error))
     return runtime
 
 

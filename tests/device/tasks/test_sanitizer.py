@@ -74,7 +74,7 @@ def test_a_projects_kernel_runs_at_its_small_problem(monkeypatch, tmp_path):
     assert [Path(path).stat().st_size for path in shape["operands"].values()] == [4 * 48]
 
 
-FAKE = """#!{python}
+FAKE = """#!/usr/bin/env -S "{python}"
 import json, pathlib, sys
 spot = pathlib.Path(__file__).parent
 arguments = sys.argv[1:]

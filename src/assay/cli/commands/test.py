@@ -2,10 +2,16 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from assay.cli import checkout
+
+OWN = ("-n", "--numprocesses", "--pdb", "--trace", "--co", "-h", "--help", "--version")
+"""Beginnings of options by which the caller chooses the processes, or wants one alone."""
+MOST = 16
+"""Processes: each imports all that it tests."""
 
 
 def test(context: typer.Context) -> None:
@@ -13,4 +19,15 @@ def test(context: typer.Context) -> None:
     import pytest  # noqa: PLC0415 - only installed for tests
 
     os.chdir(checkout.ROOT)
-    sys.exit(pytest.main(context.args))
+    cores = len(os.sched_getaffinity(0))
+    sys.exit(pytest.main([*processes(context.args, cores), *context.args]))
+
+
+def processes(arguments: Sequence[str], cores: int) -> list[str]:
+    """Return options that spread the tests over the cores, unless the caller chooses.
+
+    Tests of one file share a cluster or a compiler, so they stay in one process.
+    """
+    if cores < 2 or any(word.startswith(OWN) for word in arguments):
+        return []
+    return ["-n", str(min(cores, MOST)), "--dist", "loadfile"]
