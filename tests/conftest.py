@@ -82,7 +82,7 @@ def _take_signals() -> None:
 
 def _drop_launcher_variables() -> None:
     """Forget what ``./assay test`` set for this process; programs under test get their own."""
-    for name in ("PYTHONPATH", "PYTHONSAFEPATH"):
+    for name in ("PYTHONPATH", "PYTHONSAFEPATH", "ASSAY_TYPED"):
         os.environ.pop(name, None)
 
 

@@ -26,6 +26,7 @@ MODULES = (
     "base/printable",
     "base/progress",
     "base/signals",
+    "base/typed_command",
     "shared/counting",
     "shared/exit_codes",
     "shared/files",
