@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from assay.base.printable import folded, shown, shown_json, shown_line, shown_sentence
+from assay.base.printable import shown, shown_json, shown_line, shown_sentence
 from assay.base.typed_command import as_typed
-from assay.cli.tables import TableColumn, is_terminal, show_table
+from assay.cli.tables import TableColumn, is_terminal, show_line, show_table
 from assay.findings.claimed_figures import COMPUTED
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
@@ -56,12 +56,6 @@ def note(text: str) -> None:
 def say_line(text: str) -> None:
     """A line to be pasted: never folded, however long."""
     out.print(shown_line(text), markup=False, soft_wrap=True)
-
-
-def show_line(to: Console, text: str, indent: int = 2) -> None:
-    """Print a line, at a terminal folded between words."""
-    width = to.width if is_terminal(to) else None
-    to.print("\n".join(folded(shown_line(text), width, indent)), markup=False, soft_wrap=True)
 
 
 def show_error(sentence: str) -> None:

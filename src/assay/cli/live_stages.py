@@ -17,7 +17,7 @@ from rich.text import Text
 from assay.base.printable import NARROWEST, folded
 from assay.cli import console
 from assay.cli.plan_words import roughly
-from assay.cli.tables import is_terminal
+from assay.cli.tables import is_terminal, show_line
 from assay.findings.step_timings import ON_GPU, measured_here
 from assay.pipeline.durations import Step
 from assay.pipeline.stage_progress import StageProgress, mean_seconds
@@ -97,7 +97,7 @@ class LiveStages:
     def tell(self, line: str) -> None:
         """Print a line for people above the stages, unless these say the same."""
         if not self._progress.told(line):
-            console.show_line(self._screen, line)
+            show_line(self._screen, line)
 
     def __rich__(self) -> RenderableType:
         lines = stage_lines(self._progress, self._card.says, self._screen.width - 1)
