@@ -44,7 +44,7 @@ class TestWithoutAGpu:
         first, *_ = plan_lines(plan, FIVE_MINUTES, begun=False)
         assert first.startswith("No GPU")
         assert "nothing will be measured" in first
-        assert "figures of h100 are judged again" in first
+        assert "the figures of reports/x on h100 are judged again" in first
         assert f"{len(plan.builds)} builds are compared" in first
         assert first.endswith("about 5 min")
 

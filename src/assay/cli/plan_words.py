@@ -60,10 +60,16 @@ def _without_gpu(plan: Plan, time: str) -> str:
     why = "; ".join(absences([target.provision for target in plan.targets]))
     lacks = f"No GPU ({why})" if why == NO_DRIVER else why or "recorded figures were asked for"
     does = ["nothing will be measured"]
-    if recorded := [each.target for each in plan.targets if each.provision.kind == "recorded"]:
-        does.append(f"published figures of {_listed(recorded)} are judged again")
+    recorded: dict[str, list[str]] = {}
+    for each in plan.targets:
+        if each.provision.recorded_in is not None:
+            recorded.setdefault(each.provision.recorded_in, []).append(each.target)
+    does += [
+        f"the figures of {report} on {_listed(targets)} are judged again"
+        for report, targets in recorded.items()
+    ]
     if plan.builds:
-        compared = "compared with the published ones" if recorded else "compiled"
+        compared = "compared with those of the report" if recorded else "compiled"
         does.append(f"{_builds(plan)} {agreeing(len(plan.builds), 'is', 'are')} {compared}")
     return f"{lacks}: {', '.join(does)}; {time}"
 
