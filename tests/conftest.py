@@ -47,16 +47,6 @@ def _no_parquet() -> str | None:
     return None
 
 
-<<<<<<< HEAD
-def _no_compiler() -> str | None:
-    return None if shutil.which("g++") else "apt-get install g++"
-=======
-def _no_kubernetes() -> str | None:
-    if importlib.util.find_spec("snakemake_executor_plugin_kubernetes") is None:
-        return "ASSAY_TEST_REQUIRE=kubernetes ./assay test installs its plugin"
-    return None
-
-
 def _no_program(program: str, package: str) -> Callable[[], str | None]:
     """Return the question whether a program of a Debian package is missing."""
     return lambda: None if shutil.which(program) else f"apt-get install {package}"
@@ -64,18 +54,12 @@ def _no_program(program: str, package: str) -> Callable[[], str | None]:
 
 def _no_root() -> str | None:
     return None if os.geteuid() == 0 else "start the suite as root"
->>>>>>> ci
 
 
 PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "ssh": ("sshd", "starts an sshd on loopback", sshd.missing),
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
-<<<<<<< HEAD
-    "torch": ("PyTorch", "needs PyTorch (its CPU build will do)", _no_torch),
-=======
     "torch": ("PyTorch", "needs PyTorch (a GPU is not needed)", _no_torch),
-    "kubernetes": ("Kubernetes", "makes pods with Snakemake's plugin", _no_kubernetes),
->>>>>>> ci
     "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_program("g++", "g++")),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
@@ -109,7 +93,7 @@ def _take_signals() -> None:
 
 def _drop_launcher_variables() -> None:
     """Forget what ``./assay test`` set for this process; programs under test get their own."""
-    for name in ("PYTHONPATH", "PYTHONSAFEPATH"):
+    for name in ("PYTHONPATH", "PYTHONSAFEPATH", "ASSAY_TYPED"):
         os.environ.pop(name, None)
 
 

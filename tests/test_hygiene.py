@@ -43,13 +43,7 @@ def test_scripts_are_shims(script: Path):
     assert len(script.read_text().splitlines()) <= 15
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "device-cpu", "parquet"])
-=======
-@pytest.mark.parametrize(
-    "lock", ["host", "test", "build", "toolchain", "torch", "parquet", "kubernetes"]
-)
->>>>>>> ci
+@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "torch", "parquet"])
 class TestLocks:
     """Locks pin every distribution by hash and name no place to fetch it from."""
 

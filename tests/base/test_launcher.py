@@ -34,6 +34,7 @@ MODULES = (
     "base/printable",
     "base/progress",
     "base/signals",
+    "base/typed_command",
     "shared/counting",
     "shared/exit_codes",
     "shared/files",
@@ -354,3 +355,17 @@ def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path):
     assert missing_locks(venv, {"host": "a"}, "/opt/python3.13") is None
     (venv / "assay.json").write_text(json.dumps({**stamp, "place": "/elsewhere/.venv"}))
     assert missing_locks(venv, {"host": "a"}, None) is None
+
+
+@pytest.mark.parametrize("typed", ["./assay", "../a tree/assay", "{place}/assay"])
+def test_the_command_line_knows_how_it_was_called(root: Path, tmp_path: Path, typed: str):
+    place = Checkout(root, tmp_path / "a tree")
+    (place.place / "src" / "assay" / "cli.py").write_text(
+        "import os; print(os.environ['ASSAY_TYPED'])\n"
+    )
+    command = typed.format(place=place.place)
+    ended = subprocess.run(
+        [command, "doctor"], env={"PATH": os.environ["PATH"], "ASSAY_NO_VENV": "1"},
+        cwd=place.place, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, f"{command}\n"), ended.stderr

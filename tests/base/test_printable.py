@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from assay.base.printable import shown, shown_json, shown_line, shown_sentence
+from assay.base.printable import NARROWEST, folded, shown, shown_json, shown_line, shown_sentence
 from assay.base.progress import say
 
 HOSTILE = {
@@ -67,3 +67,28 @@ def test_json_says_the_same_and_steers_nothing() -> None:
 def test_progress_is_shown_so(capsys: pytest.CaptureFixture[str]) -> None:
     say("run \x1b[31mred\n\u202e")
     assert capsys.readouterr().err == "assay: run \\x1b[31mred\\x0aU+202E\n"
+
+
+class TestFolded:
+    """A terminal's line ends between words."""
+
+    LINE = "no file below " + "/a-long/path-of" * 8 + " is what it was when it was signed, and " * 3
+
+    @pytest.mark.parametrize("width", [40, 60, 80])
+    def test_no_word_is_broken(self, width: int) -> None:
+        lines = folded(self.LINE, width)
+        assert [word for line in lines for word in line.split()] == self.LINE.split()
+        assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
+        assert all(line.startswith("  ") for line in lines[1:])
+
+    def test_elsewhere_it_is_whole(self) -> None:
+        assert folded(self.LINE, None) == [self.LINE]
+
+    def test_a_terminal_of_no_width_is_no_reason_for_a_word_a_line(self) -> None:
+        assert folded(self.LINE, 1) == folded(self.LINE, NARROWEST)
+
+    def test_what_stands_below_a_sentence_stays_below_it(self) -> None:
+        head, *below = shown_sentence("one\n  " + "two " * 20 + "\n  three", 60).splitlines()
+        assert (head, below[-1]) == ("one", "  three")
+        assert below[0].startswith("  two")
+        assert below[1].startswith("    two")

@@ -5,13 +5,14 @@ import fcntl
 import multiprocessing
 import os
 import sys
+import termios
 import time
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import exclusive, watch
+from assay.base.progress import exclusive, say, watch
 
 
 def run(tmp_path: Path, code: str, **options: object) -> int:
@@ -74,3 +75,15 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(MissingEnvironment, match="no locks"), exclusive(tmp_path / "lock", ""):
         pass
+
+
+def test_a_line_at_a_terminal_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 60))
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        say("word " * 30)
+        shown = os.read(master, 4096).decode().splitlines()
+    os.close(master)
+    assert len(shown) > 1
+    assert all(len(line) <= 60 for line in shown)

@@ -44,7 +44,7 @@ def test_what_the_cluster_can_do_is_well(root: Path) -> None:
 
 def test_slips_are_told_all_at_once(root: Path) -> None:
     ((state, found),) = told(root, "job: {}\nattemts: 1\n")
-    assert state is State.MISSING
+    assert state is State.WRONG
     assert "2 problems" in found
     assert "did you mean 'jobs'?" in found
     assert "did you mean 'attempts'?" in found
@@ -68,7 +68,7 @@ def test_slips_are_told_all_at_once(root: Path) -> None:
     ],
 )
 def test_what_the_cluster_has_not_is_said_once(root: Path, text: str, says: str) -> None:
-    assert told(root, text) == [(State.MISSING, says)]
+    assert told(root, text) == [(State.WRONG, f"{says}; see sinfo, and mend {CLUSTER_FILE}")]
 
 
 def test_without_slurm_it_says_that_nothing_was_held_against_it(

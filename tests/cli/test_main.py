@@ -12,6 +12,7 @@ import typer
 from assay.base.signals import SignalledExit
 from assay.cli import main as cli
 from assay.cli.commands import claims
+from assay.pipeline.git_state import git_state
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.application()), "commands")  # noqa: B009
@@ -109,6 +110,33 @@ class TestHelp:
         assert answer.code == 0
         assert answer.out.startswith(f"Usage: ./assay {command} ")
         assert "python -m" not in answer.out
+
+    @pytest.mark.parametrize(
+        ("typed", "same"),
+        [
+            (("-h",), ("--help",)), (("help",), ("--help",)),
+            (("verify", "-h"), ("verify", "--help")), (("help", "verify"), ("verify", "--help")),
+            (("key", "new", "-h"), ("key", "new", "--help")), (("--version",), ("version",)),
+        ],
+    )  # fmt: skip
+    def test_what_people_try_works(
+        self, assay: Any, typed: tuple[str, ...], same: tuple[str, ...]
+    ) -> None:
+        answer = assay(*typed)
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out == assay(*same).out
+
+    def test_the_version_has_its_commit(self, assay: Any) -> None:
+        commit, _ = git_state(ROOT)
+        assert re.match(rf"\d+\.\d+\.\d+ \(commit {commit or 'not known'}", assay("version").out)
+
+    def test_the_command_is_named_as_it_was_typed(
+        self, assay: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASSAY_TYPED", "../tree/assay")
+        assert assay("verify", "-h").out.startswith("Usage: ../tree/assay verify ")
+        assert "(../tree/assay verify --help says more)" in assay("verify").err
+        assert "(../tree/assay claims lists them)" in assay("reproduce", "--claim", "none").err
 
     def test_summaries_are_not_cut(self, assay: Any) -> None:
         shown = assay("--help").out

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from assay.cli import checkout
 from assay.cli.report_names import found_report, found_reports
@@ -50,6 +51,24 @@ def test_a_path_stays_as_it_is_given(root: Path) -> None:
     (root.parent / "made").mkdir()
     for path in ("made", "elsewhere/made", "nothing", ".", "x" * 300):
         assert found_report(Path(path)) == Path(path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("mdae", "made"), ("packd", "packed"), ("their", "theirs")]
+)
+def test_a_slip_is_told_with_what_may_be_meant(root: Path, typed: str, meant: str) -> None:
+    for place in ("reports/made", "projects/one/reports/theirs"):
+        (root / place / "manifest.json").touch()
+    with pytest.raises(typer.BadParameter, match=f"did you mean '{meant}'"):
+        found_report(Path(typed))
+
+
+def test_a_slip_is_bad_input(assay: Any) -> None:
+    name = report_name(published_reports(checkout.ROOT)[0])
+    for arguments in (("verify",), ("cite",), ("verify", "--json")):
+        answer = assay(*arguments, name[:-1])
+        assert answer.code == 2
+        assert f"did you mean '{name}'" in answer.err
 
 
 def test_no_report_given_is_none(root: Path) -> None:

@@ -8,7 +8,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path, timings_path
 from assay.pipeline.gpu_forecast import gpu_forecast
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preview import known_seconds, stage_seconds
+from assay.pipeline.preview import every_step, known_seconds, step_seconds
 from assay.pipeline.stage_progress import StageProgress, mean_seconds
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, TimingsRecord
@@ -35,6 +35,11 @@ def asked(catalog: Catalog, *gpus: str) -> tuple[Request, Plan]:
     request = make_request("box", [provision("h200", gpus=gpus)], sorted(catalog.sources))
     request = request.model_copy(update={"claims": CLAIMS, "tuning": True})
     return request, make_plan(catalog, request)
+
+
+def stage_seconds(catalog: Catalog, request: Request, plan: Plan) -> dict[str, float]:
+    """What a step of each stage takes."""
+    return mean_seconds(step_seconds(REPOSITORY, catalog, request, plan, every_step(plan)))
 
 
 def test_benchmarks_take_what_the_fuller_gpu_does(catalog: Catalog) -> None:
@@ -84,16 +89,16 @@ def test_a_projects_own_report_says_more_than_a_guess_on_one_gpu(catalog: Catalo
     request, plan = asked(catalog, *GPUS[:1])
     request = request.model_copy(update={"home": str(PROJECT)})
     recorded = mean_seconds(known_seconds(REPOSITORY, request))["benchmark"]
-    assert stage_seconds(REPOSITORY, catalog, request, plan)["benchmark"] == recorded
+    assert stage_seconds(catalog, request, plan)["benchmark"] == recorded
     request, plan = asked(catalog, *GPUS)
     request = request.model_copy(update={"home": str(PROJECT)})
     forecast = gpu_forecast(REPOSITORY, catalog, plan)[Stage.BENCHMARK, H200]
-    assert stage_seconds(REPOSITORY, catalog, request, plan)["benchmark"] == forecast
+    assert stage_seconds(catalog, request, plan)["benchmark"] == forecast
 
 
 def test_the_live_line_knows_the_stage_and_counts_it_in(catalog: Catalog) -> None:
     request, plan = asked(catalog, *GPUS)
-    known = stage_seconds(REPOSITORY, catalog, request, plan)
+    known = stage_seconds(catalog, request, plan)
     forecast = gpu_forecast(REPOSITORY, catalog, plan)
     assert known["benchmark"] == forecast[Stage.BENCHMARK, H200]
     stages = (Stage.CORRECTNESS, Stage.BENCHMARK)

@@ -31,9 +31,9 @@ from assay.base.isolation import (
     take_option,
 )
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
-from assay.base.printable import shown_sentence
-from assay.base.progress import exclusive, has_output, quote, say, watch
+from assay.base.progress import exclusive, has_output, quote, say, show_sentence, watch
 from assay.base.signals import NOT_BEGUN, SignalledExit, hold_signals, leave_on_signals
+from assay.base.typed_command import TYPED, typed_command
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_json
@@ -60,7 +60,7 @@ def main(root: str, arguments: Sequence[str]) -> int:
         python = prepare(Path(root), arguments, os.environ)
         hold_signals()  # for the command line to take: its start knows no handlers
     except AssayError as error:
-        print(f"assay: {shown_sentence(str(error))}", file=sys.stderr)
+        show_sentence(str(error))
         return error.exit_code
     except (KeyboardInterrupt, SignalledExit) as stop:
         whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")
@@ -113,6 +113,7 @@ def become(
     """
     environment = isolated(environ, [root / "src", *packages])
     environment.pop(HOST_PATHS, None)
+    environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     if packages:
         environment[HOST_PATHS] = os.pathsep.join(map(str, packages))
     sys.stdout.flush()

@@ -9,6 +9,7 @@ Standard library only: the launcher uses this before anything is installed.
 
 import json
 import re
+import textwrap
 
 _UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
@@ -25,6 +26,8 @@ _NOT_IN_A_LINE = re.compile(f"[\n{_UNSEEN}]")
 _LAST_CONTROL = 0x9F
 LONGEST_LINE = 4000
 """Characters of a line that are shown: what others wrote may be a million long."""
+NARROWEST = 40
+"""Characters below which no line is folded."""
 
 
 def shown(text: str) -> str:
@@ -51,14 +54,37 @@ def shortened(value: object, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
+    """Return a line folded between words to ``width`` characters; whole where that is None.
+
+    What follows the first line is indented. No word is broken, however long.
+    """
+    if width is None:
+        return [line]
+    return textwrap.wrap(
+        line,
+        max(width, NARROWEST),
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    ) or [""]
+
+
 def capital(text: str) -> str:
     """Return a text that begins a sentence."""
     return text[:1].upper() + text[1:]
 
 
-def shown_sentence(text: str) -> str:
-    """Return an error's text: a sentence, and lines below it that are indented by two spaces."""
-    return "\n  ".join(shown_line(line) for line in text.split("\n  "))
+def shown_sentence(text: str, width: int | None = None) -> str:
+    """Return an error's text: a sentence, and lines below it that are indented by two spaces; each
+    folded to ``width`` characters.
+    """
+    head, *below = map(shown_line, text.split("\n  "))
+    lines = [
+        *folded(head, width),
+        *(part for line in below for part in folded(f"  {line}", width, 4)),
+    ]
+    return "\n".join(lines)
 
 
 def shown_json(value: object) -> str:

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from assay.base.errors import MissingEnvironment
-from assay.base.printable import shown_line
+from assay.base.printable import folded, shown_line, shown_sentence
+from assay.base.typed_command import as_typed
 from assay.shared.parent_death import tied_to_parent
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -23,7 +25,29 @@ NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 def say(line: str) -> None:
     """A line of progress on stderr; stdout belongs to results."""
-    print(f"assay: {shown_line(line)}", file=sys.stderr, flush=True)
+    show_line(f"assay: {as_typed(line)}")
+
+
+def show_sentence(text: str) -> None:
+    """Print what is wrong: a sentence, and lines below it."""
+    shown = shown_sentence(f"assay: {as_typed(text)}", terminal_width(sys.stderr))
+    print(shown, file=sys.stderr, flush=True)
+
+
+def show_line(line: str) -> None:
+    """A whole line on stderr, at a terminal folded between words."""
+    lines = folded(shown_line(line), terminal_width(sys.stderr))
+    print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def terminal_width(stream: IO[str]) -> int | None:
+    """Return the characters of a terminal's line; None where a stream is no terminal."""
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
 
 
 def has_output() -> bool:

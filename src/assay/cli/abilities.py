@@ -28,11 +28,11 @@ class Ability:
     remedy: str = ""
     """What helps, where the reason does not say it."""
 
-    def __str__(self) -> str:
-        """Return a line: ``measure: no, because ...; remedy``."""
-        if self.able:
-            return f"{self.name}: yes, {self.reason}"
-        return f"{self.name}: no, because {self.reason}{'; ' if self.remedy else ''}{self.remedy}"
+    @property
+    def answer(self) -> str:
+        """Return whether it can be done, why, and what helps: ``no: there is no ...``."""
+        word = "yes" if self.able else "no"
+        return f"{word}: {self.reason}{'; ' if self.remedy else ''}{self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def _verify(machine: Machine) -> Ability:
 
 def _rebuild(machine: Machine) -> Ability:
     if machine.host_compiler is not None:
-        return Ability("rebuild", True, f"on the host with {machine.host_compiler}")
+        version = machine.host_compiler.split()[-1]
+        return Ability("rebuild", True, f"on the host with g++ {version}")
     for name, runtime in machine.runtimes.items():
         if _objection(machine, name) is None:
             return Ability("rebuild", True, f"in images of {runtime.describe()}")

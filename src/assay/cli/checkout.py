@@ -1,12 +1,18 @@
 """The repository that commands work in, and the run that its configuration asks for."""
 
+import os
+
 from assay.base.checkout_root import checkout_root
 from assay.base.io import load_yaml
+from assay.base.typed_command import command_here
 from assay.records.plan import RunConfig
 
 ROOT = checkout_root()
-COMMAND = "./assay" if (ROOT / "assay").is_file() else "assay"
-"""What people type: of an installed package its entry point."""
+
+
+def command() -> str:
+    """Return what people type here."""
+    return command_here(os.environ)
 
 
 def default_run() -> RunConfig:

@@ -25,7 +25,7 @@ def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iter
     try:
         cluster = site_of(root, catalog, project)
     except BadInput as error:
-        yield Finding(PART, State.MISSING, str(error), "mend it; docs/running.md has its keys")
+        yield Finding(PART, State.WRONG, f"{error}; docs/running.md has its keys")
         return
     names = ", ".join(str(path.relative_to(root) if root in path.parents else path)
                       for path in files)  # fmt: skip
@@ -35,11 +35,11 @@ def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iter
     try:
         offered = slurm_partitions()
     except MissingEnvironment as error:
-        yield Finding(PART, State.UNUSABLE, str(error))
+        yield Finding(PART, State.WRONG, str(error))
         return
     wrong = list(dict.fromkeys(_unknown(cluster, catalog, offered)))
     if wrong:
-        yield Finding(PART, State.MISSING, "; ".join(wrong), f"see sinfo, and mend {names}")
+        yield Finding(PART, State.WRONG, f"{'; '.join(wrong)}; see sinfo, and mend {names}")
     else:
         yield Finding(PART, State.OK, f"{names}, which this cluster can do")
 

@@ -29,7 +29,7 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
     products where the reports share none.
     """
     for warning in (*([view.products] if view.products else []), *view.warnings):
-        console.err.print(f"warning: {warning}", markup=False, soft_wrap=True)
+        console.note(f"warning: {warning}")
     shown = list(only) or [Standing.CHANGED.value, Standing.SHIFTED.value]
     if not only and not view.shares_a_product:
         shown.append(GPUS)
@@ -43,7 +43,7 @@ def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
     rows = [row for row in view.figures if row.standing.value in shown]
     if is_terminal(console.out):
         for line in (_title(view, shown), *_lines(view, rows, console.out.width)):
-            console.out.print(line, markup=False, soft_wrap=True)
+            console.say(line)
         return
     heads = ("figure", "how", "claim", "target", "claimed", "difference", *view.names)
     table = [

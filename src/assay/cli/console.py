@@ -8,19 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from assay.base.printable import shown, shown_json, shown_line, shown_sentence
-from assay.cli.tables import TableColumn, show_table
+from assay.base.typed_command import as_typed
+from assay.cli.tables import TableColumn, is_terminal, show_line, show_table
 from assay.findings.claimed_figures import COMPUTED
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
-from assay.pipeline.plan import unanswered
-from assay.records.evaluations import NotRun
 from assay.records.images import ImageRecord
-from assay.records.plan import Plan, Provision
 from assay.report import formatting as fmt
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
 
 class PlainConsole(Console):
@@ -46,98 +43,30 @@ out = PlainConsole(highlight=False)
 err = PlainConsole(stderr=True, highlight=False)
 
 
-def say(text: str) -> None:
-    """A line of the result, whole however long, with nothing in it read as markup."""
+def say(text: str, *, indent: int = 2) -> None:
+    """A line of the result, at a terminal folded between words; nothing in it is markup."""
+    show_line(out, as_typed(text), indent)
+
+
+def note(text: str) -> None:
+    """A line that is no result, likewise, to standard error."""
+    show_line(err, as_typed(text))
+
+
+def say_line(text: str) -> None:
+    """A line to be pasted: never folded, however long."""
     out.print(shown_line(text), markup=False, soft_wrap=True)
 
 
 def show_error(sentence: str) -> None:
     """Print what is wrong, to standard error."""
-    text = shown_sentence(f"assay: {sentence}")
-    err.print(text, markup=False, soft_wrap=True)
+    width = err.width if is_terminal(err) else None
+    err.print(shown_sentence(f"assay: {as_typed(sentence)}", width), markup=False, soft_wrap=True)
 
 
 def show_json(value: object) -> None:
     """A result for programs."""
     sys.stdout.write(shown_json(value) + "\n")
-
-
-def show_plan(plan: Plan) -> None:
-    """What a run is about to do."""
-    for target in plan.targets:
-        for own in target.originals:
-            err.print(
-                f"source {own.source}'s own program runs on {target.target}: a stranger's code, "
-                f"as you, in a copy of the checkout: {own.run.line}",
-                markup=False,
-                soft_wrap=True,
-            )
-        err.print(
-            f"[bold]{target.target}[/bold]: {escape(provided(target.provision))}; "
-            f"{counted(len(target.comparisons), 'comparison')}, "
-            f"{counted(len(target.programs), 'program run')}, "
-            f"{counted(len(target.profiles), 'profile')}",
-            soft_wrap=True,
-        )
-    for job in plan.compilations:
-        err.print(
-            f"source {job.source}'s {job.compilation} is compiled for {job.arch} as published, "
-            "from a copy of the checkout; nothing of it runs",
-            markup=False,
-            soft_wrap=True,
-        )
-    ways = Counter(answer.way for answer in plan.answers)
-    told = ", ".join(f"{count} {way}" for way, count in sorted(ways.items()))
-    err.print(
-        f"{counted(len(plan.answers), 'answer')} planned: {told}; "
-        f"{counted(len(plan.builds), 'build')}"
-    )
-    if left := len(plan.not_compiled):
-        err.print(
-            f"{left} more {agreeing(left, 'is', 'are')} not compiled here; --rebuild compiles "
-            f"{agreeing(left, 'it', 'them')}"
-        )
-
-
-def show_absences(provisions: Sequence[Provision]) -> None:
-    """What keeps targets from being measured here; what several lack is said once."""
-    for line in absences(provisions):
-        err.print(line, markup=False, soft_wrap=True)
-
-
-def show_unanswered(plan: Plan) -> None:
-    """Say which targets a run has nothing to say of."""
-    provisions = [target.provision for target in plan.targets]
-    for name in unanswered(provisions, plan.answers):
-        err.print(
-            f"{name}: no claim is for it and it is not measured, so this run says nothing of it; "
-            "--rebuild compiles for it",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-def absences(provisions: Sequence[Provision]) -> list[str]:
-    """Return a line on each thing that keeps targets from being measured here, with their names.
-
-    The names are left out where it keeps every target of the run.
-    """
-    lacking: dict[str, list[str]] = {}
-    for provision in provisions:
-        why = provision.detail if provision.kind == "none" else provision.absence
-        if why is not None:
-            lacking.setdefault(why, []).append(provision.target)
-    return [
-        why if len(names) == len(provisions) else f"{', '.join(names)}: {why}"
-        for why, names in lacking.items()
-    ]
-
-
-def provided(provision: Provision) -> str:
-    """Return where a target's figures come from, without what keeps it from being measured here."""
-    if provision.kind != "none":
-        return provision.detail
-    return f"not measured ({fmt.words(provision.reason or NotRun.NO_DEVICE)})"
 
 
 def show_image(record: ImageRecord) -> None:

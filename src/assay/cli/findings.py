@@ -1,4 +1,4 @@
-"""One line of what doctor finds on a machine."""
+"""What doctor finds on a machine, part by part."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,13 +7,10 @@ from enum import StrEnum
 class State(StrEnum):
     """The state of one part."""
 
-    OK = "ok"
-    MISSING = "missing"
-    """Or of no use as it is: something that belongs to Assay or to what it needs."""
-    OPTIONAL = "optional, not here"
-    UNUSABLE = "optional, does not work"
-    UNUSED = "not used"
-    """Here, and nothing for Assay."""
+    OK = "here"
+    WRONG = "wrong"
+    """Here, and of no use as it is."""
+    ABSENT = "not here"
 
 
 @dataclass(frozen=True)
@@ -21,6 +18,9 @@ class Finding:
     """One part of the machine."""
 
     part: str
+    """Its name, which ``doctor --fix`` takes."""
     state: State
-    found: str
-    remedy: str = ""
+    found: str = ""
+    """Its version, or what is wrong with it."""
+    fix: str = ""
+    """The shell line that gets it; empty where none does."""

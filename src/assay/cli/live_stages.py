@@ -5,22 +5,23 @@ Without a terminal nothing of this is made: each step is told by a plain line wh
 
 import shutil
 import subprocess
+import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from assay.base.printable import shown_line
-from assay.catalog.model import Catalog
-from assay.cli import checkout, console
-from assay.cli.tables import is_terminal
-from assay.findings.step_timings import ON_GPU
-from assay.pipeline.preview import stage_seconds
-from assay.pipeline.stage_progress import StageProgress
-from assay.records.plan import Plan, Request
+from assay.base.printable import NARROWEST, folded
+from assay.cli import console
+from assay.cli.plan_words import roughly
+from assay.cli.tables import is_terminal, show_line
+from assay.findings.step_timings import ON_GPU, measured_here
+from assay.pipeline.durations import Step
+from assay.pipeline.stage_progress import StageProgress, mean_seconds
+from assay.records.plan import Plan
 from assay.report import formatting as fmt
 
 EVERY_S = 5
@@ -96,37 +97,34 @@ class LiveStages:
     def tell(self, line: str) -> None:
         """Print a line for people above the stages, unless these say the same."""
         if not self._progress.told(line):
-            self._screen.print(shown_line(line), markup=False, soft_wrap=True)
+            show_line(self._screen, line)
 
     def __rich__(self) -> RenderableType:
-        width = self._screen.width
-        return Group(*(Text(line[:width]) for line in stage_lines(self._progress, self._card.says)))
+        lines = stage_lines(self._progress, self._card.says, self._screen.width - 1)
+        return Group(*map(Text, lines))
 
 
-def stage_lines(progress: StageProgress, card: str) -> Iterator[str]:
-    """Yield a line for each stage that has begun, and one for all that is left."""
+def stage_lines(progress: StageProgress, card: str, width: int) -> Iterator[str]:
+    """Yield a line for each stage that has begun, and what is left; none is broken in a word."""
     for name, state in progress.stages.items():
         if not state.begun:
             continue
         count = f"{state.ended}/{state.total}"
         head = f"{fmt.words(name):{NAME_WIDTH}}{count:>{COUNT_WIDTH}}  "
         if not state.running and state.ended >= state.total:
-            yield f"{head}{_plain(state.ended_at - state.started_at)}"
+            yield f"{head}{fmt.duration(state.ended_at - state.started_at)}"
             continue
         left = progress.left_s(name)
-        parts = [f"about {_plain(left)} left" if left is not None else "time not known"]
+        parts = [f"about {roughly(left)} left" if left is not None else "time not known"]
         if card and name in ON_GPU:
             parts.append(card)
-        yield head + "; ".join([*parts, state.doing])
+        says = "; ".join(filter(None, [*parts, state.doing]))
+        yield head + textwrap.shorten(says, max(width - len(head), NARROWEST), placeholder=" ...")
     waiting = [fmt.words(name) for name, state in progress.stages.items() if not state.begun]
     left = progress.all_left_s()
     if waiting:
-        time_left = f" (in all about {_plain(left)})" if left is not None else ""
-        yield f"to come: {', '.join(waiting)}{time_left}"
-
-
-def _plain(seconds: float) -> str:
-    return fmt.duration(seconds).replace("\N{NO-BREAK SPACE}", " ")
+        in_all = f"about {roughly(left)} left in all; " if left is not None else ""
+        yield from folded(f"{in_all}to come: {', '.join(waiting)}", width)
 
 
 @contextmanager
@@ -143,15 +141,16 @@ def live_stages(screen: Console, progress: StageProgress) -> Iterator[LiveStages
 
 @contextmanager
 def stages_shown(
-    catalog: Catalog, request: Request, plan: Plan, cores: int, *, verbose: bool
+    plan: Plan, known: Mapping[Step, float], cores: int, *, verbose: bool
 ) -> Iterator[LiveStages | None]:
     """Yield what shows a run's stages at a terminal; None elsewhere, where a line tells each step.
 
-    Where everything is told (``verbose``), nothing stands still that could be kept up to date.
+    ``known``: the seconds that steps likely take. Where everything is told (``verbose``), nothing
+    stands still that could be kept up to date.
     """
     if verbose or not is_terminal(console.err):
         yield None
         return
-    known = stage_seconds(checkout.ROOT, catalog, request, plan)
-    with live_stages(console.err, StageProgress(known, cores)) as shown:
+    progress = StageProgress(mean_seconds(known), cores, measures=bool(measured_here(plan)))
+    with live_stages(console.err, progress) as shown:
         yield shown

@@ -46,10 +46,16 @@ def everywhere(
             "Goes with ASSAY_NO_VENV=1, and may stand behind the command, too.",
         ),
     ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which Assay this is, and stop.", is_eager=True)
+    ] = False,
 ) -> None:
     """From a published GPU-kernel figure to a signed verdict."""
     if host_path:
         raise BadInput(f"{HOST_PATH} is for ./assay, which reads it before anything is imported")
+    if version:
+        import_module("assay.cli.commands.version").version()
+        raise typer.Exit
 
 
 def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
@@ -60,8 +66,9 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(everywhere)
+    app.callback(invoke_without_command=True)(everywhere)
     for name in names:
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
         if isinstance(command, typer.Typer):
@@ -71,6 +78,11 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
+def asked_for(arguments: list[str]) -> list[str]:
+    """Return the arguments with ``help COMMAND`` put as an option, as all commands take it."""
+    return [*arguments[1:2], "--help"] if arguments[:1] == ["help"] else arguments
+
+
 def needed(arguments: Sequence[str]) -> Sequence[str]:
     """Return the command that is asked for; all of them where that is not told, or is none."""
     return arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS
@@ -78,12 +90,12 @@ def needed(arguments: Sequence[str]) -> Sequence[str]:
 
 def main() -> None:
     """Run the command line; whatever is wrong becomes one sentence and an exit code."""
-    arguments = sys.argv[1:]
+    arguments = asked_for(sys.argv[1:])
     try:
         leave_on_signals()
         _require_words(arguments)
         app = application(needed(arguments))
-        code = app(arguments or ["--help"], prog_name="./assay", standalone_mode=False)
+        code = app(arguments or ["--help"], prog_name=checkout.command(), standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -146,13 +158,13 @@ def _end_for_system(error: OSError) -> NoReturn:
 def _again(arguments: list[str]) -> str:
     """Return the command as it was typed."""
     given = [part for path in host_packages(os.environ) for part in (HOST_PATH, str(path))]
-    return shlex.join(["./assay", *given, *arguments])
+    return shlex.join([checkout.command(), *given, *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:
     """Return what is wrong with the arguments, and which help says more."""
     context: typer.Context | None = getattr(error, "ctx", None)
-    command = context.command_path if context else "./assay"
+    command = context.command_path if context else checkout.command()
     problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
     return f"{problem[:1].lower()}{problem[1:]} ({command} --help says more)"
 

@@ -48,7 +48,7 @@ def project_folder(named: Path | None) -> Path | None:
     if named is not None:
         if named.exists() and not named.is_dir():
             raise BadInput(f"{named}: is no folder, and a project is one that holds {PROJECT_FILE}")
-        new = shlex.join([checkout.COMMAND, "new", str(named)])
+        new = shlex.join([checkout.command(), "new", str(named)])
         writes = f"{new} writes one" if is_free(named) else "name the folder that does"
         raise BadInput(f"{named}: holds no {PROJECT_FILE}: {writes}")
     return None

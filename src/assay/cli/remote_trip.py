@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
-from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
 from assay.base.source_files import source_files
@@ -180,7 +179,7 @@ class Trip:
 
 def _show(line: str) -> None:
     """Show a line of the run; it marks its own."""
-    console.err.print(shown_line(line), markup=False, soft_wrap=True)
+    console.note(line)
 
 
 def _require_end(host: str, now: RunThere) -> None:

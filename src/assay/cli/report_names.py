@@ -3,12 +3,16 @@ the project whose folder a command is typed in.
 """
 
 import os
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 
+import typer
+
+from assay.base.yaml_problems import meant_by
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
-from assay.verification.report_archive import SUFFIX
+from assay.verification.report_archive import SUFFIX, report_name
+from assay.verification.trust import reports_in
 
 HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
 """Where this checkout has reports: those it made, those it publishes, and those of its projects."""
@@ -19,16 +23,34 @@ OF_PROJECT = ("reports", "reports/published")
 def found_report(path: Path) -> Path:
     """Return where the report lies that is given by its name alone, as a directory or an archive.
 
-    What is there by that path, and what no report here is called, stays as it is given.
+    What is there by that path, and what no report here is called, stays as it is given. Raises
+    BadParameter for a name that is likely another's.
     """
     if path.name != str(path) or os.path.lexists(path):
         return path
-    here, root = Path.cwd(), checkout.ROOT
-    own = [here / home for home in OF_PROJECT if (here / PROJECT_FILE).is_file()]
-    ours = (folder for home in HOMES for folder in sorted(root.glob(home)))
+    folders = list(_folders())
     names = (path.name, f"{path.name}{SUFFIX}")
-    places = (folder / name for folder in chain(own, ours) for name in names)
-    place = next(filter(os.path.exists, places), path)
+    for place in (folder / name for folder in folders for name in names):
+        if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for a name that is too long
+            return from_here(place)
+    known = (report_name(report) for folder in folders for report in reports_in(folder))
+    if meant := meant_by(path.name, known):
+        raise typer.BadParameter(f"no report is called '{path}': did you mean '{meant}'?")
+    return path
+
+
+def _folders() -> Iterator[Path]:
+    """Yield the folders that hold reports, in the order in which they are looked into."""
+    here = Path.cwd()
+    if (here / PROJECT_FILE).is_file():
+        yield from (here / home for home in OF_PROJECT)
+    for home in HOMES:
+        yield from sorted(checkout.ROOT.glob(home))
+
+
+def from_here(place: Path) -> Path:
+    """Return a path as it is typed in the current directory."""
+    here = Path.cwd()
     return place.relative_to(here) if place.is_relative_to(here) else place
 
 

@@ -1,4 +1,4 @@
-"""The result of a run in some lines: what came out, why not, and what guards it."""
+"""The result of a run in some lines: what came out, why not, and the claims that say most."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -6,28 +6,25 @@ from itertools import islice
 from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
-from assay.findings.binary_matches import binary_matches
-from assay.findings.block_quality import clocks_of
-from assay.findings.guards import guards
 from assay.findings.headline import FIGURES, headline_of, outcomes
-from assay.findings.stopwatch_agreement import agreements
-from assay.frames import turns
 from assay.records.verdicts import Status, Verdict
-from assay.report.first_screen import (
-    apart_words,
-    guard_words,
-    headline_words,
-)
+from assay.report.first_screen import headline_words
+from assay.report.leading_findings import leading_findings
 from assay.report.not_run import idle_causes
 from assay.report.project_stamp import project_stamp
+from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
 
 MOST_REASONS = 12
 """Of what was not run, the reasons that are told; the page has all of them."""
+MOST_CLAIMS = 6
+"""Claims that are shown; the page has all of them."""
 
 
 def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
-    """Say the headline, why figures do not plainly hold, what is counted apart, and the guards."""
+    """Say the headline, why figures do not plainly hold, and what the most telling claims came
+    to.
+    """
     counted_things = outcomes(catalog, verdicts)
     figures = headline_of(counted_things)
     if (stamp := project_stamp(catalog)) is not None:
@@ -39,14 +36,37 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
         idle = [e for e in counted_things if e.kind == FIGURES and e.status is Status.NOT_RUN]
         told = (f"{each.count}: {each.words}" for each in idle_causes(catalog, evidence, idle))
         say("not run: " + "; ".join(told))
-    if apart := "; ".join(apart_words(catalog, figures)):
-        say(f"beside them: {apart}")
     if stamp is not None:
         for line in not_run_words(verdicts):
             say(line)
-    agreed = tuple(agreements(evidence, clocks_of(turns(evidence.benchmarks.values()))))
-    found = guards(catalog, evidence, binary_matches(catalog, evidence), agreed)
-    say("guards: " + "; ".join(guard.words for guard in guard_words(found)))
+    for verdict in telling(catalog, verdicts):
+        say(claim_words(catalog, verdict), indent=4)
+
+
+def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdict of each claim, or of those that say most where there are many."""
+    rows: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        rows.setdefault(verdict.claim, []).append(verdict)
+    names = list(rows)
+    if len(names) > MOST_CLAIMS:
+        found = leading_findings(catalog, verdicts, outcomes(catalog, verdicts))
+        leading = [each.claim for each in found if each.claim is not None]
+        names = list(dict.fromkeys([*leading, *names]))[:MOST_CLAIMS]
+    return [lead_of(rows[name]) for name in names]
+
+
+def claim_words(catalog: Catalog, verdict: Verdict) -> str:
+    """Return a claim's id, what was claimed, what was measured where, and the verdict."""
+    text = verdict_text(catalog, verdict)
+    parts = [f"claimed {claimed_text(catalog, verdict)}"]
+    if verdict.measured is not None:
+        word = "computed" if verdict.artifact == "arithmetic" else "measured"
+        place = f" on {verdict.target}" if verdict.target else ""
+        named = f" instead of {text.instead_of}" if text.instead_of else ""
+        parts.append(f"{word} {text.measured}{place}{named}")
+    cause = f" ({verdict.why.short})" if verdict.why else ""
+    return f"{verdict.claim}: {', '.join(parts)}: {text.status.word}{cause}"
 
 
 def not_run_words(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -4,7 +4,6 @@ Without a terminal a table is text for programs: a line of headings, then one re
 cells apart by tabs, every column there. What people read beside it goes to standard error.
 """
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.base.printable import shown, shown_line
+from assay.base.printable import folded, shown_line
 
 PROSE_WIDTH = 20
 """Characters below which a column of sentences is left out rather than squeezed."""
@@ -50,11 +49,11 @@ def show_table(
     rows = [[_one_line(cell) for cell in row] for row in rows]
     columns = [replace(column, heading=_one_line(column.heading)) for column in columns]
     if not is_terminal(out):
-        _say(err, title)
+        show_line(err, title)
         lines = [[column.heading for column in columns], *rows]
         out.file.writelines("\t".join(line) + "\n" for line in lines)
         return
-    _say(out, title)
+    show_line(out, title)
     widths = fit(columns, rows, out.width)
     if widths is None:
         _show_records(out, columns, rows)
@@ -62,7 +61,7 @@ def show_table(
     out.print(_drawn(columns, rows, widths), markup=False)
     left = [columns[i].heading for i in range(len(columns)) if i not in widths]
     if left:
-        _say(out, f"left out for want of width: {', '.join(left)} ({more})")
+        show_line(out, f"left out for want of width: {', '.join(left)} ({more})")
 
 
 def is_terminal(console: Console) -> bool:
@@ -129,21 +128,14 @@ def _show_records(out: Console, columns: Sequence[TableColumn], rows: Sequence[R
         for column, cell in zip(columns, row, strict=True):
             head = column is columns[0]
             text = cell if head else f"{column.heading}: {cell}"
-            lines = textwrap.wrap(
-                text,
-                out.width,
-                initial_indent="" if head else INDENT,
-                subsequent_indent="" if head else 2 * INDENT,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for line in lines:
-                _say(out, line)
+            show_line(out, text if head else f"{INDENT}{text}", 0 if head else 2 * len(INDENT))
 
 
 def _one_line(cell: str) -> str:
     return shown_line(" ".join(cell.split()))
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(shown(text), markup=False, soft_wrap=True)
+def show_line(to: Console, text: str, indent: int = 2) -> None:
+    """Print a line, at a terminal folded between words."""
+    width = to.width if is_terminal(to) else None
+    to.print("\n".join(folded(shown_line(text), width, indent)), markup=False, soft_wrap=True)

@@ -1,12 +1,11 @@
 """The output of ``verify``: each check when it is made, and at the end a tree of what holds."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from assay.base.check_log import NamedCheck
-from assay.base.printable import shortened, shown_line
+from assay.base.printable import folded, shortened, shown_line
 from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.shared.counting import counted
@@ -24,7 +23,6 @@ CHECK_WIDTH = 5
 """Characters of what became of a check and the room behind it."""
 STEP = "   "
 """A level of the tree."""
-NARROWEST = 40
 LONGEST_TITLE = 80
 """Characters of a project's title: it is its author's."""
 LONGEST_NAME = 40
@@ -65,12 +63,7 @@ def tree_lines(
     head = f"{STEP * (depth - 1)}-> " if depth else ""
     lines = [f"{head}{node.id}: {node.says}"]
     if width is not None:
-        lines = textwrap.wrap(
-            lines[0],
-            max(width - STATE_WIDTH - 1, NARROWEST),
-            subsequent_indent=STEP * (depth + 1),
-            break_on_hyphens=False,
-        )
+        lines = folded(lines[0], width - STATE_WIDTH - 1, len(STEP) * (depth + 1))
     yield node.state, lines[0]
     yield from ((None, line) for line in lines[1:])
     for child in node.children:
@@ -136,15 +129,9 @@ def _state(to: Console, word: str, colour: str, width: int) -> None:
 
 
 def _say(to: Console, text: str, indent: int = 0) -> None:
-    """Print a line; at a terminal broken between words, what does not fit ``indent`` further in."""
-    lines = [shown_line(text)]
-    if is_terminal(to):
-        lines = textwrap.wrap(
-            lines[0],
-            max(to.width - indent - 1, NARROWEST),
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
+    """Print a line; what does not fit at a terminal stands ``indent`` further in."""
+    width = to.width - indent - 1 if is_terminal(to) else None
+    lines = folded(shown_line(text), width, 0)
     to.print(f"\n{' ' * indent}".join(lines), markup=False, soft_wrap=True)
 
 

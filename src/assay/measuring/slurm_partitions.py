@@ -50,7 +50,10 @@ def _sinfo(*options: str) -> str:
             ["sinfo", "--noheader", *options],
             capture_output=True, text=True, check=True, timeout=ASK_S,
         ).stdout  # fmt: skip
-    except (OSError, subprocess.SubprocessError) as error:
+    except subprocess.CalledProcessError as error:
+        last = error.stderr.strip().rpartition("\n")[2] or f"it ends with code {error.returncode}"
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {last}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
 
 

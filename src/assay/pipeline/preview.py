@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed
@@ -28,11 +27,12 @@ from assay.pipeline.snakemake_run import (
     snakemake_command,
     snakemake_environment,
 )
-from assay.pipeline.stage_progress import mean_seconds
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage, StepTiming
 from assay.verification.trust import published_reports, reports_in
 
+FINISHING_S = {Stage.REPORT: 15.0, Stage.SIGN: 1.0, Stage.VERIFY: 8.0}
+"""Seconds of what comes after the timings that a report holds, where this run has none yet."""
 PENDING = "update pending"
 """How Snakemake's summary marks a file that a start would make."""
 
@@ -58,16 +58,28 @@ def preview(
 ) -> Preview:
     """Look ahead. ``again``: outputs of the run that would be made anew though they are there.
 
-    What is taken over from a report takes no time worth telling. Raises CheckFailed
-    when Snakemake cannot read the run.
+    Raises CheckFailed when Snakemake cannot read the run.
     """
     steps = pending_steps(root, catalog, request, plan, again)
+    known = step_seconds(root, catalog, request, plan, steps)
+    return Preview(plan, steps, estimate(steps, known, cores))
+
+
+def step_seconds(
+    root: Path, catalog: Catalog, request: Request, plan: Plan, steps: Collection[Step]
+) -> dict[Step, float]:
+    """Return what each of ``steps`` likely takes, as far as that is known.
+
+    What is taken over from a report takes no time worth telling.
+    """
     home = None if request.home is None else Path(request.home)
-    known = known_seconds(root, request) | build_seconds(root, catalog, plan, steps, project=home)
+    known: dict[Step, float] = {(stage, frozenset()): took for stage, took in FINISHING_S.items()}
+    known |= known_seconds(root, request)
+    known |= build_seconds(root, catalog, plan, steps, project=home)
     known |= _of_units(root, catalog, request, plan)
     here = measured_here(plan)
     known |= {step: 0.0 for step in steps if step[0] in ON_GPU and target_of(step) not in here}
-    return Preview(plan, steps, estimate(steps, known, cores))
+    return {step: seconds for step, seconds in known.items() if step in steps}
 
 
 def target_of(step: Step) -> str:
@@ -152,16 +164,6 @@ def known_seconds(root: Path, request: Request) -> dict[Step, float]:
         for step in found
         if step.stage is not Stage.BUILD
     }
-
-
-def stage_seconds(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dict[str, float]:
-    """Return what a step of each stage takes, by what earlier ones took; compilations by their
-    processor seconds, and what is measured unit by unit by its units.
-    """
-    costs = [cost.cpu_seconds for cost in known_costs(root)]
-    builds = {Stage.BUILD.value: fmean(costs)} if costs else {}
-    known = mean_seconds(known_seconds(root, request))
-    return known | builds | mean_seconds(_of_units(root, catalog, request, plan))
 
 
 def _of_units(root: Path, catalog: Catalog, request: Request, plan: Plan) -> dict[Step, float]:

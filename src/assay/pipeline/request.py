@@ -250,8 +250,9 @@ def _chosen_runtime(
             root, targets, options.prebuilt, name, host_image=options.host_image
         ),
     )
-    for line in runtime.told():
-        say(line)
+    if driver is not None or runtime.name != "host":
+        for line in runtime.told():
+            say(line)
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from assay.findings.step_timings import ON_GPU
 from assay.pipeline.durations import STEP_S, Step
 from assay.records.timings import Stage
 
@@ -21,6 +22,12 @@ _TOTAL = re.compile(r"^(\w+) +(\d+)$")
 _BEGUN = re.compile(r"^Job \d+: (\w+): (.*)$")
 _ENDED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 _STEP_TOLD = re.compile(rf"^{OURS}[\w.]+: \d+\.\d s$")
+TAKEN_OVER = "earlier figures"
+"""The stages of a GPU in one, where a run measures nothing and takes over what was measured."""
+FIRST_S = 20.0
+"""Seconds after which this run's own speed counts as much as what earlier runs took."""
+OVERDUE = 4
+"""What is late takes about a quarter more of the time that it has taken."""
 _IMAGES = {"compilers": Stage.TOOLCHAIN_IMAGE, "what": Stage.RUNNER_IMAGE}
 """By the first word of what a rule that makes an image says of it."""
 
@@ -50,18 +57,21 @@ class StageProgress:
     seconds: Mapping[str, float]
     """What a step of a stage takes, by what earlier ones took; absent where nobody knows."""
     cores: int
+    measures: bool = True
+    """Whether anything is measured; else the stages of a GPU are one, ``TAKEN_OVER``."""
     clock: Callable[[], float] = time.monotonic
     stages: dict[str, StageState] = field(default_factory=dict)
+    _announced: set[str] = field(default_factory=set)
 
     def see(self, line: str) -> None:
         """Take up one line of the workflow's output."""
         if match := _TOTAL.match(line):
-            if match[1] in set(Stage) and match[1] not in self.stages:
-                self.stages[match[1]] = StageState(int(match[2]))
+            if match[1] in set(Stage):
+                self._announce(match[1], int(match[2]))
         elif match := _BEGUN.match(line):
             self._begin(*match.groups())
         elif match := _ENDED.match(line):
-            state = self.stages.get(match[1])
+            state = self.stages.get(self._shown_as(match[1]))
             if state is not None:
                 state.ended, state.ended_at = state.ended + 1, self.clock()
         elif line.startswith(WITHIN):
@@ -69,30 +79,58 @@ class StageProgress:
                 if state.running:
                     state.doing = line.removeprefix(OURS).strip()
 
+    def _shown_as(self, stage: str) -> str:
+        return TAKEN_OVER if not self.measures and stage in ON_GPU else stage
+
+    def _announce(self, stage: str, total: int) -> None:
+        if stage not in self._announced:
+            self._announced.add(stage)
+            self.stages.setdefault(self._shown_as(stage), StageState(0)).total += total
+
     def _begin(self, word: str, rest: str) -> None:
-        name = _IMAGES.get(rest.split(maxsplit=1)[0], word) if word == "image" else word
+        rule = _IMAGES.get(rest.split(maxsplit=1)[0], word) if word == "image" else word
+        name = self._shown_as(rule)
         state = self.stages.get(name)
         if state is None:
             return
         if not state.begun:
             state.started_at = self.clock()
         state.begun += 1
-        state.doing = rest
+        state.doing = rest if name == rule else ""
 
     def told(self, line: str) -> bool:
         """Return whether a line says only what the stages show."""
         return line.startswith(WITHIN) or _STEP_TOLD.match(line) is not None
 
     def left_s(self, name: str) -> float | None:
-        """Return the seconds that a stage will likely take; None where no time of it is known."""
-        state = self.stages[name]
-        if name not in self.seconds:
+        """Return the seconds that a stage will likely take at this run's speed; None where no time
+        of it is known.
+        """
+        state, whole = self.stages[name], self._expected_s(name)
+        if whole is None:
             return None
-        beside = self.cores if name == Stage.BUILD else 1
-        whole = (self.seconds[name] + STEP_S) * (state.total - state.ended) / beside
-        since = state.ended_at or state.started_at
-        gone = self.clock() - since if state.running else 0.0
-        return max(0.0, whole - gone)
+        left = whole * (state.total - state.ended) * self.slowness()
+        if not state.running:
+            return left
+        gone = self.clock() - (state.ended_at or state.started_at)
+        return max(left - gone, gone / OVERDUE)
+
+    def slowness(self) -> float:
+        """Return what this run's steps took over what was expected; 1 before any has ended."""
+        took = expected = FIRST_S
+        for name, state in self.stages.items():
+            each = self._expected_s(name)
+            if each is not None and state.ended:
+                took += state.ended_at - state.started_at
+                expected += each * state.ended
+        return took / expected
+
+    def _expected_s(self, name: str) -> float | None:
+        """Return the seconds on the clock that a step of a stage takes, by earlier runs."""
+        seconds = 0.0 if name == TAKEN_OVER else self.seconds.get(name)
+        if seconds is None:
+            return None
+        return (seconds + STEP_S) / (self.cores if name == Stage.BUILD else 1)
 
     def all_left_s(self) -> float | None:
         """Return the same of all stages whose times are known; None where none is."""

@@ -71,7 +71,7 @@ def _signer(
 
 
 def _stranger(envelope: Envelope, trusted: Sequence[TrustedKey]) -> str:
-    known = ", ".join(sorted(key.keyid for key in trusted)) or "none"
+    known = ", ".join(sorted(f"'{key.name}'" for key in trusted)) or "none"
     hints = [_short(signature.keyid) for signature in envelope.signatures if signature.keyid]
     if not hints:
         return f"the signature without a key id is of no trusted key (trusted: {known})"

@@ -9,6 +9,7 @@ import pytest
 
 from assay.cli import checkout
 from assay.cli.commands import reproduce
+from assay.cli.run_figures import MOST_CLAIMS
 from assay.evidence.timings import write_timing
 from assay.pipeline import preview
 from assay.pipeline.durations import START_S, STEP_S
@@ -36,6 +37,7 @@ class TestReproduce:
             "runtime: host\nexecutor: local\n"
         )
         signed_report(root)
+        monkeypatch.chdir(root)
         run_dir = root / "results" / "demo_run"
         at = datetime(2026, 1, 2, tzinfo=UTC)
         write_timing(run_dir, "inspect", {}, at, 2.0)
@@ -47,6 +49,7 @@ class TestReproduce:
         monkeypatch.setattr(checkout, "ROOT", root)
         monkeypatch.setattr(reproduce, "make_request", lambda *_: request)
         monkeypatch.setattr(reproduce, "run_workflow", lambda *_, **__: None)
+        monkeypatch.setattr(preview, "build_seconds", lambda *_, **__: {})
         return root
 
     def test_timings_are_told_stage_by_stage(self, assay: Any, finished: Path) -> None:
@@ -70,12 +73,13 @@ class TestReproduce:
         assert "where the time went" not in answer.out
 
     def test_the_result_is_short(self, assay: Any, finished: Path) -> None:
-        """The headline, why not, what stands beside it, guards, the report, the next command."""
+        """The headline, why not, the claims that say most, the report, the next command."""
         answer = assay("reproduce", "--run", "demo_run")
         lines = answer.out.splitlines()
-        assert len(lines) <= 10
+        assert len(lines) <= 14
         assert re.match(r"\d published speed figures: .*reproduced", lines[0])
-        assert any(line.startswith("guards: ") for line in lines)
+        shown = [line for line in lines if re.match(r"\w+: claimed \S.*: \S", line)]
+        assert 0 < len(shown) <= MOST_CLAIMS
         assert lines[-2].startswith("report: ") or lines[-2].startswith("signed by: key ")
         assert lines[-1].startswith("verify: ./assay verify reports/demo_run")
 

@@ -1,6 +1,7 @@
 """``./assay verify``: each check as it is made, and the exit code."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,30 @@ class TestVerify:
             text.write_bytes(before)
         assert answer.code == 1
         assert "report.md" in answer.err
+
+    def test_ones_own_report_has_a_line_that_verifies_it(
+        self, assay: Any, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is trusted no more than before: whoever types the line trusts the key."""
+        own = tmp_path / "my keys" / "key.pem.pub"
+        own.parent.mkdir()
+        own.write_bytes((report / "signer.pub").read_bytes())
+        monkeypatch.setattr(verify, "default_signing_key", lambda: own.with_suffix(""))
+        answer = assay("verify", report)
+        assert answer.code == 1
+        (line,) = [line for line in answer.out.splitlines() if "--key" in line]
+        program, *words = shlex.split(line)
+        assert program == "./assay"
+        assert words == ["verify", str(report), "--key", str(own)]
+        assert "ok   signature: signed by" in assay(*words).out
+
+    def test_a_strangers_report_has_none(
+        self, assay: Any, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(verify, "default_signing_key", lambda: tmp_path / "none.pem")
+        answer = assay("verify", report)
+        assert answer.code == 1
+        assert "--key" not in answer.out + answer.err
 
     def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,5 +42,5 @@ def new(
             raise MissingEnvironment(f"{folder}: cannot be made: {error.strerror}") from error
     say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
-        words = [checkout.COMMAND, command, "--project", str(folder)]
+        words = [checkout.command(), command, "--project", str(folder)]
         say(f"{when}: {shlex.join(words)}")

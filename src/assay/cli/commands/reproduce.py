@@ -24,6 +24,7 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
+from assay.cli.plan_words import plan_lines
 from assay.cli.preview_words import preview_lines
 from assay.cli.project_folder import (
     ProjectOption,
@@ -33,18 +34,20 @@ from assay.cli.project_folder import (
     use_own_cache,
 )
 from assay.cli.project_trust import TrustOption, require_trust
+from assay.cli.report_names import from_here
 from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
-from assay.findings.binary_matches import told_not_compiled
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import failing_strict
+from assay.pipeline.durations import estimate
+from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.original_requests import OriginalWishes
-from assay.pipeline.places import report_dir, report_path, require_own_places, run_dir
+from assay.pipeline.places import report_dir, require_own_places, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
-from assay.pipeline.preview import preview
+from assay.pipeline.preview import every_step, preview, step_seconds
 from assay.pipeline.project_check import project_remarks, sound_project
 from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
@@ -256,10 +259,15 @@ def reproduce(
     )
     request = make_request(checkout.ROOT, catalog, options)
     plan = make_plan(catalog, request)
+    if not dry_run:
+        require_kept_report(root, catalog, request, plan, narrowed=bool(target))
     width = cores or os.cpu_count() or 1
     again = outputs_to_retry(run_dir(checkout.ROOT, request), plan)
-    console.show_absences(request.targets)
-    console.show_unanswered(plan)
+    steps = every_step(plan)
+    known = step_seconds(root, catalog, request, plan, steps)
+    begun = (run_dir(root, request) / plan_path()).is_file()
+    for line in plan_lines(plan, estimate(steps, known, width), begun=begun):
+        console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
     if dry_run:
@@ -269,12 +277,11 @@ def reproduce(
         if again:
             say(f"failed before and would be tried again: {', '.join(again)}")
         return
-    console.show_plan(plan)
     require_trust(catalog, plan, trusted=trust_project)
     with (
         only_run(home(folder), request.run),
         bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
-        stages_shown(catalog, request, plan, width, verbose=verbose) as audience,
+        stages_shown(plan, known, width, verbose=verbose) as audience,
     ):
         run_workflow(
             checkout.ROOT,
@@ -336,18 +343,13 @@ def _tell_signed(
     report: Path, request: Request, catalog: Catalog, verdicts: Sequence[Verdict]
 ) -> None:
     tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
-    for provision in request.targets:
-        say(f"{provision.target}: {console.provided(provision)}")
-    plan = read_record(Plan, run_dir(checkout.ROOT, request) / plan_path())
-    if left := told_not_compiled(plan):
-        say(left)
-    say(f"report: {report / PAGE}")
+    say(f"report: {from_here(report / PAGE)}")
     if (report / SIGNER).is_file():
         say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
-    say(f"verify: {shlex.join(_verify_command(request))}")
+    console.say_line(f"verify: {shlex.join(_verify_command(report, request))}")
 
 
-def _verify_command(request: Request) -> list[str]:
+def _verify_command(report: Path, request: Request) -> list[str]:
     """What verifies the report of a run here: its own key, and those its origins were trusted by.
 
     The repository's keys need no naming for origins. Rules that no commit holds are this tree's.
@@ -356,4 +358,4 @@ def _verify_command(request: Request) -> list[str]:
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]
     accepts = ["--accept-policy"] if request.clean_tree is False else []
-    return [checkout.COMMAND, "verify", report_path(request), *keys, *accepts]
+    return [checkout.command(), "verify", str(from_here(report)), *keys, *accepts]

@@ -1,6 +1,7 @@
 """``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
 
 import errno
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,13 +28,21 @@ from assay.cli.verification_output import (
 )
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
+from assay.pipeline.request import default_signing_key
 from assay.records.images import RuntimeWish
+from assay.records.manifest import ATTESTATION
 from assay.shared.counting import agreeing
+from assay.shared.read_limits import MOST_ENVELOPE
 from assay.statistics.shared_summaries import SharedSummaries
+from assay.verification.attestation import load_public_key
+from assay.verification.envelope import parse_envelope
+from assay.verification.manifest import plain_bytes
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
+from assay.verification.sign import public_key_path
+from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
@@ -80,6 +89,7 @@ def verify(
     log = VerificationLog()
     log.tell = partial(show_check, console.err if as_json else console.out)
     error: AssayError | None = None
+    own: Path | None = None
     try:
         with without_collector(), opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
@@ -88,6 +98,8 @@ def verify(
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
             trust = Trust(key, project_folder(project))
+            if not key:
+                own = own_key(folder, trust.project)
             check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
             _tell_changed(trust.project, project_of(folder / "evidence"))
             if compare is not None:
@@ -103,10 +115,27 @@ def verify(
         if as_json or not log.checks:
             raise error
         console.show_error(str(error))
+        if own is not None:
+            words = [checkout.command(), "verify", str(report_dir), "--key", str(own)]
+            console.say(f"{own} is your own key, which nobody else has to trust; with it:")
+            console.say_line(f"  {shlex.join(words)}")
         show_end(console.out, failed_line(result, log.checks))
         raise typer.Exit(error.exit_code)
     if not as_json:
         show_passed(console.out, result)
+
+
+def own_key(folder: Path, project: Path | None) -> Path | None:
+    """Return the public key of whoever types this where it signed a report and is not trusted."""
+    try:
+        path = public_key_path(default_signing_key())
+        keyid = load_public_key(path).keyid
+        envelope = parse_envelope(plain_bytes(folder, ATTESTATION, MOST_ENVELOPE))
+    except AssayError:
+        return None
+    trusted = {key.keyid for key in load_trusted_keys(keys_of(project))}
+    signed = {signature.keyid for signature in envelope.signatures}
+    return path if keyid in signed - trusted else None
 
 
 def _tell_changed(project: Path | None, judged: Path | None) -> None:

@@ -1,9 +1,13 @@
 """``./assay version``: say which Assay this is."""
 
 from assay import __version__
+from assay.cli import checkout
 from assay.cli.console import say
+from assay.pipeline.git_state import git_state
 
 
 def version() -> None:
-    """Say which version of Assay this is."""
-    say(__version__)
+    """Say which version of Assay this is, and which commit."""
+    commit, clean = git_state(checkout.ROOT)
+    changed = " with changes" if clean is False else ""
+    say(f"{__version__} (commit {commit or 'not known'}{changed})")

@@ -1,0 +1,98 @@
+"""What a run says first: without a GPU that nothing is measured, what is done instead, how long."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.catalog.load import load_catalog
+from assay.cli.plan_words import absences, plan_lines, provided, roughly, time_words
+from assay.measuring.host_driver import NO_DRIVER
+from assay.pipeline.durations import Estimate
+from assay.pipeline.plan import make_plan
+from assay.records.evaluations import NotRun
+from assay.records.originals import OriginalJob
+from assay.records.plan import Plan, Provision
+from assay.records.timings import Stage
+from tests.report_fixtures import make_request, provision
+
+ROOT = Path(__file__).resolve().parents[2]
+FIVE_MINUTES = Estimate(302.0, 0.0, ())
+NONE = provision("l4", "none", detail=NO_DRIVER, reason=NotRun.NO_DEVICE)
+TAKEN = provision(
+    "h100", "recorded", recorded_in="reports/x", detail="figures come from reports/x",
+    absence=NO_DRIVER,
+)  # fmt: skip
+OLD = provision("h200", "none", detail="too old", reason=NotRun.DRIVER_TOO_OLD)
+
+
+def planned(*provisions: Provision) -> Plan:
+    return make_plan(load_catalog(ROOT), make_request("r", provisions, ["002"]))
+
+
+def with_original(plan: Plan) -> Plan:
+    """The same, with a program that ran, or runs, from a checkout."""
+    job = OriginalJob.model_construct(source="002", run=type("Run", (), {"line": "./sparse_bk112"}))
+    targets = [target.model_copy(update={"originals": (job,)}) for target in plan.targets]
+    return plan.model_copy(update={"targets": tuple(targets)})
+
+
+class TestWithoutAGpu:
+    """One sentence comes first, and no word of it is of a GPU's work."""
+
+    def test_one_sentence_says_all(self) -> None:
+        plan = planned(NONE, TAKEN)
+        first, *_ = plan_lines(plan, FIVE_MINUTES, begun=False)
+        assert first.startswith("No GPU")
+        assert "nothing will be measured" in first
+        assert "the figures of reports/x on h100 are judged again" in first
+        assert f"{len(plan.builds)} builds are compared" in first
+        assert first.endswith("about 5 min")
+
+    def test_a_program_that_ran_elsewhere_does_not_run(self) -> None:
+        lines = list(plan_lines(with_original(planned(NONE, TAKEN)), FIVE_MINUTES, begun=False))
+        assert not any("sparse_bk112" in line or "comparison" in line for line in lines)
+
+    def test_with_one_it_is_said_that_it_runs(self) -> None:
+        lines = list(plan_lines(with_original(planned(provision())), FIVE_MINUTES, begun=False))
+        assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)
+        assert any(line.endswith("about 5 min") for line in lines)
+
+    def test_another_lack_is_named(self) -> None:
+        first, *_ = plan_lines(planned(OLD), FIVE_MINUTES, begun=False)
+        assert first.startswith("too old: nothing will be measured")
+        assert "judged again" not in first
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1, "5 s"), (53, "55 s"), (56, "1 min"), (302, "5 min"), (6300, "1 h 45 min")],
+)
+def test_a_time_that_is_estimated_is_round(seconds: float, words: str) -> None:
+    assert roughly(seconds) == words
+
+
+def test_what_nobody_timed_is_not_promised() -> None:
+    unknown = ((Stage.JUDGE, frozenset[tuple[str, str]]()),)
+    assert time_words(Estimate(300.0, 0.0, unknown), begun=False) == "about 5 min or more"
+    assert "about" not in time_words(Estimate(20.0, 0.0, unknown), begun=False)
+    assert time_words(FIVE_MINUTES, begun=True) == "at most about 5 min"
+
+
+@pytest.mark.parametrize(
+    ("provisions", "lines"),
+    [
+        ((NONE, TAKEN), [NO_DRIVER]),
+        ((NONE, OLD), [f"l4: {NO_DRIVER}", "h200: too old"]),
+        ((provision(),), []),
+    ],
+)
+def test_what_targets_lack_is_said_once(
+    provisions: tuple[Provision, ...], lines: list[str]
+) -> None:
+    assert absences(provisions) == lines
+
+
+def test_a_target_says_the_rest() -> None:
+    assert provided(NONE) == "not measured (no device)"
+    assert provided(OLD) == "not measured (driver too old)"
+    assert provided(TAKEN) == "figures come from reports/x"
