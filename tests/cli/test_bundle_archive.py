@@ -4,14 +4,18 @@ import os
 import subprocess
 import sys
 import tarfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.source_files import source_files
+from assay.building.toolchain import locked_versions
+from assay.cli import make_bundle as make
 from assay.cli.bundle_archive import BundleContents, pack
 from assay.cli.make_bundle import BundlePlan, make_bundle
+from assay.cli.wheelhouse import entries_for
 from assay.shared.files import sha256_file
 from tests import tar_filters
 
@@ -194,3 +198,20 @@ class TestBadInput:
     def test_a_directory_as_the_archive(self, tmp_path: Path):
         with pytest.raises(BadInput, match="is a directory"):
             make_bundle(ROOT, self.plan(tmp_path, output=tmp_path))
+
+
+def test_it_holds_the_wheels_of_the_toolchain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By which a project's CUDA arms are compiled on a node without a network."""
+    fetched: list[tuple[str, str]] = []
+    monkeypatch.setattr(make, "only_run", lambda *_: nullcontext())
+    monkeypatch.setattr(make, "bound_run", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(make, "run_workflow", lambda *_, **__: None)
+    monkeypatch.setattr(make, "fetch", lambda lock, python, _: fetched.append((lock.name, python)))
+    monkeypatch.setattr(make, "pack", lambda _root, _contents, output: output.write_bytes(b""))
+    plan = BundlePlan("h100", tmp_path / "b.tar", "host", ("3.12",), ("003",), False, 1)
+    make_bundle(ROOT, plan)
+    assert {lock for lock, _ in fetched} == {"build.txt", "host.txt", "toolchain.txt"}
+    text = (ROOT / "requirements" / "toolchain.txt").read_text()
+    assert len(list(entries_for(text, "3.12"))) == len(locked_versions(ROOT))

@@ -1,8 +1,9 @@
 """Counts: measurements and not rows, each claim once, by the hardware it names."""
 
+import dataclasses
 from typing import Any
 
-from assay.catalog.model import Catalog
+from assay.catalog.model import Catalog, ProjectFacts
 from assay.judging.counts import count_verdicts, failing_strict
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, ClaimKind
@@ -41,6 +42,26 @@ def test_claims_that_one_measurement_answers_count_once_by_the_worst() -> None:
     ]
     counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
     assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+
+
+def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_same_arm() -> None:
+    known = catalog("a", "b")
+    paper = known.sources["paper"]
+    undocumented = paper.source.model_copy(update={"file": None, "sha256": None})
+    known = dataclasses.replace(
+        known,
+        sources={"paper": paper.model_copy(update={"source": undocumented})},
+        project=ProjectFacts("Mine", b.digest("project"), (), frozenset()),
+    )
+    rows = [
+        row("a", Status.REPRODUCED, same_measurement=("b",)),
+        row("b", Status.NOT_REPRODUCED, same_measurement=("a",)),
+    ]
+    expected = {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+    assert count_verdicts(known, rows).own == expected
+    assert count_verdicts(dataclasses.replace(known, project=None), rows).own == {
+        Status.NOT_REPRODUCED: 1
+    }
 
 
 def test_a_claim_counts_on_the_hardware_it_names_where_it_has_a_figure() -> None:

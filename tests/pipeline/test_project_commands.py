@@ -23,6 +23,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
+from assay.records.evaluations import NotRun
 from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob, OriginalRequest
 from assay.records.plan import Provision
 from assay.records.verdicts import Status, Verdict, Why
@@ -189,6 +190,31 @@ def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -
     for change in ({"typed_runs": ()}, {"typed_line": None}):
         evidence.originals["h100", "bench"] = record.model_copy(update=change)
         assert complaints(catalog, evidence)
+
+
+@pytest.mark.parametrize("kind", ["none", "recorded"])
+def test_without_a_gpu_a_command_waits_for_a_gpu_and_for_no_original(
+    kind: str, checkout: Checkout, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "assay.yaml").write_text(yaml.safe_dump(document(64)))
+    (folder / "bench.cpp").write_text(PROGRAM)
+    catalog = load_catalog(checkout.root, folder)
+    none = Provision(
+        target="h100", kind=kind, detail="No NVIDIA driver here", reason=NotRun.NO_DEVICE,
+        recorded_in="x" if kind == "recorded" else None,
+        absence="no NVIDIA driver here" if kind == "recorded" else None,
+    )  # fmt: skip
+    request = checkout.request.model_copy(
+        update={"home": str(folder), "sources": ("post",), "targets": (none,), "originals": ()}
+    )
+    plan = make_plan(catalog, request)
+    (verdict,) = judge(catalog, Evidence(plan, {}, {}, {}, {}, {}, {}, {})).verdicts
+    assert (verdict.status, verdict.reason, verdict.why) == (
+        Status.NOT_RUN, "no_device", Why.NO_DEVICE,
+    )  # fmt: skip
+    assert "o NVIDIA driver here" in verdict.explanation
 
 
 def complaints(catalog: Catalog, evidence: Evidence) -> list[str]:

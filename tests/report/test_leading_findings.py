@@ -194,7 +194,7 @@ def test_of_own_claims_the_one_furthest_off_is_shown_whatever_its_unit(
     """A rate that is off by four times stood behind a ratio that was off by less."""
     catalog, verdicts = told
     lines = findings(own_of(catalog), changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED))
-    (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]
+    (line,) = [one for one in lines if " of this project on its own kernels, " in one]
     assert ", furthest off, claimed 800 TFLOP/s, measured 200.1 TFLOP/s on h100." in line
 
 
@@ -203,7 +203,7 @@ def test_this_projects_own_claims_are_one_finding(
 ) -> None:
     catalog, verdicts = told
     lines = findings(own_of(catalog), all_held(verdicts))
-    (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]
+    (line,) = [one for one in lines if " of this project on its own kernels, " in one]
     assert ": Deeper tile over shallower one, the best ratio, claimed " in line
 
 
@@ -222,7 +222,7 @@ def test_of_own_claims_one_that_fails_is_shown_before_the_best_ratio(
         replace(own_of(catalog), claims={**catalog.claims, "demo_ratio": several}),
         verdicts,
     )
-    (line,) = [one for one in lines if " of this project on its own kernels, of which " in one]
+    (line,) = [one for one in lines if " of this project on its own kernels, " in one]
     assert ": Deeper tile over shallower one, furthest off, claimed " in line
     assert line.count(" in the worst of 2 shapes on ") == 1
 

@@ -17,7 +17,7 @@ from assay.evidence.stages import (
 )
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
-from assay.records.manifest import PAGE, VERDICTS
+from assay.records.manifest import PAGE, TEXT, VERDICTS
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.verdicts import Status, VerdictsFile
@@ -183,3 +183,5 @@ def test_the_report_verifies_and_says_what_failed(
     works = found["bandwidth"].status is not Status.NOT_RUN
     assert works is (fail not in (takes_one_dict, nothing_works))
     assert words in (report / PAGE).read_text(encoding="utf-8")
+    if status == "incorrect":
+        assert words in (report / TEXT).read_text(encoding="utf-8")

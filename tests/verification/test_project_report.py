@@ -108,7 +108,7 @@ def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> 
         (folder / name).read_text(encoding="utf-8") for name in (TEXT, PAGE, APPENDIX)
     )
     assert text.startswith(f"# Rows: report {run}, made with Assay\n\nNot a report of Assay's own")
-    assert "**2 figures that this project states: " in text
+    assert "**3 figures that this project states: " in text
     assert "No published speed figure" not in text + page
     assert "<h1>Rows</h1>" in page
     assert "<h1>Rows</h1>" in appendix

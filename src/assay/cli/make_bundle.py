@@ -28,6 +28,9 @@ from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.images import ImageRecord
 from assay.shared.files import write_bytes
 
+LOCKS = ("build", "host", "toolchain")
+"""Locks whose wheels the node needs: the last compiles a project's CUDA arms there."""
+
 
 @dataclass(frozen=True)
 class BundlePlan:
@@ -94,8 +97,8 @@ def make_bundle(root: Path, plan: BundlePlan) -> int:
     wheels = run_dir / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     for version in pythons:
-        say(f"fetching the wheels of the host environment for Python {version}")
-        for lock in ("build", "host"):
+        say(f"fetching the wheels of the host environment and of nvcc for Python {version}")
+        for lock in LOCKS:
             fetch(root / "requirements" / f"{lock}.txt", version, wheels)
     commit, clean = git_state(root)
     say(f"packing {plan.output}")

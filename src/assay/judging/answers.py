@@ -72,6 +72,8 @@ def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Ite
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
             case Compiles() as evaluation:
                 yield _compiled_answer(catalog, asked, claim, evaluation)
+            case Unanswerable() if _by_command(catalog, claim):
+                yield from _measured_answers(catalog, asked, claim)
             case Unanswerable(reason=reason, detail=detail) if not _ran(catalog, asked, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
@@ -111,6 +113,14 @@ def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: C
         return _answer(claim.id, None, "compute", None, "needs no GPU")
     detail = how_to_compile(catalog, claim, evaluation)
     return _answer(claim.id, None, "not_run", NotRun.ORIGINAL_UNAVAILABLE, detail)
+
+
+def _by_command(catalog: Catalog, claim: Claim) -> bool:
+    """Return whether a command of the project prints a claim's figure: its code is at hand, and it
+    waits for nothing but a GPU.
+    """
+    source = catalog.sources[catalog.source_of[claim.id]]
+    return catalog.project is not None and source.program_of(claim.id) in source.commands
 
 
 def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:

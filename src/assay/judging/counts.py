@@ -1,7 +1,8 @@
 """Counts of verdicts: one function for the headline, README and the attestation. Pure.
 
 What is counted is measurements, not rows: one measurement that answers seven claims counts once,
-by the worst of its verdicts, and so do the rows that one sentence makes. A claim counts once: by
+by the worst of its verdicts, and so do the rows that one sentence makes. What a project says
+without a document counts claim by claim, each by its own verdict. A claim counts once: by
 its verdict on the hardware that it names; where it has none, a speed figure of a source counts by
 what it would be on the GPU that it was measured on, and anything else as measured elsewhere. Speed
 figures of the sources, ratios of two of them (which are no measurements of their own), this
@@ -187,4 +188,6 @@ def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:
     entry = catalog.claims.get(row.claim) or catalog.audits.get(row.claim)
     if entry is not None and entry.sentence is not None:
         return "sentence", row.source, entry.sentence
+    if catalog.project is not None and kind_of(catalog, row) == "own":
+        return (row.claim,)
     return tuple(sorted((row.claim, *row.same_measurement)))

@@ -96,6 +96,10 @@ def _with_cause(case: Case, answer: Answer, claim: Claim) -> Verdict:
     return result.model_copy(update={"why": why})
 
 
+NO_GPU = (NotRun.NO_DEVICE, NotRun.DRIVER_TOO_OLD, NotRun.NOT_SELECTED)
+"""Reasons of a plan for which nothing runs on a target."""
+
+
 def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
     """The source's own program decides where it was run and gave a figure."""
     own = own_program(case, claim, answer.target)
@@ -112,12 +116,17 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
 
 
 def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:
-    if isinstance(claim.evaluation, Unanswerable):
+    if isinstance(claim.evaluation, Unanswerable) and not _lacks_a_gpu(case, answer):
         return _unanswerable(case, answer, claim, claim.evaluation)
     if answer.way == "not_run":
         return _planned_not_run(case, answer, claim)
     outcome = _evaluate(case, answer, claim)
     return fail(case, answer, claim, outcome) if isinstance(outcome, Failure) else outcome
+
+
+def _lacks_a_gpu(case: Case, answer: Answer) -> bool:
+    """Return whether a project's claim, whatever else it waits for, was planned without a GPU."""
+    return case.catalog.project is not None and answer.reason in NO_GPU
 
 
 def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:

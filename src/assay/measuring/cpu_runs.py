@@ -48,7 +48,7 @@ def try_on_cpu(
             jobs.append(scratch / f"{number}.job.json")
             write_job(QueuedJob(job, scratch / f"{number}.json"), jobs[-1])
         task = Task(
-            command=(python, "-m", "assay.device.on_cpu", *map(str, jobs)),
+            command=(python, "-m", "assay.device.tasks.on_cpu", *map(str, jobs)),
             directory=scratch,
             label="the project's functions on a CPU",
             environment=device_environment(place),

@@ -26,6 +26,8 @@ from assay.shared.counting import agreeing, counted
 
 MOST = 10
 """Findings of a run."""
+MOST_WRONG = 3
+"""Wrong outputs whose checks the finding on a project's own claims names."""
 WEIGHTS = {
     Status.INCORRECT: 6.0,
     Status.MISSTATED: 5.0,
@@ -229,13 +231,17 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
     if shown is not None:
         which = "furthest off" if missed else "the best ratio"
         after = f", {which}, {_figures(catalog, shown)}."
+    wrong = [each.lead for each in own if each.status is Status.INCORRECT]
+    found = (row.explanation.partition(";")[0].rstrip(".") for row in wrong[:MOST_WRONG])
+    after += "".join(f" {says}." for says in found)
     yield (
         1.0,
         LeadingFinding(
             number=f"{counted(len(own), 'claim')} of this project{whose}",
             show=choice_of(kind="own"),
             source=None,
-            before=f", of which {held} {agreeing(held, 'holds', 'hold')}"
+            before=f", {held} {agreeing(held, 'holds', 'hold')}"
+            f"{f', {len(wrong)} incorrect' if wrong else ''}"
             f"{': ' if shown is not None else ''}",
             claim=shown.claim if shown is not None else None,
             title=catalog.claims[shown.claim].statement if shown is not None else "",

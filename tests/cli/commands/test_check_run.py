@@ -1,5 +1,6 @@
 """``check --run``: a project's functions are called on a CPU before a GPU is asked for."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+ROOT = Path(__file__).resolve().parents[3]
 FUNCTION = """\
 import torch
 
@@ -107,3 +109,16 @@ def test_a_python_without_torch_is_lacking(assay: Any, tmp_path: Path) -> None:
     ended = assay("check", "--project", folder, "--run", "--device-python", python)
     assert ended.code == 3
     assert "--device-python" in ended.err
+
+
+def test_the_signatures_in_the_docs_work(assay: Any, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "your-own-claims.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    assert len(code.splitlines()) == 10
+    project = PROJECT.replace('{right: "a product", arm: "another"}', '{ours: "a product"}')
+    project = project.replace("arm: arm, over: right", "arm: ours").replace("1.5x", "5 GB/s")
+    (tmp_path / "assay.yaml").write_text(project)
+    (tmp_path / "twice.py").write_text(code)
+    ended = assay("check", "--project", tmp_path, "--run", "--device-python", sys.executable)
+    assert ended.code == 0, ended.out + ended.err
+    assert "remark" not in ended.out

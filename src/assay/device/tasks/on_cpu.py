@@ -1,4 +1,4 @@
-"""``python -m assay.device.on_cpu JOB.json ...``: call a project's functions on a CPU, once each.
+"""``python -m assay.device.tasks.on_cpu JOB.json ...``: call a project's functions on a CPU.
 
 Takes the gate's jobs and writes, for each, {"arms": [{"arm", "status", "detail"}]}. No GPU is
 looked for. The statuses are the gate's, and ``elsewhere`` for an arm that needs what is not here.
