@@ -20,6 +20,8 @@ from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.statistics.roofline import Dtype
 
+OF_ONE_LAUNCH = (Metric.RATE, Metric.TIME, Metric.BANDWIDTH)
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -41,16 +43,18 @@ class Launches:
     catalog: Catalog
     _facts: dict[str, ArmFacts] = field(default_factory=dict)
 
-    def of_claim(self, claim: Claim, term: Term | None = None) -> Launch | None:
-        """Return what a claim's rate, time or bandwidth speaks of, ``term`` of it where it has
-        several; None where it is no such figure, or nothing states its problem.
+    def of_claim(self, claim: Claim) -> list[Launch]:
+        """Return what a claim's rate, time or bandwidth speaks of, a launch for each of its terms;
+        none where it is no such figure, or nothing states its problem.
         """
         match claim.evaluation:
-            case Benchmark(metric=metric, terms=terms) if metric in _COUNTED:
-                return self._of_term(metric, term or terms[0], claim.counting)
+            case Benchmark(metric=metric, terms=terms) if metric in OF_ONE_LAUNCH:
+                found = [self._of_term(metric, term, claim.counting) for term in terms]
             case Program() as evaluation:
-                return self._of_program(evaluation, claim.counting)
-        return None
+                found = [self._of_program(evaluation, claim.counting)]
+            case _:
+                found = []
+        return [launch for launch in found if launch is not None]
 
     def counted_by(self, term: Term, arm: str, counting: Counting) -> float:
         """Return the FLOP of an arm as a claim counts them. Raises Uncounted."""
@@ -105,9 +109,8 @@ class Launches:
         return self._facts[arm.workload]
 
 
-_COUNTED = {Metric.RATE: 1e-9, Metric.TIME: 1.0, Metric.BANDWIDTH: 1e-6}
-"""Of each figure of one launch: ms for one unit of what it counts over one base unit."""
-_PER_BASE = {Unit.TFLOP_PER_S: 1e-9, Unit.GB_PER_S: 1e-6}
+PER_BASE = {Unit.TFLOP_PER_S: 1e-9, Unit.GB_PER_S: 1e-6}
+"""From what a rate or a bandwidth counts, over one base unit of it, to ms."""
 
 
 def claimed_ms(claim: Claim, launch: Launch, claims: Mapping[str, Claim]) -> PrintedRange:
@@ -116,7 +119,7 @@ def claimed_ms(claim: Claim, launch: Launch, claims: Mapping[str, Claim]) -> Pri
     unit = claim.unit.base if claim.unit else Unit.MS
     if unit is Unit.MS:
         return printed
-    work = launch.counted * _PER_BASE[unit]
+    work = launch.counted * PER_BASE[unit]
     longest = work / printed.low if printed.low > 0 else math.inf
     return PrintedRange(work / printed.value, work / printed.high, longest)
 

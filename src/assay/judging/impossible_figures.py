@@ -12,7 +12,7 @@ from itertools import product
 from assay.catalog.model import Catalog
 from assay.judging.audit import audit, stands
 from assay.judging.case import from_base
-from assay.judging.claimed_launches import Launch, Launches, claimed_ms, within_bound
+from assay.judging.claimed_launches import PER_BASE, Launch, Launches, claimed_ms, within_bound
 from assay.judging.formulas import CUTLASS_41, WHOLE, Uncounted
 from assay.judging.printed_ranges import PrintedRange, evaluate, resolve
 from assay.judging.verdicts import BOUNDS
@@ -106,15 +106,13 @@ def _beyond_peaks(launches: Launches, claim: Claim) -> Iterator[str]:
     """
     if claim.hardware.stand_in:
         return
-    launch = launches.of_claim(claim)
+    claims, spoken_of = launches.catalog.claims, launches.of_claim(claim)
     for name in claim.hardware.targets:
         target = launches.catalog.targets[name]
-        if launch is not None:
-            says = _launch_beyond(claim, launch, target, launches.catalog.claims)
-        else:
-            says = _figure_beyond(claim, target)
-        if says is not None:
-            yield says
+        found = [_launch_beyond(claim, launch, target, claims) for launch in spoken_of]
+        if not spoken_of:
+            found = [_figure_beyond(claim, target, claims)]
+        yield from [says for says in found if says is not None][:1]
 
 
 def _launch_beyond(
@@ -127,26 +125,25 @@ def _launch_beyond(
     if time.high >= least.ms:
         return None
     unit = claim.unit or Unit.MS
-    limit = least.ms if unit.base is Unit.MS else time.value / least.ms * _in_base(claim)
-    return _sentence(claim, from_base(limit, unit), target, _why(launch, least, target, sparse))
-
-
-def _in_base(claim: Claim) -> float:
-    return (claim.value or 0.0) * (claim.unit.facts.factor if claim.unit else 1.0)
+    limit = launch.counted * PER_BASE[unit.base] / least.ms if unit.base in PER_BASE else least.ms
+    if unit in RATE_UNITS and least.by == "compute" and launch.counted == launch.flop:
+        kind = _peak(target, launch.dtype, sparse)[1]
+        return _sentence(claim, from_base(limit, unit), target, f"its {kind} peak")
+    unsaid = f"; its source leaves unsaid: {'; '.join(claim.unstated)}" if claim.unstated else ""
+    why = f"{_why(launch, least, target, sparse)}{unsaid}"
+    return _sentence(claim, from_base(limit, unit), target, why)
 
 
 def _why(launch: Launch, least: ClaimableTime, target: Target, sparse: bool) -> str:
     """Return what bounds a launch, with the figures that it follows from."""
     if least.by == "compute":
         peak, kind = _peak(target, launch.dtype, sparse)
-        rate = quantity(peak, Unit.TFLOP_PER_S)
-        return f"one launch does {short(launch.flop / 1e9)} GFLOP, at a peak of {rate} ({kind})"
+        does, rate = f"does {short(launch.flop / 1e9)} GFLOP", quantity(peak, Unit.TFLOP_PER_S)
+        return f"a launch of what answers it {does}, at a peak of {rate} ({kind})"
     moved, cache = (f"{short(size / 1e6)} MB" for size in (launch.bytes, target.l2_bytes))
     rate = quantity(target.peaks.memory_gb_per_s, Unit.GB_PER_S)
-    return (
-        f"one launch moves at least {moved}, more than the {cache} of the L2 cache, at a memory "
-        f"peak of {rate}"
-    )
+    moves = f"moves at least {moved}, more than the {cache} of the L2 cache"
+    return f"a launch of what answers it {moves}, at a memory peak of {rate}"
 
 
 def _peak(target: Target, dtype: Dtype, sparse: bool) -> tuple[float, str]:
@@ -155,7 +152,7 @@ def _peak(target: Target, dtype: Dtype, sparse: bool) -> tuple[float, str]:
     return (SPARSE_SHARE * rate, f"2:4 sparse {dtype}") if sparse else (rate, f"dense {dtype}")
 
 
-def _figure_beyond(claim: Claim, target: Target) -> str | None:
+def _figure_beyond(claim: Claim, target: Target, claims: Mapping[str, Claim]) -> str | None:
     """Return how a rate or a bandwidth is beyond a target's peaks, whatever was launched."""
     unit = claim.unit
     if unit is None or claim.relation is Relation.AT_MOST:
@@ -168,7 +165,7 @@ def _figure_beyond(claim: Claim, target: Target) -> str | None:
         why = "its memory's peak, and nothing says that the L2 cache held the data"
     else:
         return None
-    least = _in_base(claim) - (claim.resolution or 0.0) / 2 * unit.facts.factor
+    least = resolve(Operand(claim=claim.id), claims).low
     return _sentence(claim, from_base(peak, unit), target, why) if least > peak else None
 
 
@@ -256,8 +253,12 @@ def _ratio(
     launches: Launches, claim: Claim, metric: Metric, term: Term, one: Claim, other: Claim
 ) -> PrintedRange | None:
     """Return how many times faster ``one`` is than ``other``, in the unit of the ratio."""
-    sides = [(each, launches.of_claim(each)) for each in (other, one)]
-    times = [claimed_ms(each, launch, launches.catalog.claims) for each, launch in sides if launch]
+    claims = launches.catalog.claims
+    times = [
+        claimed_ms(each, launch, claims)
+        for each in (other, one)
+        for launch in launches.of_claim(each)
+    ]
     if len(times) < 2:
         return None
     factor = 1.0
