@@ -37,6 +37,7 @@ from assay.report.facts import Fact
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.first_screen import FirstScreen, first_screen
 from assay.report.images import ImageRow, image_rows
+from assay.report.impossible import ImpossibleLine, impossible_lines, with_impossible
 from assay.report.layers import LayersSection, layer_sections
 from assay.report.leading_findings import LeadingFinding, leading_findings
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
@@ -65,6 +66,8 @@ class ReportView:
     alarms: tuple[str, ...]
     """What a reader must know before anything else; empty in a good run."""
     findings: tuple[LeadingFinding, ...]
+    impossible: tuple[ImpossibleLine, ...]
+    """What arithmetic alone contradicts, whether it was measured or not."""
     groups: tuple[ClaimGroup, ...]
     """Claims: what was measured first, then what is folded."""
     filters: tuple[Filter, ...]
@@ -125,7 +128,9 @@ def build_view(
     cards = card_figures(catalog, evidence)
     spreads = report_spreads(catalog, evidence, verdicts, cards)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
-    lines = with_earlier_runs(catalog, evidence, with_spreads(made, spreads))
+    impossible = tuple(impossible_lines(catalog, made))
+    noted = with_impossible(with_spreads(made, spreads), impossible)
+    lines = with_earlier_runs(catalog, evidence, noted)
     groups = claim_groups(catalog, every, lines)
     beside = cards_sections(evidence, lines, disturbances(catalog, evidence), cards)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
@@ -134,6 +139,7 @@ def build_view(
         first=first_screen(catalog, evidence, counted_things, pipeline, guarded, lines),
         alarms=tuple(alarms(catalog, evidence)),
         findings=leading_findings(catalog, every, counted_things),
+        impossible=impossible,
         groups=groups,
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),
