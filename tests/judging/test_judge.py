@@ -382,6 +382,25 @@ class TestCorrectnessGate:
         assert verdict.status is Status.INCORRECT
         assert "while it was timed" in verdict.explanation
 
+    @pytest.mark.parametrize(
+        ("asked", "unit", "wrong", "expected"),
+        [
+            (bench(), Unit.TFLOP_PER_S, ("ours",), (Status.INCORRECT, "wrong_output")),
+            (bench(), Unit.TFLOP_PER_S, (), (Status.NOT_RUN, "run_failed")),
+            (ratio(), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
+        ],
+    )
+    def test_what_was_dropped_for_a_wrong_timed_output_is_wrong(
+        self, asked: Benchmark, unit: Unit, wrong: tuple[str, ...], expected: tuple[Status, str]
+    ) -> None:
+        dropped = "rival" if "rival" in wrong else "ours"
+        why = {dropped: "incorrect: the output of a timed launch is wrong (relative error 0.9)"}
+        record = b.benchmark().model_copy(update={"not_timed": why, "wrong": wrong})
+        claim = b.claim("rate", asked, value=OURS_RATE, unit=unit)
+        verdict = verdict_on(claim, benchmarks=[record])
+        assert (verdict.status, verdict.reason) == expected
+        assert "of a timed launch is wrong (relative error 0.9)" in verdict.explanation
+
     def test_another_binary_is_not_vouched_for(self) -> None:
         checks = [b.correctness(binaries={"ours": b.digest("another binary")})]
         verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), checks=checks)
@@ -783,6 +802,16 @@ class TestDerived:
     def test_gain_in_per_cent(self) -> None:
         gain = (RIVAL_RATE / OURS_RATE - 1) * 100
         assert self.judge(self.claims(gain, Unit.PERCENT)).status is Status.REPRODUCED
+
+    def test_by_one_count_of_both_sides_it_is_a_ratio_of_times(self) -> None:
+        """Whatever work each does: ours stores a quarter of the product."""
+        times = b.TIMES_MS["ours"] / b.TIMES_MS["rival"]
+        claims = self.claims(times)
+        counted = claims[0].evaluation.model_copy(update={"flops": "2 * m * n * k"})
+        claims[0] = claims[0].model_copy(update={"evaluation": counted})
+        verdict = self.judge(claims)
+        assert verdict.status is Status.REPRODUCED
+        assert verdict.measured == pytest.approx(times, rel=0.02)
 
     def test_a_side_that_failed_is_named(self) -> None:
         checks = [b.correctness(statuses={"ours": "incorrect"})]

@@ -87,6 +87,10 @@ def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
     readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
     if evaluation.under is not None and evaluation.under not in readings:
         raise BadInput(f"{where}: neither part has a reading '{evaluation.under}'")
+    if evaluation.flops is not None:
+        for name in names:
+            counted = _names_of_rates(catalog, where, catalog.claims[name].evaluation)
+            _check_names(evaluation.flops, where, counted)
 
 
 def check_formed(catalog: Catalog, where: str, claim: Claim) -> None:

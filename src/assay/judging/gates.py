@@ -74,7 +74,7 @@ def gate_correctness(
     if entry.status in _WITHOUT_OUTPUT:
         arch = case.catalog.targets[correctness.target].arch
         build = case.evidence.builds.get((entry.variant, arch))
-        if build is not None and not build.had_compiler:
+        if build is not None and build.status == "failed":
             return _not_built(build, paths)
         reason, words = _WITHOUT_OUTPUT[entry.status]
         detail = entry.detail.removeprefix(f"arm '{arm}': ").rstrip(".")
@@ -134,15 +134,14 @@ def gate_record(
     paths: tuple[str, ...],
 ) -> Failure | None:
     """Require the same binary and GPU, the planned problem, and right outputs while timed."""
+    checked = next(entry for entry in correctness.arms if entry.arm == arm)
     if arm in record.not_timed:
-        text = f"Arm {arm} was not timed: {record.not_timed[arm]}"
-        return not_run(NotRun.RUN_FAILED, text, paths)
+        return _not_timed(case, record, checked, own, paths)
     all_facts = [_facts(process.arms, arm) for process in record.processes]
     if not all_facts or None in all_facts:
         text = f"Arm {arm} has no facts in {'any' if not all_facts else 'some'} process."
         return not_run(NotRun.RUN_FAILED, text, paths)
     facts = [entry for entry in all_facts if entry is not None]
-    checked = next(entry for entry in correctness.arms if entry.arm == arm)
     problem = _mismatch(case, target, record, correctness, facts, checked)
     if problem is not None:
         return not_run(NotRun.RUN_FAILED, problem, paths)
@@ -158,6 +157,25 @@ def gate_record(
         ran = what_ran(case, target, [facts[0].variant]).artifact
         return _wrong(text, own, ran, record.gpu_uuid, facts[0].binary_sha256, paths)
     return None
+
+
+def _not_timed(
+    case: Case,
+    record: BenchmarkRecord,
+    checked: ArmCorrectness,
+    own: bool,
+    paths: tuple[str, ...],
+) -> Failure:
+    """Return why an arm that passed the gate has no time: a wrong output is a verdict."""
+    why = record.not_timed[checked.arm]
+    if checked.arm not in record.wrong:
+        text = f"Arm {checked.arm} was not timed: {why}"
+        return not_run(NotRun.RUN_FAILED, text, paths)
+    found = why.removeprefix("incorrect: ")
+    text = f"{checked.variant} (arm {checked.arm}) passed the gate, but {found}"
+    ran = what_ran(case, record.target, [checked.variant]).artifact
+    text += "; no performance is reported."
+    return _wrong(text, own, ran, record.gpu_uuid, checked.binary_sha256, paths)
 
 
 def _mismatch(

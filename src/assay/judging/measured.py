@@ -150,9 +150,14 @@ def measure_derived(
 
 
 def parts_of(case: Case, evaluation: Derived) -> list[Claim]:
-    """Return the two claims that a figure is derived from, under the reading that is meant."""
+    """Return the two claims that a figure is derived from, under the reading and the count that
+    are meant.
+    """
     names = (evaluation.numerator, evaluation.denominator)
-    return [_meant(case.catalog.claims[name], evaluation.under) for name in names]
+    parts = [_meant(case.catalog.claims[name], evaluation.under) for name in names]
+    if evaluation.flops is None:
+        return parts
+    return [part.model_copy(update={"flops": evaluation.flops}) for part in parts]
 
 
 def _meant(part: Claim, reading: str | None) -> Claim:

@@ -20,6 +20,7 @@ from assay.records.evaluations import (
     DeviceCode,
     Evaluation,
     Execution,
+    Formulated,
     Inspection,
     Invocation,
     Metric,
@@ -30,7 +31,7 @@ from assay.records.evaluations import (
 from assay.records.figure_words import printed
 from assay.records.file_compiles import PublishedFile
 from assay.records.originals import OriginalSource
-from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Formulated, Reading
+from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Reading
 from assay.records.units import Unit
 from assay.shared.expressions import Expression, parse
 

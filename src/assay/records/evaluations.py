@@ -3,10 +3,23 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from assay.records.arithmetic import Formula, Operand
 from assay.records.base import Identifier, PackageName, PathBelow, Record
+from assay.shared.expressions import parse
+
+
+def _formula(text: str) -> str:
+    """Return ``text``. Raises ValueError for what is no formula, or one that never counts."""
+    formula = parse(text)
+    if not formula.counts_something():
+        raise ValueError(f"'{text}' has no value above zero for any problem")
+    return formula.text
+
+
+Formulated = Annotated[str, AfterValidator(_formula)]
+"""A formula by the grammar of ``assay.shared.expressions``."""
 
 
 class NotRun(StrEnum):
@@ -103,6 +116,9 @@ class Derived(Record):
     denominator: Identifier
     under: Identifier | None = None
     """Reading of the two that is meant; one without it is taken as it stands."""
+    flops: Formulated | None = None
+    """FLOPs that both rates count in place of their own: by one count, say of the dense problem,
+    their quotient is one of times."""
 
 
 class Support(Record):

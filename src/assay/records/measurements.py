@@ -255,6 +255,8 @@ class BenchmarkRecord(GpuRecord):
     protocol: Identifier
     not_timed: dict[str, str]
     """Arms without samples and why (incorrect, unsupported, failed)."""
+    wrong: tuple[str, ...] = ()
+    """Those that the gate found right, and of which an output was wrong in a timed launch."""
     processes: tuple[Process, ...]
     seconds: float
     exclusivity: Exclusivity | None = None

@@ -31,6 +31,7 @@ from assay.records.evaluations import (
     Derived,
     DeviceCode,
     Execution,
+    Formulated,
     Inspection,
     Metric,
     Support,
@@ -38,7 +39,7 @@ from assay.records.evaluations import (
 )
 from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
-from assay.records.readings import FlopFormula, Formulated
+from assay.records.readings import FlopFormula
 from assay.records.targets import Target
 from assay.records.workloads import CodeParameter
 from assay.shared.output_patterns import Take

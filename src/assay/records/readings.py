@@ -3,11 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from assay.records.base import Identifier, Record
-from assay.records.evaluations import Benchmark, Derived, Program
-from assay.shared.expressions import parse
+from assay.records.evaluations import Benchmark, Derived, Formulated, Program
 
 PRIMARY = "primary"
 """Id of the reading that a verdict rests on."""
@@ -25,18 +24,6 @@ class FlopFormula(StrEnum):
     CUTLASS_41_FULL = "cutlass_41_full"
     CUTLASS_41_CAUSAL = "cutlass_41_causal"
     UNSTATED = "unstated"
-
-
-def _formula(text: str) -> str:
-    """Return ``text``. Raises ValueError for what is no formula, or one that never counts."""
-    formula = parse(text)
-    if not formula.counts_something():
-        raise ValueError(f"'{text}' has no value above zero for any problem")
-    return formula.text
-
-
-Formulated = Annotated[str, AfterValidator(_formula)]
-"""A formula by the grammar of ``assay.shared.expressions``."""
 
 
 class Reading(Record):

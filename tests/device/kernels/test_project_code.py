@@ -8,7 +8,7 @@ import torch
 from assay.device.kernels import project_code
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.prepare import prepare_arm
-from assay.device.kernels.project_code import BadCode
+from assay.device.kernels.project_code import BadCode, LibraryFailed
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
@@ -214,3 +214,89 @@ class TestWhatAnArmLacks:
         found = check_arm(spec, (1,), "cpu", prepare_arm, lambda note: None)
         assert found["status"] == status
         assert found["detail"].startswith("arm 'arm': ")
+
+
+SIGNATURES = """
+import json
+import torch
+
+def case(rows, device):
+    def one_dict(tensors):
+        return tensors["x"] * 2
+
+    def in_the_code(x, out):
+        return x.no_such_method()
+
+    def in_a_library(x, out):
+        return json.loads("{")
+
+    def misses_out(x):
+        return x * 2
+
+    return {
+        "inputs": lambda seed: {"x": torch.ones(rows, device=device)},
+        "oracle": lambda x: x.double() * 2,
+        "output": lambda: torch.empty(rows, device=device),
+        "one_dict": one_dict, "in_the_code": in_the_code, "in_a_library": in_a_library,
+        "misses_out": misses_out,
+    }
+
+def other_parameters(columns, device):
+    return {}
+"""
+"""The first line is number 1."""
+
+
+def signatures(project, arm, function="case", code=SIGNATURES):
+    (project / "wrong.py").write_text(code)
+    files = {"wrong.py": hashlib.sha256(code.encode()).hexdigest()}
+    problem = workload(code=CodeSpec("wrong.py", function, files))
+    variant = VariantSpec(f"doubling_{arm}", "callable", "callable", entry=arm)
+    return ArmSpec(arm, variant, problem, None)
+
+
+class TestSentence:
+    """What a function raises is one sentence, with the file and the line of the project."""
+
+    @pytest.mark.parametrize(
+        ("name", "line", "words"),
+        [
+            ("one_dict", 6, "is called with x, out: TypeError"),
+            ("misses_out", 15, "unexpected keyword argument 'out'"),
+            ("in_the_code", 10, "AttributeError: 'Tensor' object has no attribute"),
+            ("in_a_library", 13, "JSONDecodeError"),
+        ],
+    )
+    def test_names_the_line_that_is_wrong(self, name, line, words, project):
+        with pytest.raises(BadCode) as raised:
+            check_arm(signatures(project, name), (1,), "cpu", prepare_arm, lambda note: None)
+        text = str(raised.value)
+        assert text.startswith(f"arm '{name}' of wrong.py:case (wrong.py, line {line})"), text
+        assert words in text
+        assert "\n" not in text
+
+    def test_a_librarys_error_is_told_apart(self, project):
+        kinds = {}
+        for name in ("in_a_library", "in_the_code", "one_dict"):
+            with pytest.raises(BadCode) as raised:
+                check_arm(signatures(project, name), (1,), "cpu", prepare_arm, lambda note: None)
+            kinds[name] = type(raised.value) is LibraryFailed
+        assert kinds == {"in_a_library": True, "in_the_code": False, "one_dict": False}
+
+    def test_a_function_that_takes_other_parameters_is_named(self, project):
+        problem = signatures(project, "x", "other_parameters").workload
+        with pytest.raises(BadCode, match=r"\(wrong\.py, line 26\) is called with rows, device: "):
+            make_inputs(problem, "cpu", 1)
+
+    @pytest.mark.parametrize("code", ["import no_such_module\n", "def case(:\n"])
+    def test_a_file_that_cannot_be_imported_is_named(self, code, project):
+        with pytest.raises(BadCode, match=r"^wrong\.py.*line 1\)"):
+            make_inputs(signatures(project, "x", code=code).workload, "cpu", 1)
+
+    def test_want_of_memory_stays_what_it_is(self, project):
+        code = SIGNATURES.replace("return x.no_such_method()", "raise MemoryError('none')")
+        with pytest.raises(MemoryError):
+            check_arm(
+                signatures(project, "in_the_code", code=code), (1,), "cpu", prepare_arm,
+                lambda note: None,
+            )  # fmt: skip

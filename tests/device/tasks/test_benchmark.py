@@ -252,6 +252,7 @@ def caught(prepare):
 
     measured = measure(both, rules=protocol(blocks=4))
     assert only(measured, {"theirs", "control"})
+    assert measured.wrong == ["ours"]
     return measured.dropped["ours"]
 
 

@@ -122,5 +122,5 @@ class TestProcess:
             return make_replay(bound, capture)
 
         monkeypatch.setattr(rounds, "make_replay", refuse)
-        with pytest.raises(GraphFailed, match="ours: GraphFailed: operation not permitted"):
+        with pytest.raises(GraphFailed, match="ours: operation not permitted"):
             run_graph(honest)

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from assay.device.worker.forks import Child, run_child, run_children
-from assay.shared.errors import FailureKind, NoDevice
+from assay.shared.errors import FailureKind, NoDevice, NoRoom
 
 
 def test_value_comes_back():
@@ -24,6 +24,15 @@ def test_advice_behind_an_errors_first_line_is_no_part_of_a_record():
         raise RuntimeError("CUDA error: an illegal address\nSearch for it in the manual.\n")
 
     assert run_child(work, 10.0).error == "RuntimeError: CUDA error: an illegal address"
+
+
+def test_an_error_that_is_one_sentence_already_prints_no_trace(capfd):
+    def work(note):
+        raise NoRoom("the arm's line 3 is wrong")
+
+    outcome = run_child(work, 10)
+    assert (outcome.error, outcome.kind) == ("the arm's line 3 is wrong", FailureKind.NO_ROOM)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_exception_becomes_an_error_with_the_last_note():

@@ -1,15 +1,22 @@
 """``./assay check``: all that would fail later, said now, without a GPU."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from assay.base.errors import BadInput, CheckFailed
+from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.yaml_problems import PlacedYaml, read_placed_yaml
 from assay.catalog.load import OWN_CLAIMS, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
+from assay.cli.options import DevicePathOption, DevicePythonOption
 from assay.cli.project_folder import ProjectOption, project_folder
+from assay.measuring.cpu_runs import try_on_cpu
 from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
@@ -17,10 +24,23 @@ from assay.pipeline.project_check import (
     project_remarks,
     told_problems,
 )
+from assay.pipeline.request import device_python as named_python
 from assay.shared.counting import counted
 
 
-def check(project: ProjectOption = None) -> None:
+def check(
+    project: ProjectOption = None,
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run",
+            help="Also run the project's code, unasked and as you: each function once, at its "
+            "small size, on a CPU. It needs a Python with PyTorch.",
+        ),
+    ] = False,
+    device_python: DevicePythonOption = None,
+    device_path: DevicePathOption = None,
+) -> None:
     """Say everything that is wrong with a project, and every figure that cannot be right.
 
     A line each on standard output, remarks among them; their count ends it on standard error.
@@ -38,7 +58,20 @@ def check(project: ProjectOption = None) -> None:
         found = f"{folder}: {counted(len(problems), 'problem')}"
         found += f", and {_impossible(figures)}" if figures else ""
         raise BadInput(found) if checked.problems else CheckFailed(found)
+    if run:
+        packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
+        _run_on_cpu(checked.catalog, folder, named_python(device_python), packages)
     _tell_sound(checked.catalog, figures, str(folder))
+
+
+def _run_on_cpu(catalog: Catalog, folder: Path, python: str, packages: Sequence[Path]) -> None:
+    """Say what the project's functions did. Raises CheckFailed where one is wrong."""
+    found = try_on_cpu(catalog, folder, python, packages)
+    for each in found:
+        remark = "" if each.is_fault else "remark: "
+        say(f"{remark}measurement '{each.measurement}': arm '{each.arm}': {each.says}")
+    if faults := sum(each.is_fault for each in found):
+        raise CheckFailed(f"{folder}: {counted(faults, 'problem')}")
 
 
 def _tell_sources(catalog: Catalog) -> None:

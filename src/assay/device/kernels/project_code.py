@@ -12,16 +12,20 @@ A function is called with its problem's parameters and ``device``, and returns a
 
 import hashlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from assay.shared.errors import RivalMissing, Unsupported
+from assay.device.worker.failure_kinds import kind_of
+from assay.shared.errors import FailureKind, KnownFailure, RivalMissing, Unsupported
 from assay.shared.project_case import RESERVED
 from assay.shared.project_place import project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
@@ -30,8 +34,12 @@ Tensors = dict[str, Any]
 """By the names that the arms and the oracle call them."""
 
 
-class BadCode(RuntimeError):
-    """What a project's function returned, or its files, are not what they must be."""
+class BadCode(KnownFailure, RuntimeError):
+    """What a project's function raised or returned, or its files, are not what they must be."""
+
+
+class LibraryFailed(BadCode):
+    """What a project's function calls raised it, or is not installed: elsewhere it may run."""
 
 
 @dataclass
@@ -48,7 +56,7 @@ class ProjectCase:
 
     def inputs(self, seed: int) -> Tensors:
         """Return fresh tensors. Raises BadCode for anything else."""
-        found = self.draw(seed)
+        found = _call(f"inputs of {self.name}", self.draw, seed)
         if not isinstance(found, Mapping) or not found:
             raise BadCode(f"{self.name}: inputs({seed}) returned no tensors by name")
         for name, tensor in found.items():
@@ -62,7 +70,7 @@ class ProjectCase:
 
     def right(self, tensors: Tensors) -> Any:
         """Return the right answer in float32. Raises BadCode for what is no tensor."""
-        found = self.answer(**tensors)
+        found = _call(f"oracle of {self.name}", self.answer, **tensors)
         if not isinstance(found, torch.Tensor):
             raise BadCode(f"{self.name}: oracle returned no tensor")
         self.shape = tuple(found.shape)
@@ -73,7 +81,7 @@ class ProjectCase:
         shape and ``dtype``, on the device of the inputs. Raises BadCode.
         """
         if self.output is not None:
-            out = self.output()
+            out = _call(f"output of {self.name}", self.output)
             if not isinstance(out, torch.Tensor) or not out.is_contiguous():
                 raise BadCode(f"{self.name}: output() returned no contiguous tensor")
             return out
@@ -85,12 +93,12 @@ class ProjectCase:
         one.
 
         A launch raises RivalMissing where the arm finds a module missing, Unsupported where the arm
-        says that it has no such thing (NotImplementedError).
+        says that it has no such thing (NotImplementedError), BadCode for what else it raises.
         """
         if arm not in self.arms:
             raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
         function = self.arms[arm]
-        out = None if self.output is None else self.output()
+        out = None if self.output is None else _call(f"output of {self.name}", self.output)
         if self.output is not None and not isinstance(out, torch.Tensor):
             raise BadCode(f"{self.name}: output() returned no tensor")
         given = tensors if out is None else {**tensors, "out": out}
@@ -102,6 +110,9 @@ class ProjectCase:
                 raise RivalMissing(f"arm '{arm}': {error}") from error
             except NotImplementedError as error:
                 raise Unsupported(f"arm '{arm}': {error}") from error
+            except Exception as error:
+                _blame(f"arm '{arm}' of {self.name}", function, error, given)
+                raise
             if out is not None:
                 return out
             if not isinstance(found, torch.Tensor):
@@ -125,8 +136,8 @@ def put(into: Tensors, contents: Tensors, what: str) -> None:
 def open_case(workload: WorkloadSpec, device: str) -> ProjectCase:
     """Return what the project's function makes of a problem, made once a process.
 
-    Raises BadCode for files that are not those of the job, or a function that is not there, or that
-    returns something else; whatever the function itself raises passes.
+    Raises BadCode for files that are not those of the job, or a function that is not there, raises
+    or returns something else.
     """
     if workload.code is None:
         raise BadCode(f"workload '{workload.id}' is no project's")
@@ -146,7 +157,7 @@ def _case(
     function = getattr(_module(code), code.function, None)
     if not callable(function):
         raise BadCode(f"{code.file}: defines no function '{code.function}'")
-    made = function(**dict(parameters), device=device)
+    made = _call(name, function, **dict(parameters), device=device)
     if not isinstance(made, Mapping):
         raise BadCode(f"{name}: returned no mapping of inputs, oracle and arms")
     for part in ("inputs", "oracle"):
@@ -173,5 +184,42 @@ def _module(code: CodeSpec) -> ModuleType:
         raise BadCode(f"{code.file}: cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    _call(code.file, spec.loader.exec_module, module)
     return module
+
+
+def _call(what: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Return what a function of the project returns. Raises BadCode for what it raises."""
+    try:
+        return function(*given, **named)
+    except Exception as error:
+        _blame(what, function, error, [*named, *("a seed" for _ in given)])
+        raise
+
+
+def _blame(what: str, function: Callable[..., Any], error: Exception, given: Iterable[str]) -> None:
+    """Raise BadCode, one sentence with file and line, unless memory ran out or it is one already.
+
+    An error that no frame of the project raised is that of the call itself.
+    """
+    if isinstance(error, KnownFailure) or kind_of(error) is not FailureKind.FAILED:
+        return
+    text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    ours = [(file, line) for path, line in frames if (file := _file_of_project(path))]
+    if ours:
+        beyond = not _file_of_project(frames[-1][0]) or isinstance(error, ModuleNotFoundError)
+        kind = LibraryFailed if beyond else BadCode
+        file, line = ours[-1]
+        raise kind(f"{what} ({file}, line {line}): {text}") from error
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or (begun := _file_of_project(code.co_filename)) is None:
+        raise BadCode(f"{what}: {text}") from error
+    called = f"is called with {', '.join(given) or 'nothing'}"
+    raise BadCode(f"{what} ({begun}, line {code.co_firstlineno}) {called}: {text}") from error
+
+
+def _file_of_project(path: str) -> str | None:
+    """Return a file's name in the project; None for one that lies elsewhere."""
+    folder = project_place()
+    return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else None

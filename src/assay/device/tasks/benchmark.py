@@ -45,6 +45,8 @@ class TimedProcesses:
     dropped: dict[str, str]
     remarks: list[str] = field(default_factory=list)
     """What the processes had to say of themselves, each once."""
+    wrong: list[str] = field(default_factory=list)
+    """Dropped arms of which a timed output was wrong."""
 
 
 def process_record(
@@ -126,11 +128,12 @@ def measure_processes(
     processes: list[Json] = []
     dropped: dict[str, str] = {}
     remarks: dict[str, None] = {}
+    wrong: dict[str, None] = {}
     while len(processes) < protocol.processes:
         index = len(processes)
         left = [arm for arm in arms if arm.id not in dropped]
         if not left:
-            return TimedProcesses([], dropped)
+            return TimedProcesses([], dropped, list(remarks), list(wrong))
         recorder = Recorder(sensor, interval_s)
 
         def look(recorder: Recorder = recorder) -> None:
@@ -152,6 +155,7 @@ def measure_processes(
             progress(index + 1, protocol.processes, f"{label}: {outcome.note} {outcome.error}")
             continue
         dropped.update(outcome.value["wrong"])
+        wrong.update(dict.fromkeys(outcome.value["wrong"]))
         remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
         processes.append(
             process_record(
@@ -165,7 +169,7 @@ def measure_processes(
         )
         progress(index + 1, protocol.processes, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
-    return TimedProcesses(kept, dropped, list(remarks))
+    return TimedProcesses(kept, dropped, list(remarks), list(wrong))
 
 
 def _summary(label: str, process: Json) -> str:
@@ -191,6 +195,7 @@ def benchmark_record(
         "recorded_at": utc_now(),
         "protocol": protocol,
         "not_timed": not_timed,
+        "wrong": [],
         "processes": [],
         "seconds": 0.0,
         "remarks": [],
@@ -248,6 +253,7 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
         progress(0, protocol.processes, f"{comparison.id}: {record['remarks'][-1]}")
         measured = _measure(comparison, arms, replace(protocol, timer="events"), gpu)
     record["not_timed"].update(measured.dropped)
+    record["wrong"] = measured.wrong
     record["remarks"] += measured.remarks
     record["processes"] = measured.processes
     record["seconds"] = round(time.monotonic() - began, SECONDS_DIGITS)

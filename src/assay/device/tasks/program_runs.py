@@ -21,6 +21,9 @@ from assay.shared.specs import Json
 TELEMETRY_INTERVAL_S = 0.05
 """NVML refreshes clocks and power every 20 ms or slower; programs run for seconds."""
 POLL_S = 0.005
+VERIFICATION_S = 25.0
+"""Most seconds of a run that checks its output. A program's own reference may be a naive kernel: at
+64K tokens that of CUTLASS's example 88 took 76 s, as long as a tenth of all timing."""
 
 
 def run_once(command: Sequence[str], timeout_s: float, recorder: Recorder) -> Json:
@@ -98,12 +101,13 @@ def run_program(job: ProgramRunsJob, gpu: OpenGpu) -> Json:
 def _verified(job: ProgramRunsJob, path: Path, recorder: Recorder) -> Json | None:
     """Run the program once more, told to check its output; None where it needs no telling.
 
-    Its telemetry goes to ``recorder`` and no further: the record's is of the timed runs.
+    One that takes longer than VERIFICATION_S is stopped, and its record says so. Its telemetry
+    goes to ``recorder`` and no further: the record's is of the timed runs.
     """
     if not job.verify:
         return None
     arguments = [*job.arguments, *job.verify]
-    run = run_once([str(path), *arguments], job.timeout_s, recorder)
+    run = run_once([str(path), *arguments], min(job.timeout_s, VERIFICATION_S), recorder)
     text = f"{job.program}: verification, exit code {run['exit_code']}"
     progress(job.runs, job.runs, f"{text}, {run['seconds']:.1f} s")
     return {**run, "arguments": arguments}

@@ -8,6 +8,7 @@ a status; a tool whose control kernel it does not catch is named, for it would c
 import contextlib
 import ctypes
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -41,7 +42,7 @@ from assay.shared.specs import ArmSpec, Json
 from assay.shared.stored_blocks import Blocks
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
-WORKERS = 6
+WORKERS = max(6, min(12, (os.cpu_count() or 2) - 2))
 """Starts at a time: each takes a context of some 500 MB on the GPU and a core of the host."""
 REPEAT = 2
 """Launches of each shape: the second meets the workspace that the first left behind."""

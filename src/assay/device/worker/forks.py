@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
-from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
+from assay.shared.errors import FailureKind, ForkedCuda, KnownFailure, NoContext, NoDevice
 from assay.shared.parent_death import tied_to_parent
 from assay.shared.specs import Json
 
@@ -275,7 +275,7 @@ def _result_of(work: Work, board: Any) -> Json:
 
     try:
         return {"kind": None, "value": work(note), "error": None}
-    except NoDevice as error:
+    except KnownFailure as error:  # the sentence says it all
         return {"kind": error.kind, "value": None, "error": str(error)}
     except BaseException as error:
         traceback.print_exc()
