@@ -10,7 +10,7 @@ import pytest
 
 from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.load import load_catalog
-from assay.pipeline.project_check import sound_project
+from assay.pipeline.project_check import impossible_remarks, sound_project
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -756,9 +756,16 @@ class TestFiguresThatCannotBeRight:
         assert answer.code == 1
         assert "audit 'gain_in_per_cent': a quotient divides by zero" in answer.out
 
-    def test_judging_refuses_none_of_them(self, mine: Path) -> None:
+    def test_judging_refuses_none_and_remarks_on_each(self, mine: Path) -> None:
         edit(mine, "assay.yaml", *self.LIES)
-        assert len(sound_project(ROOT, mine).claims) == 4
+        catalog = sound_project(ROOT, mine)
+        assert len(catalog.claims) == 4
+        remarks = list(impossible_remarks(catalog))
+        assert [each.split("'")[1] for each in remarks] == [
+            "matmul_rate",
+            "softmax_bandwidth",
+            "gain_in_per_cent",
+        ]
 
     def test_assays_own_sources_have_file_and_line(
         self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
