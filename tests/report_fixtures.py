@@ -30,7 +30,7 @@ from assay.evidence.stages import (
     stopwatch_path,
 )
 from assay.judging.judge import judge
-from assay.measuring.told import protocol_spec, workload_spec
+from assay.measuring.told import protocol_spec
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
@@ -57,6 +57,7 @@ from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.records.tuning import TuningChoice, TuningFile, TuningSweep
+from assay.records.workload_specs import workload_spec
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
 from assay.shared.cheats import CAUGHT_BY

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from assay.base.yaml_problems import YamlProblems
+from assay.catalog import load as catalog_load
 from assay.catalog.as_written import last_digit
-from assay.catalog.load import catalog_files, load_catalog
+from assay.catalog.load import catalog_files, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
 from assay.findings.claimed_figures import claimed_figure
@@ -768,3 +769,53 @@ def test_a_figure_that_no_command_prints_stands_with_its_line(
         load_catalog(ROOT, folder)
     assert f"claim 'printed': {'a command prints ' if unit else ''}{says}" in str(caught.value)
     assert "line 1:" not in str(caught.value)
+
+
+def chained(count: int) -> dict[str, Any]:
+    """Claims of which each is formed of the next one, and the last of none."""
+    content = document()
+    for number in range(count):
+        names = {"claim": f"c{number + 1}"}
+        evaluation = {"kind": "arithmetic", "formula": "quotient", "operands": [names, {**names}]}
+        entry = claim(f"c{number}", "1.0x", evaluation=evaluation)
+        del entry["answer"]
+        content["claims"].append(entry)
+    return content
+
+
+def test_what_rests_on_a_wrong_entry_is_left_out_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    found = catalog_load.reference_problems
+
+    def counted(catalog: Catalog) -> Any:
+        passes.append(len(catalog.claims))
+        return found(catalog)
+
+    monkeypatch.setattr(catalog_load, "reference_problems", counted)
+    checked = check_project(ROOT, write(tmp_path / "mine", chained(200)))
+    assert len(checked.problems) == 1
+    assert "there is no claim 'c200'" in checked.problems[0].says
+    assert set(checked.sound.claims) == {"fast"}
+    assert passes == [201, 1]
+
+
+def test_a_fault_of_syntax_hides_nothing_else(tmp_path: Path) -> None:
+    content = document()
+    content["claims"] += [claim("second", "1.2x"), claim("third", "20 TFLIP/s")]
+    content["measurements"][0]["protocol"] = "stedy"
+    folder = write(tmp_path / "mine", content)
+    path = folder / "assay.yaml"
+    text = path.read_text()
+    assert text.count("value: 1.2x") == 1
+    path.write_text(text.replace("value: 1.2x", "value: [1.2x"))
+    checked = check_project(ROOT, folder)
+    says = [each.says for each in checked.problems]
+    assert len(says) == 3, says
+    assert any("not valid YAML" in each for each in says)
+    assert any("'TFLIP/s' is none" in each for each in says)
+    assert any("there is no protocol 'stedy'" in each for each in says)
+    with pytest.raises(YamlProblems) as error:
+        load_catalog(ROOT, folder)
+    assert error.value.problems == checked.problems

@@ -6,17 +6,16 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.measuring.told import (
-    GATES_OWN,
     comparison_spec,
     operator_spec,
     protocol_spec,
     target_spec,
     variant_spec,
-    workload_spec,
 )
 from assay.records.base import Record
 from assay.records.kernels import OperatorKernel, Variant
 from assay.records.targets import Target
+from assay.records.workload_specs import GATES_OWN, workload_spec
 from assay.records.workloads import Arm, Comparison, Pattern, Protocol, Workload
 from assay.shared.specs import (
     ArmSpec,

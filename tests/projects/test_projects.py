@@ -20,9 +20,10 @@ from assay.device.kernels.prepare import prepare_arm
 from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
 from assay.judging.audit import audit
-from assay.measuring.told import variant_spec, workload_spec
+from assay.measuring.told import variant_spec
 from assay.pipeline.project_check import every_problem
 from assay.records.evaluations import Unanswerable
+from assay.records.workload_specs import workload_spec
 from assay.shared import project_place
 from assay.shared.specs import ArmSpec, Json
 from tests import report_fixtures

@@ -46,3 +46,22 @@ class TestFloor:
         facts, target = b.facts("ours"), b.target()
         bound = roofline.bound_ms(facts, "float16", target.peaks)
         assert roofline.floor_ms(facts, "float16", target, "cold") <= bound
+
+
+class TestClaimable:
+    """What a published figure is held against: 989.4 TFLOP/s, 3350 GB/s, an L2 of 50 MiB."""
+
+    def test_the_longer_of_arithmetic_and_memory(self) -> None:
+        least = roofline.claimable(989.4e9, 3.35e9, "float16", b.target())
+        assert (least.by, least.ms) == ("compute", pytest.approx(1.0))
+        least = roofline.claimable(989.4e9, 6.7e9, "float16", b.target())
+        assert (least.by, least.ms) == ("memory", pytest.approx(2.0))
+
+    def test_memory_limits_nothing_that_fits_in_the_cache(self) -> None:
+        target = b.target()
+        for size, by in ((target.l2_bytes, "compute"), (target.l2_bytes + 1, "memory")):
+            assert roofline.claimable(1.0, size, "float16", target).by == by
+
+    def test_stated_sparsity_halves_the_arithmetic(self) -> None:
+        least = roofline.claimable(989.4e9, 0.0, "float16", b.target(), sparse=True)
+        assert least.ms == pytest.approx(0.5)

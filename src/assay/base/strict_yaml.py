@@ -51,6 +51,15 @@ YamlPath = tuple[str | int, ...]
 """The keys and list indices that lead to a value; none for the whole document."""
 
 
+class BadYaml(Unreadable):
+    """YAML that is not read, at a line; ``says`` is the sentence without it."""
+
+    def __init__(self, code: str, line: int, says: str) -> None:
+        super().__init__(code, f"line {line}: {says}")
+        self.line = line
+        self.says = says
+
+
 @dataclass(frozen=True)
 class YamlPlaces:
     """Where the values of a document stand, and how its plain words and texts are typed."""
@@ -91,9 +100,14 @@ def _parsed(text: str, reading: "Callable[[Any], _Reading]") -> Any:
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise Unreadable("yaml-syntax", f"not valid YAML: {where}{error.problem}") from error
+        marks = (error.problem_mark, error.context_mark)
+        if "end of stream" in str(error.problem):  # what does not end says more by where it begins
+            marks = marks[::-1]
+        mark = marks[0] or marks[1]
+        if mark is None:
+            raise Unreadable("yaml-syntax", f"not valid YAML: {error.problem}") from error
+        says = f"not valid YAML: {error.problem}{f' {error.context}' if error.context else ''}"
+        raise BadYaml("yaml-syntax", mark.line + 1, says) from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise Unreadable("yaml-syntax", f"not valid YAML: {reason}") from error
@@ -252,4 +266,4 @@ _MAKE: dict[str, Any] = {
 
 
 def _refuse(event: Any, code: str, sentence: str) -> NoReturn:
-    raise Unreadable(code, f"line {event.start_mark.line + 1}: {sentence}")
+    raise BadYaml(code, event.start_mark.line + 1, sentence)

@@ -12,7 +12,7 @@ from assay.catalog.claims_files import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
-from assay.catalog.references import ReferenceProblem, reference_problems
+from assay.catalog.references import ReferenceProblem, names_within, reference_problems
 from assay.records.claims import (
     Audit,
     Claim,
@@ -72,21 +72,40 @@ def check_project(root: Path, folder: Path) -> CheckedProject:
     base = _catalog(root, {})
     own = _without_arms_of_ours(base, load_project(folder))
     problems = [*own.problems, *_taken_ids(base, own), *_unknown_names(base, own)]
+    whole = with_project(base, own)
+    broken = list(reference_problems(whole))
     if own.sources:
-        problems += _broken_references(own, reference_problems(with_project(base, own)))
+        problems += _broken_references(own, broken)
     found = tuple(sorted(dict.fromkeys(problems)))
-    sound = with_project(base, _sound(base, own))
-    return CheckedProject(with_project(base, own), sound, own, found)
+    sound = with_project(base, _sound(base, own, {each.of for each in broken}))
+    return CheckedProject(whole, sound, own, found)
 
 
-def _sound(base: Catalog, own: Project) -> Project:
-    """Return a project without the entries whose names do not fit, nor those that rest on them."""
-    while wrong := {each.of for each in reference_problems(with_project(base, own))}:
-        less = _without(own, wrong)
-        if less == own:  # what is wrong is of no entry
-            return replace(own, sources={}, comparisons={})
-        own = less
-    return own
+def _sound(base: Catalog, own: Project, wrong: Collection[str]) -> Project:
+    """Return a project without the entries that are wrong, nor those that rest on them."""
+    if not wrong:
+        return own
+    less = _without(own, _with_what_rests_on(own, wrong))
+    if any(reference_problems(with_project(base, less))):  # what is wrong is of no entry
+        return replace(own, sources={}, comparisons={})
+    return less
+
+
+def _with_what_rests_on(own: Project, wrong: Collection[str]) -> set[str]:
+    """Return the ids of entries that are wrong, and of all that rest on one of them."""
+    resting: dict[str, list[str]] = {}
+    for source in own.sources.values():
+        entries: tuple[Claim | Audit, ...] = (*source.claims, *source.audits)
+        for entry in entries:
+            for name in set(names_within(entry)):
+                resting.setdefault(name, []).append(entry.id)
+    found, waiting = set(wrong), list(wrong)
+    while waiting:
+        for name in resting.get(waiting.pop(), ()):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found
 
 
 def _without(own: Project, wrong: Collection[str]) -> Project:
@@ -183,12 +202,23 @@ def raise_first(catalog: Catalog, problems: Iterable[ReferenceProblem]) -> None:
 
 
 def _own_sources(root: Path) -> dict[str, ClaimsFile]:
+    """Return the claims of ``config/claims``. Raises BadInput with what is wrong in every file."""
     sources: dict[str, ClaimsFile] = {}
-    for path in _yaml_files(root / "config" / "claims"):
-        claims_file = load_claims_file(path)
+    wrong: list[BadInput] = []
+    for path in _yaml_files(root / OWN_CLAIMS):
+        try:
+            claims_file = load_claims_file(path)
+        except BadInput as error:
+            wrong.append(error)
+            continue
         if path.stem != claims_file.source.id:
-            raise BadInput(f"{path}: its source id is '{claims_file.source.id}', not the file name")
+            says = f"{path}: its source id is '{claims_file.source.id}', not the file name"
+            wrong.append(BadInput(says))
         sources[claims_file.source.id] = claims_file
+    if len(wrong) > 1:
+        raise BadInput("\n  ".join(map(str, wrong)), code=wrong[0].code)
+    if wrong:
+        raise wrong[0]
     return sources
 
 

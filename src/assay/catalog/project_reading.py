@@ -18,6 +18,7 @@ from assay.base.yaml_problems import (
     read_part,
     suggest,
 )
+from assay.base.yaml_recovery import UNREAD
 from assay.catalog.as_written import write_out
 from assay.records.base import Record
 from assay.records.projects import (
@@ -161,9 +162,14 @@ class ProjectReading:
 
     def is_asked(self, command: str) -> bool:
         """Return whether a claim, were it as wrong as it may be, names a command in its answer."""
-        claims = self.document.value.get("claims")
-        answers = [each.get("answer") for each in claims or () if isinstance(each, dict)]
-        return any(isinstance(each, dict) and each.get("command") == command for each in answers)
+        for _, each in self.raw("claims"):
+            answer = each.get("answer")
+            if isinstance(answer, dict) and answer.get("command") == command:
+                return True
+            words = each.get(UNREAD)
+            if isinstance(words, list) and command in words:
+                return True
+        return False
 
     def note_lines(self, of: str, at: YamlPath, parts: Mapping[str, YamlPath]) -> None:
         """Note where parts of an entry stand, as ``of.part``."""

@@ -55,7 +55,7 @@ def audit(
         raise ValueError(f"formula {formula.value} needs a claimed figure")
     printed = resolve(claimed, claims)
     recomputed = evaluate(formula, values)
-    consistent = _stands(recomputed, printed, relation)
+    consistent = stands(recomputed, printed, relation)
     verb = {
         Relation.EQUALS: "agrees with" if consistent else "disagrees with",
         Relation.SAME: "agrees with" if consistent else "disagrees with",
@@ -76,7 +76,8 @@ def _range(figure: PrintedRange, words: str = "") -> str:
     return f" ({low} to {high}{words})" if low != high else ""
 
 
-def _stands(recomputed: PrintedRange, printed: PrintedRange, relation: Relation) -> bool:
+def stands(recomputed: PrintedRange, printed: PrintedRange, relation: Relation) -> bool:
+    """Return whether a recomputed figure bears out a printed one, by the printed one's relation."""
     slack = ROUNDING * max(abs(recomputed.value), abs(printed.value))
     if relation is Relation.AT_LEAST:
         return recomputed.high + slack >= printed.low

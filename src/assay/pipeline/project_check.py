@@ -3,7 +3,7 @@
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
+from assay.judging.impossible_figures import impossible_figures, uncomputable
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.pipeline.places import foreign_place
@@ -83,6 +84,31 @@ def every_problem(checked: CheckedProject) -> list[ProjectProblem]:
     return sorted(dict.fromkeys([*found, *_beyond_reading(checked)]))
 
 
+def impossible_problems(
+    catalog: Catalog, place: Callable[[str], tuple[str, int]]
+) -> list[ProjectProblem]:
+    """Return every published figure that arithmetic contradicts, in the order of files and lines.
+
+    Nothing is refused for one: ``reproduce`` judges it. ``place``: file and line of an entry.
+    """
+    found = (
+        ProjectProblem(*place(each.of), f"{called(catalog, each.of)}: {each.says}")
+        for each in impossible_figures(catalog)
+    )
+    return sorted(found)
+
+
+def impossible_remarks(catalog: Catalog) -> Iterator[str]:
+    """Yield a remark on each published figure that arithmetic contradicts, before anything runs."""
+    for each in impossible_figures(catalog):
+        yield f"remark: {called(catalog, each.of)}: {each.says}"
+
+
+def called(catalog: Catalog, name: str) -> str:
+    """Return how a sentence calls a claim or an audit."""
+    return f"{'audit' if name in catalog.audits else 'claim'} '{name}'"
+
+
 def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
     """Yield what is wrong with a project beyond what reading its file found."""
     catalog, folder, lines = checked.catalog, checked.own.folder, checked.own.lines
@@ -120,6 +146,8 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
             yield here(name, f"{says}: name it in an answer, or leave it out", arm)
     for name, says in _unanswered(sound):
         yield here(name, says, "answer")
+    for name, says in uncomputable(sound):
+        yield here(name, f"{called(sound, name)}: {says}")
 
 
 def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ from assay.report.facts import Fact
 from assay.report.file_compiles import FileCompileRow, file_compile_rows
 from assay.report.first_screen import FirstScreen, first_screen
 from assay.report.images import ImageRow, image_rows
+from assay.report.impossible import ImpossibleLine, impossible_lines, with_impossible
 from assay.report.layers import LayersSection, layer_sections
 from assay.report.leading_findings import LeadingFinding, leading_findings
 from assay.report.machine import BuildRow, PlatformSection, build_rows, platform_sections
@@ -64,6 +65,8 @@ class ReportView:
     alarms: tuple[str, ...]
     """What a reader must know before anything else; empty in a good run."""
     findings: tuple[LeadingFinding, ...]
+    impossible: tuple[ImpossibleLine, ...]
+    """What arithmetic alone contradicts, whether it was measured or not."""
     groups: tuple[ClaimGroup, ...]
     """Claims: what was measured first, then what is folded."""
     filters: tuple[Filter, ...]
@@ -121,7 +124,9 @@ def build_view(
     agreed = tuple(agreements(evidence, clocks))
     spreads = report_spreads(catalog, evidence, verdicts)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
-    lines = with_earlier_runs(catalog, evidence, with_spreads(made, spreads))
+    impossible = tuple(impossible_lines(catalog, made))
+    noted = with_impossible(with_spreads(made, spreads), impossible)
+    lines = with_earlier_runs(catalog, evidence, noted)
     groups = claim_groups(catalog, every, lines)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
@@ -129,6 +134,7 @@ def build_view(
         first=first_screen(catalog, evidence, counted_things, pipeline, guarded, lines),
         alarms=tuple(alarms(catalog, evidence)),
         findings=leading_findings(catalog, every, counted_things),
+        impossible=impossible,
         groups=groups,
         filters=filters(catalog, lines.values()),
         across=across_gpus(catalog, evidence, every, lines),

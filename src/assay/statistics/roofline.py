@@ -1,12 +1,14 @@
 """The analytic limit: the least time a launch can take on a target's datasheet. Pure.
 
-Two bounds, for two questions. ``bound_ms`` is the textbook roofline: all minimal traffic over peak
-bandwidth, or all FLOPs over peak rate, whichever is longer. ``floor_ms`` is the time below which a
-measurement is broken: it must hold without exception, so it forgives what the L2 cache can absorb
-(a warm cache serves the inputs; even after a flush, outputs may still lie in L2 when the timer
-stops).
+Three bounds, for three questions. ``bound_ms`` is the textbook roofline: all minimal traffic over
+peak bandwidth, or all FLOPs over peak rate, whichever is longer. ``claimable`` is what a published
+figure is held against: the same, but memory limits nothing that fits in the L2 cache. ``floor_ms``
+is the time below which a measurement is broken: it must hold without exception, so it forgives what
+the L2 cache can absorb (a warm cache serves the inputs; even after a flush, outputs may still lie
+in L2 when the timer stops).
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 from assay.records.measurements import ArmFacts
@@ -46,6 +48,34 @@ def floor_ms(facts: ArmFacts, dtype: Dtype, target: Target, l2: Literal["cold", 
     """Time below which a measurement of one launch cannot be right."""
     from_memory = max(0, facts.bytes - target.l2_bytes) if l2 == "cold" else 0
     return max(compute_ms(facts.flop, target.peaks, dtype), memory_ms(from_memory, target.peaks))
+
+
+SPARSE_SHARE = 2.0
+"""Of a dense rate that tensor cores reach on operands of which two values in four are zero."""
+
+
+@dataclass(frozen=True)
+class ClaimableTime:
+    """The least time that may be claimed of a launch, and what sets it."""
+
+    ms: float
+    by: Literal["compute", "memory"]
+
+
+def claimable(
+    flop: float, traffic_bytes: float, dtype: Dtype, target: Target, *, sparse: bool = False
+) -> ClaimableTime:
+    """Return the least time that a claim may state of a launch of so many FLOP and bytes.
+
+    ``sparse``: whether the claim states structured sparsity (2:4), which has a peak of its own.
+    """
+    share = SPARSE_SHARE if sparse else 1.0
+    compute = compute_ms(flop, target.peaks, dtype) / share
+    fits = traffic_bytes <= target.l2_bytes
+    memory = 0.0 if fits else memory_ms(traffic_bytes, target.peaks)
+    return (
+        ClaimableTime(compute, "compute") if compute >= memory else ClaimableTime(memory, "memory")
+    )
 
 
 def fraction(time_ms: float, facts: ArmFacts, dtype: Dtype, peaks: Peaks) -> float:

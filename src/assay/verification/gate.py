@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import CORRECTNESS
-from assay.measuring.told import workload_spec
 from assay.records.kernels import Variant
 from assay.records.measurements import ArmCorrectness, Check
+from assay.records.workload_specs import workload_spec
 from assay.shared import attention_call
 from assay.shared.gate_shapes import (
     ATTENTION_CHECKS,

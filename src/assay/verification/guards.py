@@ -8,9 +8,9 @@ from typing import get_args
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import CHEATS, OPERATORS, SANITIZERS, STOPWATCHES
-from assay.measuring.told import workload_spec
 from assay.records.plan import TargetPlan
 from assay.records.sanitizer import Tool
+from assay.records.workload_specs import workload_spec
 from assay.shared.cheats import CAUGHT_BY
 from assay.shared.gate_shapes import REGULAR, sanitized_shapes
 from assay.verification.contradictions import Findings, names

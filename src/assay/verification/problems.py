@@ -16,11 +16,11 @@ from assay.evidence.stages import (
     STOPWATCHES,
     recorded_builds,
 )
-from assay.measuring.told import workload_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import ArmCorrectness, ArmFacts
 from assay.records.plan import TargetPlan
 from assay.records.stopwatch import StopwatchArm
+from assay.records.workload_specs import workload_spec
 from assay.records.workloads import Comparison
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks

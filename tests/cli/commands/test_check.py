@@ -1,6 +1,7 @@
 """``new`` and ``check``: an example that is sound, and all that is wrong with one that is not."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.load import load_catalog
+from assay.pipeline.project_check import impossible_remarks, sound_project
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -442,7 +444,7 @@ commands:
             (
                 "  - id: softmax_bandwidth\n",
                 "  - id: steps_bandwidth\n    statement: And in steps\n"
-                "    place: {section: Softmax, line: 31}\n    value: 900 GB/s\n"
+                "    place: {section: Softmax, line: 31}\n    value: 2,080 GB/s\n"
                 "    answer: {measurement: softmax, arm: steps}\n\n  - id: softmax_bandwidth\n",
             ),
         )
@@ -704,3 +706,76 @@ class TestCudaArms:
         wrong = put.splitlines()[-1].strip()
         line = next(n for n, text in enumerate(lines, start=1) if wrong in text)
         assert f"line {line}: " in answer.out, (line, answer.out)
+
+
+class TestFiguresThatCannotBeRight:
+    """Impossible figures are a failed check, not bad input: nothing refuses to judge them."""
+
+    LIES = (("640 TFLOP/s", "1,600 TFLOP/s"), ("2,500 GB/s", "5,000 GB/s"),
+            ("claimed: {value: 20,", "claimed: {value: 30,"))  # fmt: skip
+
+    def line(self, folder: Path, words: str) -> int:
+        lines = (folder / "assay.yaml").read_text().splitlines()
+        return next(number for number, text in enumerate(lines, start=1) if words in text)
+
+    def test_each_has_its_sentence_with_its_line(self, assay: Any, mine: Path) -> None:
+        edit(mine, "assay.yaml", *self.LIES)
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        assert len(answer.out.splitlines()) == 3
+        for name, limit in (("matmul_rate", "989.4"), ("softmax_bandwidth", "3350")):
+            line = self.line(mine, f"- id: {name}")
+            assert f"assay.yaml, line {line}: claim '{name}': " in answer.out
+            assert f"is beyond {limit} " in answer.out
+        line = self.line(mine, "- id: gain_in_per_cent")
+        assert f"assay.yaml, line {line}: audit 'gain_in_per_cent': " in answer.out
+        assert "3 figures that cannot be right" in " ".join(answer.err.split())
+        assert "nothing wrong" not in answer.out
+
+    def test_a_ratio_of_two_figures_of_the_project(self, assay: Any, mine: Path) -> None:
+        steps = "  - id: steps_bandwidth\n    statement: And in steps\n    target: h100\n"
+        steps += "    place: {section: Softmax, line: 31}\n    value: 2,300 GB/s\n"
+        steps += "    answer: {measurement: softmax, arm: steps}\n\n"
+        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{steps}  - id: softmax_band"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        (line,) = answer.out.splitlines()
+        assert line.startswith(f"assay.yaml, line {self.line(mine, '- id: softmax_ratio')}: ")
+        assert "these two give 1.087" in line
+
+    def test_they_are_said_beside_what_is_bad_input(self, assay: Any, mine: Path) -> None:
+        edit(mine, "assay.yaml", *self.LIES, ("value: 1.2x", "value: [1.2x"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        assert "not valid YAML" in answer.out
+        assert "claim 'matmul_rate': 1600 TFLOP/s" in answer.out
+        assert len(answer.out.splitlines()) == 4
+
+    def test_a_relation_without_a_value_is_a_problem(self, assay: Any, mine: Path) -> None:
+        edit(mine, "assay.yaml", ("{value: 1.0, resolution: 0,", "{value: 0, resolution: 0,"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        assert "audit 'gain_in_per_cent': a quotient divides by zero" in answer.out
+
+    def test_judging_refuses_none_and_remarks_on_each(self, mine: Path) -> None:
+        edit(mine, "assay.yaml", *self.LIES)
+        catalog = sound_project(ROOT, mine)
+        assert len(catalog.claims) == 4
+        remarks = list(impossible_remarks(catalog))
+        assert [each.split("'")[1] for each in remarks] == [
+            "matmul_rate",
+            "softmax_bandwidth",
+            "gain_in_per_cent",
+        ]
+
+    def test_assays_own_sources_have_file_and_line(
+        self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        answer = assay("check")
+        assert answer.code == 1
+        lines = answer.out.splitlines()
+        assert lines
+        for line in lines:
+            file, number, of = re.match(r"(\S+), line (\d+): \w+ '(\w+)': ", line).groups()
+            assert f"id: {of}" in (ROOT / file).read_text().splitlines()[int(number) - 1]

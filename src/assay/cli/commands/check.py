@@ -8,14 +8,22 @@ import typer
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.isolation import DEVICE_PATH, package_directory
-from assay.catalog.load import check_project, load_catalog
+from assay.base.yaml_problems import PlacedYaml, read_placed_yaml
+from assay.catalog.load import OWN_CLAIMS, check_project, load_catalog
 from assay.catalog.model import Catalog
+from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.options import DevicePathOption, DevicePythonOption
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.measuring.cpu_runs import try_on_cpu
-from assay.pipeline.project_check import every_problem, project_remarks, told_problems
+from assay.pipeline.project_check import (
+    ProjectProblem,
+    every_problem,
+    impossible_problems,
+    project_remarks,
+    told_problems,
+)
 from assay.pipeline.request import device_python as named_python
 from assay.shared.counting import counted
 
@@ -33,25 +41,27 @@ def check(
     device_python: DevicePythonOption = None,
     device_path: DevicePathOption = None,
 ) -> None:
-    """Say everything that is wrong with a project.
+    """Say everything that is wrong with a project, and every figure that cannot be right.
 
     A line each on standard output, remarks among them; their count ends it on standard error.
     """
     folder = project_folder(project)
     if folder is None:
-        _tell_sound(load_catalog(checkout.ROOT))
+        _tell_sources(load_catalog(checkout.ROOT))
         return
     checked = check_project(checkout.ROOT, folder)
-    problems = every_problem(checked)
-    for line in (*project_remarks(checked.catalog, folder), *told_problems(problems)):
-        say(line)
+    problems, lines = every_problem(checked), checked.own.lines
+    figures = impossible_problems(checked.sound, lambda of: (PROJECT_FILE, lines.get(of, 1)))
+    for line in (*project_remarks(checked.catalog, folder), *told_problems(problems), *figures):
+        say(str(line))
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
+        found += f", and {_impossible(figures)}" if figures else ""
         raise BadInput(found) if checked.problems else CheckFailed(found)
     if run:
         packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
         _run_on_cpu(checked.catalog, folder, named_python(device_python), packages)
-    _tell_sound(checked.catalog)
+    _tell_sound(checked.catalog, figures, str(folder))
 
 
 def _run_on_cpu(catalog: Catalog, folder: Path, python: str, packages: Sequence[Path]) -> None:
@@ -64,7 +74,32 @@ def _run_on_cpu(catalog: Catalog, folder: Path, python: str, packages: Sequence[
         raise CheckFailed(f"{folder}: {counted(faults, 'problem')}")
 
 
-def _tell_sound(catalog: Catalog) -> None:
+def _tell_sources(catalog: Catalog) -> None:
+    """Say what cannot be right in Assay's own sources."""
+    read: dict[str, PlacedYaml] = {}
+
+    def place(of: str) -> tuple[str, int]:
+        file = f"{OWN_CLAIMS}{catalog.source_of[of]}.yaml"
+        if file not in read:
+            read[file] = read_placed_yaml(checkout.ROOT / file)
+        part = "audits" if of in catalog.audits else "claims"
+        entries = [each["id"] for each in read[file].value[part]]
+        return file, read[file].places.line((part, entries.index(of)))
+
+    figures = impossible_problems(catalog, place)
+    for line in figures:
+        say(str(line))
+    _tell_sound(catalog, figures, OWN_CLAIMS)
+
+
+def _tell_sound(catalog: Catalog, figures: Sequence[ProjectProblem], where: str) -> None:
+    """Say that all can be judged. Raises CheckFailed where a figure cannot be right."""
+    if figures:
+        raise CheckFailed(f"{where}: {_impossible(figures)}; reproduce judges all the same")
     found = counted(len(catalog.claims), "claim")
     found += f" and {counted(len(catalog.audits), 'audit')}" if catalog.audits else ""
     say(f"{found} of {counted(len(catalog.sources), 'source')}: nothing wrong is seen here")
+
+
+def _impossible(figures: Sequence[ProjectProblem]) -> str:
+    return f"{counted(len(figures), 'figure')} that cannot be right"

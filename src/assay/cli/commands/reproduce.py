@@ -48,7 +48,7 @@ from assay.pipeline.places import report_dir, require_own_places, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
 from assay.pipeline.preview import every_step, preview, step_seconds
-from assay.pipeline.project_check import project_remarks, sound_project
+from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, default_signing_key, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
@@ -223,7 +223,8 @@ def reproduce(
     use_own_cache(folder)
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else sound_project(root, folder)
-    for remark in project_remarks(catalog, folder) if folder else ():
+    remarks = (*project_remarks(catalog, folder), *impossible_remarks(catalog)) if folder else ()
+    for remark in remarks:
         progress.say(remark)
     _offer_gpus(gpus, executor)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)

@@ -1,0 +1,277 @@
+"""Published figures that arithmetic alone contradicts: no GPU is asked, nothing is run. Pure.
+
+Held are figures against the datasheet of the GPU that they are claimed for, ratios against the
+two figures that the same source prints, and audits against their own numbers.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from assay.catalog.model import Catalog
+from assay.judging.audit import audit, stands
+from assay.judging.case import from_base
+from assay.judging.claimed_launches import PER_BASE, Launch, Launches, claimed_ms, within_bound
+from assay.judging.formulas import CUTLASS_41, WHOLE, Uncounted
+from assay.judging.printed_ranges import PrintedRange, evaluate, resolve
+from assay.judging.verdicts import BOUNDS
+from assay.records.arithmetic import Formula, Operand
+from assay.records.claims import RATE_UNITS, Audit, Claim, Relation
+from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Term
+from assay.records.figure_words import quantity, short, with_unit
+from assay.records.targets import Target
+from assay.records.units import Unit
+from assay.statistics.roofline import (
+    SPARSE_SHARE,
+    ClaimableTime,
+    Dtype,
+    claimable,
+    peak_tflop_per_s,
+)
+
+SPARSE = re.compile(r"\b2:4\b")
+"""How structured sparsity is stated, which has a peak of its own."""
+CACHE = re.compile(r"\bL2\b")
+DTYPE_WORDS: dict[Dtype, frozenset[str]] = {
+    "float16": frozenset({"fp16", "float16", "f16", "half", "bf16", "bfloat16"}),
+    "float8": frozenset({"fp8", "float8", "f8", "e4m3", "e5m2"}),
+    "float32": frozenset({"fp32", "float32", "f32", "tf32"}),
+}
+"""How claims name the type of their inputs."""
+SKIPPING = (*WHOLE, *CUTLASS_41)
+"""Formulas that may count work that no launch does, by a share that only its problem tells."""
+
+
+@dataclass(frozen=True)
+class ImpossibleFigure:
+    """One published figure that cannot be right as it is stated."""
+
+    of: str
+    """Id of the claim or the audit."""
+    says: str
+    """One sentence, without the id."""
+
+
+def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
+    """Yield every figure that arithmetic contradicts, claims first, then audits."""
+    yield from impossible_claims(catalog)
+    for name, result in _relations(catalog):
+        if isinstance(result, str):
+            yield ImpossibleFigure(name, result)
+
+
+def impossible_claims(catalog: Catalog) -> Iterator[ImpossibleFigure]:
+    """Yield claims beyond the peaks of their targets, and ratios that their parts do not give."""
+    launches = Launches(catalog)
+    parts = _parts_by_arm(catalog)
+    for claim in catalog.claims.values():
+        if claim.value is None:
+            continue
+        for says in (*_beyond_peaks(launches, claim), *_other_ratio(launches, parts, claim)):
+            yield ImpossibleFigure(claim.id, says)
+
+
+def uncomputable(catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield (id, why) of every relation that has no value: it divides by zero, say."""
+    for name, result in _relations(catalog):
+        if isinstance(result, ValueError):
+            yield name, str(result)
+
+
+def _relations(catalog: Catalog) -> Iterator[tuple[str, str | ValueError]]:
+    """Yield (id, what contradicts it or why it has no value) of claims and audits that are
+    arithmetic; those that are borne out are left out.
+    """
+    asked: list[tuple[str, Arithmetic | Audit, Operand | None, Relation]] = []
+    for claim in catalog.claims.values():
+        if isinstance(claim.evaluation, Arithmetic):
+            printed = Operand(claim=claim.id) if claim.value is not None else None
+            asked.append((claim.id, claim.evaluation, printed, claim.relation))
+    asked += [(each.id, each, each.claimed, Relation.EQUALS) for each in catalog.audits.values()]
+    for name, entry, printed, relation in asked:
+        figure = printed if entry.formula.claims_a_figure else None
+        try:
+            result = audit(entry.formula, entry.operands, figure, catalog.claims, relation)
+        except ValueError as error:
+            yield name, error
+            continue
+        if not result.consistent:
+            yield name, result.sentence.rstrip(".")
+
+
+def _beyond_peaks(launches: Launches, claim: Claim) -> Iterator[str]:
+    """Yield how a claim is beyond each of its targets' peaks; one that stands for another product
+    says nothing of that product's.
+    """
+    if claim.hardware.stand_in:
+        return
+    claims, spoken_of = launches.catalog.claims, launches.of_claim(claim)
+    for name in claim.hardware.targets:
+        target = launches.catalog.targets[name]
+        found = [_launch_beyond(claim, launch, target, claims) for launch in spoken_of]
+        if not spoken_of:
+            found = [_figure_beyond(claim, target, claims)]
+        yield from [says for says in found if says is not None][:1]
+
+
+def _launch_beyond(
+    claim: Claim, launch: Launch, target: Target, claims: Mapping[str, Claim]
+) -> str | None:
+    """Return how a figure of a known launch is beyond a target's peaks."""
+    time = within_bound(claim, claimed_ms(claim, launch, claims))
+    sparse = _says(claim, SPARSE)
+    least = claimable(launch.flop, launch.bytes, launch.dtype, target, sparse=sparse)
+    if time.high >= least.ms:
+        return None
+    unit = claim.unit or Unit.MS
+    limit = launch.counted * PER_BASE[unit.base] / least.ms if unit.base in PER_BASE else least.ms
+    if unit in RATE_UNITS and least.by == "compute" and launch.counted == launch.flop:
+        kind = _peak(target, launch.dtype, sparse)[1]
+        return _sentence(claim, from_base(limit, unit), target, f"its {kind} peak")
+    unsaid = f"; its source leaves unsaid: {'; '.join(claim.unstated)}" if claim.unstated else ""
+    why = f"{_why(launch, least, target, sparse)}{unsaid}"
+    return _sentence(claim, from_base(limit, unit), target, why)
+
+
+def _why(launch: Launch, least: ClaimableTime, target: Target, sparse: bool) -> str:
+    """Return what bounds a launch, with the figures that it follows from."""
+    if least.by == "compute":
+        peak, kind = _peak(target, launch.dtype, sparse)
+        does, rate = f"does {short(launch.flop / 1e9)} GFLOP", quantity(peak, Unit.TFLOP_PER_S)
+        return f"a launch of what answers it {does}, at a peak of {rate} ({kind})"
+    moved, cache = (f"{short(size / 1e6)} MB" for size in (launch.bytes, target.l2_bytes))
+    rate = quantity(target.peaks.memory_gb_per_s, Unit.GB_PER_S)
+    moves = f"moves at least {moved}, more than the {cache} of the L2 cache"
+    return f"a launch of what answers it {moves}, at a memory peak of {rate}"
+
+
+def _peak(target: Target, dtype: Dtype, sparse: bool) -> tuple[float, str]:
+    """Return the rate of the tensor cores in TFLOP/s, and what it is the rate of."""
+    rate = peak_tflop_per_s(target.peaks, dtype)
+    return (SPARSE_SHARE * rate, f"2:4 sparse {dtype}") if sparse else (rate, f"dense {dtype}")
+
+
+def _figure_beyond(claim: Claim, target: Target, claims: Mapping[str, Claim]) -> str | None:
+    """Return how a rate or a bandwidth is beyond a target's peaks, whatever was launched."""
+    unit = claim.unit
+    if unit is None or claim.relation is Relation.AT_MOST:
+        return None
+    if unit in RATE_UNITS and claim.flops is None and claim.flop_formula not in SKIPPING:
+        peak, kind = _peak(target, _stated_dtype(claim, target), _says(claim, SPARSE))
+        why = f"its {kind} peak"
+    elif unit.base is Unit.GB_PER_S and claim.bytes is None and not _says(claim, CACHE):
+        peak = target.peaks.memory_gb_per_s
+        why = "its memory's peak, and nothing says that the L2 cache held the data"
+    else:
+        return None
+    least = resolve(Operand(claim=claim.id), claims).low
+    return _sentence(claim, from_base(peak, unit), target, why) if least > peak else None
+
+
+def _sentence(claim: Claim, limit: float, target: Target, why: str) -> str:
+    unit = claim.unit or Unit.MS
+    beyond, most = ("below", "least") if unit.base is Unit.MS else ("beyond", "most")
+    stated = with_unit(claim.as_printed, unit)
+    return f"{stated} is {beyond} {quantity(limit, unit)}, the {most} on {target.product}: {why}"
+
+
+def _stated_dtype(claim: Claim, target: Target) -> Dtype:
+    """Return the fastest type that a claim's configuration names, or else its statement; of one
+    that names none, the fastest that the target has.
+    """
+    for text in (" ".join(map(str, claim.configuration.values())), claim.statement):
+        words = re.findall(r"[a-z0-9]+", text.lower())
+        named = [dtype for dtype, spellings in DTYPE_WORDS.items() if spellings & set(words)]
+        if named:
+            return max(named, key=lambda dtype: peak_tflop_per_s(target.peaks, dtype))
+    return "float8"
+
+
+def _says(claim: Claim, pattern: re.Pattern[str]) -> bool:
+    """Return whether a claim's configuration, or its statement, has words that match."""
+    stated = (*claim.configuration, *map(str, claim.configuration.values()), claim.statement)
+    return any(pattern.search(text) for text in stated)
+
+
+PartsByArm = dict[tuple[str, str, str], list[Claim]]
+"""Claims of one arm's rate, time or bandwidth, by source, comparison and arm."""
+
+
+def _parts_by_arm(catalog: Catalog) -> PartsByArm:
+    found: PartsByArm = {}
+    for claim in catalog.claims.values():
+        match claim.evaluation:
+            case Benchmark(terms=(term,)) if term.over is None and _is_plain(claim):
+                key = catalog.source_of[claim.id], term.comparison, term.arm
+                found.setdefault(key, []).append(claim)
+    return found
+
+
+def _is_plain(claim: Claim) -> bool:
+    return bool(claim.value) and claim.relation is Relation.EQUALS
+
+
+def _other_ratio(launches: Launches, parts: PartsByArm, claim: Claim) -> Iterator[str]:
+    """Yield that none of the figures that a ratio is of gives it, where the source prints both."""
+    found = list(_ratios(launches, parts, claim))
+    if not found or claim.relation is Relation.SAME:
+        return
+    printed = resolve(Operand(claim=claim.id), launches.catalog.claims)
+    if any(stands(ratio, printed, claim.relation) for ratio, _, _ in found):
+        return
+    ratio, *both = found[0]
+    first, second = (f"'{each.id}' ({with_unit(each.as_printed, each.unit)})" for each in both)
+    stated, given = (with_unit(text, claim.unit) for text in (claim.as_printed, short(ratio.value)))
+    bound = BOUNDS.get(claim.relation, "")
+    yield f"{stated}{bound} is stated of {first} over {second}, and these two give {given}"
+
+
+def _ratios(
+    launches: Launches, parts: PartsByArm, claim: Claim
+) -> Iterator[tuple[PrintedRange, Claim, Claim]]:
+    """Yield every ratio, in the claim's unit, that two figures of its source give, and the two."""
+    claims = launches.catalog.claims
+    match claim.evaluation:
+        case Derived() as evaluation:
+            both = claims[evaluation.numerator], claims[evaluation.denominator]
+            if all(map(_is_plain, both)):
+                values = [resolve(Operand(claim=each.id), claims) for each in both]
+                yield evaluate(Formula(evaluation.formula), values), *both
+        case Benchmark(metric=Metric.RATE_RATIO | Metric.TIME_RATIO as metric, terms=(term,)):
+            source = launches.catalog.source_of[claim.id]
+            top = parts.get((source, term.comparison, term.arm), ())
+            bottom = parts.get((source, term.comparison, term.over or ""), ())
+            for one, other in product(top, bottom):
+                if claim.hardware.targets == one.hardware.targets == other.hardware.targets:
+                    ratio = _ratio(launches, claim, metric, term, one, other)
+                    if ratio is not None:
+                        yield ratio, one, other
+
+
+def _ratio(
+    launches: Launches, claim: Claim, metric: Metric, term: Term, one: Claim, other: Claim
+) -> PrintedRange | None:
+    """Return how many times faster ``one`` is than ``other``, in the unit of the ratio."""
+    claims = launches.catalog.claims
+    times = [
+        claimed_ms(each, launch, claims)
+        for each in (other, one)
+        for launch in launches.of_claim(each)
+    ]
+    if len(times) < 2:
+        return None
+    factor = 1.0
+    if metric is Metric.RATE_RATIO:
+        try:
+            counted = [
+                launches.counted_by(term, arm, claim.counting)
+                for arm in (term.arm, term.over or "")
+            ]
+        except Uncounted:
+            return None
+        factor = counted[0] / counted[1]
+    quotient = evaluate(Formula.QUOTIENT, times)
+    unit = claim.unit or Unit.RATIO
+    ends = (from_base(factor * end, unit) for end in (quotient.value, quotient.low, quotient.high))
+    return PrintedRange(*ends)

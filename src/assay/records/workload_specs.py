@@ -1,0 +1,41 @@
+"""Problems of the catalog as the device side is told of them, and as their facts follow from."""
+
+from dataclasses import MISSING, fields
+from enum import Enum
+from typing import Any, TypeVar
+
+from assay.records.base import Record
+from assay.records.workloads import Pattern, Workload
+from assay.shared.specs import CodeSpec, PatternSpec, WorkloadSpec
+
+S = TypeVar("S")
+GATES_OWN = ("logit_scale", "poison_unselected")
+"""Fields of a problem that no workload of a catalog has: the gate's further shapes set them."""
+
+
+def pattern_spec(pattern: Pattern | None) -> PatternSpec | None:
+    """Return which blocks are stored; None where all are."""
+    return None if pattern is None else as_spec(PatternSpec, pattern)
+
+
+def workload_spec(workload: Workload) -> WorkloadSpec:
+    """Return a problem; a dimension that its operation does not have is 0."""
+    patterns = (pattern_spec(workload.pattern), pattern_spec(workload.pattern_b))
+    gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
+    code = None if workload.code is None else as_spec(CodeSpec, workload.code)
+    return as_spec(
+        WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1], code=code, **gates_own
+    )
+
+
+def as_spec(kind: type[S], record: Record, **given: Any) -> S:
+    """Return the fields of ``kind`` as a record has them, its None being the field's default."""
+    values = dict(given)
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name in given:
+            continue
+        value = getattr(record, field.name)
+        if value is None and field.default is not MISSING:
+            value = field.default
+        values[field.name] = value.value if isinstance(value, Enum) else value
+    return kind(**values)

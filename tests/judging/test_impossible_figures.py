@@ -1,0 +1,219 @@
+"""Figures that arithmetic contradicts: peaks of targets, ratios of two figures, audits."""
+
+import json
+from typing import Any
+
+import pytest
+
+from assay.catalog.model import Catalog
+from assay.judging.impossible_figures import impossible_claims, impossible_figures, uncomputable
+from assay.records.arithmetic import Formula, Operand, SourcePlace
+from assay.records.claims import Audit, Claim, Hardware, Relation
+from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program
+from assay.records.readings import FlopFormula
+from assay.records.units import Unit
+from assay.records.workloads import Workload
+from tests import builders as b
+
+PLACE = SourcePlace(section="Results", line=1)
+
+
+def callable_workload(**changes: Any) -> Workload:
+    values: dict[str, Any] = {
+        "id": "dense",
+        "operation": "callable",
+        "dtype": "float16",
+        "distribution": "own",
+        "seed": 1,
+        "code": {"file": "a.py", "function": "case", "files": {"a.py": "0" * 64}},
+        "parameters": {"rows": 8192},
+        "flops": "rows",
+        "bytes": "rows * 8192 * 4",
+        "relative_tolerance": 1e-3,
+    }
+    return Workload.model_validate_json(json.dumps(values | changes))
+
+
+def catalog(*claims: Claim, audits: tuple[Audit, ...] = (), **changes: Any) -> Catalog:
+    return b.catalog(claims, audits, **changes)
+
+
+def timed(metric: str, arm: str = "rival", over: str | None = None) -> Benchmark:
+    terms = [{"comparison": "duel", "arm": arm, "over": over}]
+    content = {"kind": "benchmark", "metric": metric, "terms": terms}
+    return Benchmark.model_validate_json(json.dumps(content))
+
+
+def figure(value: float, unit: Unit, name: str = "x", **changes: Any) -> Claim:
+    metric = {Unit.MS: "time", Unit.GB_PER_S: "bandwidth"}.get(unit, "rate")
+    evaluation = changes.pop("evaluation", None) or timed(metric)
+    values = {"value": value, "unit": unit, "resolution": 0.1, "flop_formula": None}
+    if metric == "rate":
+        values["flop_formula"] = FlopFormula.UNSTATED
+    return b.claim(name, evaluation, **{**values, **changes})
+
+
+def flagged(found: Catalog) -> list[str]:
+    return [each.of for each in impossible_claims(found)]
+
+
+def with_bytes(formula: str) -> dict[str, Workload]:
+    return {**b.workloads(), "dense": callable_workload(bytes=formula)}
+
+
+class TestPeaks:
+    """The builders' H100: 989.4 TFLOP/s in fp16, 3350 GB/s, an L2 cache of 50 MiB."""
+
+    @pytest.mark.parametrize(("value", "beyond"), [(989.4, False), (1600.0, True)])
+    def test_a_rate_is_held_against_the_peak_of_its_type(self, value: float, beyond: bool) -> None:
+        found = list(impossible_claims(catalog(figure(value, Unit.TFLOP_PER_S))))
+        assert bool(found) == beyond
+        assert all("beyond 989.4 TFLOP/s" in each.says for each in found)
+
+    def test_half_the_last_digit_is_forgiven(self) -> None:
+        assert flagged(catalog(figure(1000.0, Unit.TFLOP_PER_S, resolution=100.0))) == []
+
+    def test_the_sparse_peak_counts_only_where_it_is_stated(self) -> None:
+        stated = {"configuration": {"sparsity": "2:4"}}
+        assert flagged(catalog(figure(1600.0, Unit.TFLOP_PER_S, **stated))) == []
+        assert flagged(catalog(figure(2000.0, Unit.TFLOP_PER_S, **stated))) == ["x"]
+
+    @pytest.mark.parametrize(("value", "beyond"), [(0.1, True), (0.15, False)])
+    def test_a_duration_is_held_against_its_flop(self, value: float, beyond: bool) -> None:
+        """137.4 GFLOP take 0.139 ms at the peak."""
+        claim = figure(value, Unit.MS, resolution=0.001)
+        assert flagged(catalog(claim)) == (["x"] if beyond else [])
+
+    def test_a_duration_is_held_against_its_bytes(self) -> None:
+        """268.4 MB take 0.0801 ms."""
+        for value, beyond in ((0.079, ["x"]), (0.081, [])):
+            claim = figure(value, Unit.MS, resolution=0.0001)
+            found = catalog(claim, workloads=with_bytes("rows * 8192 * 4"))
+            assert flagged(found) == beyond
+
+    def test_a_bandwidth_is_held_against_the_memory_only_beyond_the_cache(self) -> None:
+        fast = figure(5000.0, Unit.GB_PER_S)
+        assert flagged(catalog(fast, workloads=with_bytes("rows * 8192 * 4"))) == ["x"]
+        assert flagged(catalog(fast, workloads=with_bytes("rows * 2048"))) == []
+        slow = figure(3000.0, Unit.GB_PER_S)
+        assert flagged(catalog(slow, workloads=with_bytes("rows * 8192 * 4"))) == []
+
+    def test_a_bound_on_the_possible_side_is_possible(self) -> None:
+        for unit, open_side in ((Unit.TFLOP_PER_S, Relation.AT_MOST), (Unit.MS, Relation.AT_LEAST)):
+            value = 1600.0 if unit is Unit.TFLOP_PER_S else 0.01
+            rest = {"resolution": 0.0, "relation": open_side}
+            assert flagged(catalog(figure(value, unit, **rest))) == []
+            closed = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}
+            rest["relation"] = closed[open_side]
+            assert flagged(catalog(figure(value, unit, **rest))) == ["x"]
+
+    def test_what_counts_skipped_blocks_may_be_beyond_the_peak(self) -> None:
+        """``sparse`` stores a quarter of its blocks: 1600 dense are 400 that are done."""
+        rate = {"evaluation": timed("rate", "ours")}
+        dense = figure(1600.0, Unit.TFLOP_PER_S, flop_formula=FlopFormula.DENSE, **rate)
+        assert flagged(catalog(dense)) == []
+        assert flagged(catalog(figure(1600.0, Unit.TFLOP_PER_S, **rate))) == ["x"]
+
+    def test_what_is_for_another_product_is_not_held_against_its_stand_in(self) -> None:
+        hardware = Hardware(target="h100", as_stated="B200", stand_in=True)
+        assert flagged(catalog(figure(1600.0, Unit.TFLOP_PER_S, hardware=hardware))) == []
+
+    @pytest.mark.parametrize(
+        ("value", "unit", "configuration", "beyond"),
+        [
+            (1600.0, Unit.TFLOP_PER_S, {"dtype": "fp16"}, True),
+            (1600.0, Unit.TFLOP_PER_S, {"dtype": "e4m3"}, False),
+            (1600.0, Unit.TFLOP_PER_S, {}, False),
+            (2100.0, Unit.TFLOP_PER_S, {}, True),
+            (600.0, Unit.TFLOP_PER_S, {"dtype": "TF32"}, True),
+            (5000.0, Unit.GB_PER_S, {}, True),
+            (5000.0, Unit.GB_PER_S, {"cache": "L2"}, False),
+        ],
+    )
+    def test_a_figure_without_a_known_launch_is_held_against_the_peak_itself(
+        self, value: float, unit: Unit, configuration: dict[str, Any], beyond: bool
+    ) -> None:
+        claim = figure(value, unit, evaluation=b.unanswerable(), configuration=configuration)
+        assert flagged(catalog(claim)) == (["x"] if beyond else [])
+
+    def test_a_program_counts_as_its_output_does(self) -> None:
+        """Example 41 counts 1.26 times the FLOP of its products at this head size."""
+        shape = {"batch_size": 1, "head_number": 8, "seq_length": 1024, "seq_length_kv": 1024,
+                 "head_size": 64, "head_size_v": 64}  # fmt: skip
+        for value, beyond in ((1200.0, []), (1300.0, ["x"])):
+            evaluation = Program(
+                kind="program",
+                program="ex41",
+                figure="gflop_per_s",
+                typed=None,
+                stated=Invocation(arguments=("--causal=false",), shape=shape),
+            )
+            counts = {"flop_formula": FlopFormula.CUTLASS_41_FULL, "evaluation": evaluation}
+            claim = figure(value, Unit.TFLOP_PER_S, **counts)
+            assert flagged(catalog(claim)) == beyond
+
+
+class TestRatios:
+    def both(self, **ratio: Any) -> Catalog:
+        """640 against 600 TFLOP/s on two arms of one problem, and a ratio of the two."""
+        arms = {"evaluation": timed("time_ratio", "ours", "rival")}
+        claim = b.claim("ratio", **{**arms, "unit": Unit.RATIO, "resolution": 0.1, **ratio})
+        comparisons = b.comparisons()
+        duel = comparisons["duel"]
+        alike = tuple(arm.model_copy(update={"workload": "dense"}) for arm in duel.arms)
+        comparisons["duel"] = duel.model_copy(update={"arms": alike})
+        ours = figure(640.0, Unit.TFLOP_PER_S, "ours", evaluation=timed("rate", "ours"))
+        rival = figure(600.0, Unit.TFLOP_PER_S, "rival", evaluation=timed("rate", "rival"))
+        return catalog(ours, rival, claim, comparisons=comparisons)
+
+    @pytest.mark.parametrize("metric", ["time_ratio", "rate_ratio"])
+    @pytest.mark.parametrize(("value", "wrong"), [(1.5, True), (1.1, False)])
+    def test_two_arms(self, metric: str, value: float, wrong: bool) -> None:
+        found = self.both(value=value, evaluation=timed(metric, "ours", "rival"))
+        assert flagged(found) == (["ratio"] if wrong else [])
+
+    def test_a_gain_in_per_cent_and_a_bound(self) -> None:
+        assert flagged(self.both(value=50.0, unit=Unit.PERCENT, resolution=1.0)) == ["ratio"]
+        assert flagged(self.both(value=7.0, unit=Unit.PERCENT, resolution=1.0)) == []
+        bound = {"resolution": 0.0, "relation": Relation.AT_LEAST}
+        assert flagged(self.both(value=1.5, **bound)) == ["ratio"]
+        assert flagged(self.both(value=1.05, **bound)) == []
+
+    def test_a_derived_figure(self) -> None:
+        derived = Derived(kind="derived", formula="quotient", numerator="ours", denominator="rival")
+        assert flagged(self.both(value=1.5, evaluation=derived)) == ["ratio"]
+        assert flagged(self.both(value=1.1, evaluation=derived)) == []
+
+    def test_another_gpus_figure_is_no_part_of_it(self) -> None:
+        other = Hardware(target="l4", as_stated=None)
+        assert flagged(self.both(value=1.5, hardware=other)) == []
+
+
+class TestAudits:
+    def audit(self, claimed: float, *operands: float) -> Audit:
+        numbers = [Operand(value=each, resolution=1.0, what="a figure") for each in operands]
+        return Audit(
+            id="relation",
+            statement="a ratio",
+            place=PLACE,
+            formula=Formula.QUOTIENT,
+            operands=tuple(numbers),
+            claimed=Operand(value=claimed, resolution=0.1, what="the ratio"),
+        )
+
+    def test_600_over_400_is_not_3(self) -> None:
+        found = list(impossible_figures(catalog(audits=(self.audit(3.0, 600, 400),))))
+        assert [each.of for each in found] == ["relation"]
+        assert "600 / 400 = 1.5" in found[0].says
+        assert list(impossible_figures(catalog(audits=(self.audit(1.5, 600, 400),)))) == []
+
+    def test_a_claim_that_is_arithmetic(self) -> None:
+        numbers = tuple(Operand(value=each, resolution=1, what="it") for each in (600.0, 400.0))
+        evaluation = Arithmetic(kind="arithmetic", formula=Formula.QUOTIENT, operands=numbers)
+        claim = b.claim("x", evaluation, value=3.0, unit=Unit.RATIO, resolution=0.1)
+        assert [each.of for each in impossible_figures(catalog(claim))] == ["x"]
+
+    def test_what_has_no_value_is_no_finding_and_says_why(self) -> None:
+        found = catalog(audits=(self.audit(3.0, 600, 0),))
+        assert list(impossible_figures(found)) == []
+        assert [name for name, _ in uncomputable(found)] == ["relation"]
