@@ -45,7 +45,9 @@ def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
     result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
     printed = result.claimed.value if result.claimed else None
     sources = _sources(case, answer, entry.operands)
-    return _consistency(case, answer, result, printed, None, Relation.EQUALS, entry.note, sources)
+    assumed = f"Assumed is {entry.assumes}." if entry.assumes else None
+    note = " ".join(filter(None, (assumed, entry.note))) or None
+    return _consistency(case, answer, result, printed, None, Relation.EQUALS, note, sources)
 
 
 def _sources(case: Case, answer: Answer, operands: Sequence[Operand]) -> tuple[str, ...]:
