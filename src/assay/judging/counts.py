@@ -158,7 +158,8 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
     """Return under which of ``KINDS`` a verdict counts."""
     claim = catalog.claims.get(verdict.claim)
     if claim is None:
-        return "assumed" if catalog.audits[verdict.claim].assumes else "arithmetic"
+        entry = catalog.audits.get(verdict.claim)
+        return "assumed" if entry is not None and entry.assumes else "arithmetic"
     if isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
     if claim.unit not in SPEED_UNITS or isinstance(claim.evaluation, Completeness):
