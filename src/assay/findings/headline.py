@@ -18,8 +18,8 @@ FIGURES, ELSEWHERE = "figures", "elsewhere"
 KINDS = {
     FIGURES: ("published speed figure", "published speed figures"),
     ELSEWHERE: (
-        "published speed figure measured on another GPU",
-        "published speed figures measured on another GPU",
+        "figure measured on another GPU than its source names",
+        "figures measured on another GPU than their sources name",
     ),
     "ratios": ("ratio of two such figures", "ratios of two such figures"),
     "own": ("own claim of this project", "own claims of this project"),
