@@ -115,6 +115,13 @@ class TestReadings:
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
         assert [entry.holds for entry in verdict.readings] == [False, True]
 
+    def test_more_than_a_range_asks_for_is_no_misstatement(self) -> None:
+        half = reading("half", flops="m * n * k * density_a")
+        claim = read(half, value=OURS_RATE * 0.4, to=OURS_RATE * 0.6, relation=Relation.AT_LEAST)
+        (verdict,) = judged(claim)
+        assert (verdict.status, verdict.why) == (Status.EXCEEDED, None)
+        assert verdict.readings[1].holds
+
     def test_a_missing_reading_takes_nothing_from_a_figure_that_holds(self) -> None:
         term = Term(comparison="attend", arm="attention")
         absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))

@@ -25,7 +25,7 @@ from assay.judging.own_program import (
     rebuilt_reading,
 )
 from assay.judging.verdicts import claimed_value, decision_on
-from assay.records.claims import Claim
+from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Derived
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
@@ -121,8 +121,9 @@ def _toppled(
     One that holds shows where the figure comes from. Where none does, one that was not measured
     here, or is open, could still hold: then the verdict is not final.
     """
-    if verdict.status not in TOPPLED:
-        return {}, ""
+    bound = not Relation(verdict.relation).two_sided
+    if verdict.status not in TOPPLED or (bound and verdict.status is Status.EXCEEDED):
+        return {}, ""  # more than the range that was asked for is what was asked for
     holding = [differs for differs, outcome in tried if outcome.holds]
     other = next((differs for differs in holding if differs in CAUSES), None)
     if other is not None:
