@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from assay.judging.judge import judge
 from assay.records.claims import Relation
-from assay.records.evaluations import Accuracy, Term
+from assay.records.evaluations import Accuracy, Completeness, Term
+from assay.records.measurements import TrueProduct
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
@@ -51,6 +52,38 @@ def test_the_worst_output_at_the_timed_shape_decides(repeat: float, status: Stat
 def test_a_wrong_output_has_no_error_worth_a_figure() -> None:
     verdict = verdict_on({}, status="incorrect")
     assert (verdict.status, verdict.why) == (Status.INCORRECT, Why.WRONG_OUTPUT)
+
+
+SHARE = b.claim(
+    "found",
+    Completeness(kind="completeness", term=Term(comparison="duel", arm="ours")),
+    value=100.0,
+    unit=Unit.PERCENT,
+    resolution=0.0,
+    relation=Relation.AT_LEAST,
+)
+
+
+@pytest.mark.parametrize(
+    ("products", "status", "why"),
+    [(400, Status.REPRODUCED, None), (30, Status.NOT_REPRODUCED, Why.OTHER_OUTCOME)],
+)
+def test_the_share_of_products_that_are_done_is_counted(
+    products: int, status: Status, why: Why | None
+) -> None:
+    record = b.correctness()
+    found = TrueProduct(seed=1, products=products, true_products=400, relative_error=0.9)
+    arms = tuple(arm.model_copy(update={"true_product": found}) for arm in record.arms)
+    evidence = b.evidence([b.measure("found")], checks=[record.model_copy(update={"arms": arms})])
+    (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts
+    assert (verdict.status, verdict.why) == (status, why)
+    assert verdict.measured == 100 * products / 400
+
+
+def test_nothing_counted_is_no_share() -> None:
+    evidence = b.evidence([b.measure("found")], checks=[b.correctness()])
+    (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
 
 
 def test_an_error_is_claimed_in_its_unit_and_against_no_arm() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from assay.catalog.model import Catalog, ProjectFacts
 from assay.judging.counts import count_verdicts, failing_strict
-from assay.records.arithmetic import Formula, Operand
-from assay.records.claims import Claim, ClaimKind
+from assay.records.arithmetic import Formula, Operand, SourcePlace
+from assay.records.claims import Audit, Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Support, Term
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -107,6 +107,7 @@ def test_statuses_that_nothing_has_are_absent() -> None:
         "own": {},
         "probes": {},
         "arithmetic": {},
+        "assumed": {},
     }
 
 
@@ -158,6 +159,43 @@ def test_what_is_elsewhere_is_never_counted_as_what_was_judged() -> None:
     counts = count_verdicts(catalog("a", "b", probe=probe, gap=derived("gap")), rows)
     assert counts.elsewhere == {Status.REPRODUCED: 1}
     assert counts.probes == counts.ratios == {Status.ELSEWHERE: 1}
+
+
+def test_one_measurement_that_answers_two_questions_counts_twice() -> None:
+    """Ten times faster is had, a hundred times is not: neither hides the other."""
+    claims = {
+        name: b.claim(name, b.unanswerable(), value=value)
+        for name, value in (("ten", 10.0), ("tenth", 10.5), ("hundred", 100.0))
+    }
+    rows = [
+        row(name, status, same_measurement=tuple(claims.keys() - {name}))
+        for name, status in (
+            ("ten", Status.REPRODUCED),
+            ("tenth", Status.REPRODUCED),
+            ("hundred", Status.NOT_REPRODUCED),
+        )
+    ]
+    counts = count_verdicts(catalog(**claims), rows)
+    assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+
+
+def test_a_relation_that_assumes_is_counted_apart() -> None:
+    audits = [
+        Audit(
+            id=name,
+            statement="a is above b",
+            place=SourcePlace(section="Results", line=1),
+            claimed=None,
+            formula=Formula.GREATER,
+            operands=(Operand(claim="a"), Operand(claim="b")),
+            assumes=assumes,
+        )
+        for name, assumes in (("printed", None), ("assumed", "that both are of one size"))
+    ]
+    claims = [b.claim(name, b.unanswerable()) for name in ("a", "b")]
+    rows = [row("printed", Status.INCONSISTENT), row("assumed", Status.INCONSISTENT)]
+    counts = count_verdicts(b.catalog(claims, audits), rows)
+    assert counts.arithmetic == counts.assumed == {Status.INCONSISTENT: 1}
 
 
 def test_rows_that_one_sentence_makes_count_once_by_the_worst() -> None:

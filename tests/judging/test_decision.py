@@ -42,6 +42,51 @@ WIDE = {"judging": b.judging(ratio_margin=0.5)}
 """A margin for ratios, so that a noisy A/A control does not decide before the interval does."""
 
 
+class TestWhatASourcePrints:
+    """A tilde and a range say how much a figure may be off."""
+
+    @pytest.mark.parametrize(
+        ("low", "high", "status"),
+        [
+            (1.1, 1.2, Status.NOT_REPRODUCED),
+            (0.9, 1.2, Status.REPRODUCED),
+            (0.7, 0.8, Status.EXCEEDED),
+        ],
+    )
+    def test_a_range_has_two_ends(self, low: float, high: float, status: Status) -> None:
+        claim = b.claim(
+            "rate", rate(), value=OURS_RATE * low, to=OURS_RATE * high, relation=Relation.AT_LEAST
+        )
+        found = one(claim, b.benchmark())
+        assert found.status is status
+        assert " or more" not in found.explanation
+
+    @pytest.mark.parametrize(("about", "status"), [(True, 0.25), (False, 0.08)])
+    def test_a_tilde_stands_for_all_that_rounds_to_it(self, about: bool, status: float) -> None:
+        value = OURS_RATE * 1.2
+        claim = b.claim("rate", rate(), value=value, resolution=value / 2, about=about)
+        found = one(claim, b.benchmark())
+        assert found.margin == pytest.approx(status)
+        assert (found.status is Status.REPRODUCED) == about
+
+    def test_both_are_printed_as_they_stand(self) -> None:
+        about = b.claim("a", rate(), value=500.0, resolution=100.0, about=True)
+        ends = b.claim("b", rate(), value=1.5, to=1.8, resolution=0.1, relation=Relation.AT_LEAST)
+        assert (about.as_printed, ends.as_printed) == ("~500", "1.5-1.8")
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"to": 1.0, "relation": Relation.AT_LEAST},
+            {"to": 3.0},
+            {"about": True, "resolution": 0.0, "relation": Relation.AT_LEAST},
+        ],
+    )
+    def test_what_no_source_prints_is_refused(self, changes: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match=r"range|tilde"):
+            b.claim("rate", rate(), value=2.0, **changes)
+
+
 class TestRemedies:
     """An inconclusive verdict says what would have decided it."""
 

@@ -18,7 +18,7 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.judge import judge
 from assay.pipeline.file_compile_requests import usable_file_compiles
 from assay.records.builds import ToolchainRecord
-from assay.records.evaluations import Metric, Quantity, Term
+from assay.records.evaluations import Compiles, Metric, Quantity, Term
 from assay.records.file_compiles import FileCompileJob, FileCompileRecord
 from assay.records.originals import CheckoutCopy
 from assay.records.plan import Plan
@@ -40,8 +40,21 @@ CLAIMS = ("s004_triage_l4", "s004_triage_arrays", "s004_triage_sm90a")
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    """This repository's own."""
-    return load_catalog(REPOSITORY)
+    """This repository's own, with a claim beside its own that the file compiles for Hopper."""
+    own = load_catalog(REPOSITORY)
+    refused = own.claims[CLAIMS[0]]
+    evaluation = Compiles(kind="compiles", compilation=NAME, arch="sm_90a", expect="builds")
+    claim = refused.model_copy(update={"id": CLAIMS[2], "evaluation": evaluation})
+    source = own.sources["004"]
+    (listed,) = source.compilations
+    both = listed.model_copy(update={"archs": ("sm_89", "sm_90a")})
+    changes = {"claims": (*source.claims, claim), "compilations": (both,)}
+    return replace(
+        own,
+        sources=own.sources | {"004": source.model_copy(update=changes)},
+        claims=own.claims | {claim.id: claim},
+        source_of=own.source_of | {claim.id: "004"},
+    )
 
 
 def record(arch: str, *words: str, **changes: Any) -> FileCompileRecord:
@@ -92,10 +105,10 @@ def judged(catalog: Catalog, *records: FileCompileRecord, planned: bool = True) 
     return list(judge(catalog, evidence(catalog, *records, planned=planned)).verdicts)
 
 
-def test_beside_a_file_for_hopper_stands_what_runs_there() -> None:
+def test_beside_a_file_for_hopper_stands_what_runs_there(catalog: Catalog) -> None:
     """A compiler's word says nothing of a rate; what was timed is shown, and decides nothing."""
     quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="ours"))
-    claim = load_catalog(REPOSITORY).claims[CLAIMS[2]]
+    claim = catalog.claims[CLAIMS[2]]
     evaluation = claim.evaluation.model_copy(update={"nearest": (quantity,)})
     claim = claim.model_copy(update={"evaluation": evaluation})
     small = b.catalog((claim,))
@@ -231,7 +244,7 @@ def test_the_report_shows_the_words(catalog: Catalog) -> None:
 
 
 def test_a_claim_names_a_file_that_its_source_lists(catalog: Catalog) -> None:
-    (listed,) = catalog.sources["004"].compilations
+    listed = catalog.sources["004"].compilations[0]
     fewer = listed.model_copy(update={"archs": ("sm_89",)})
     sources = catalog.sources | {
         "004": catalog.sources["004"].model_copy(update={"compilations": (fewer,)})

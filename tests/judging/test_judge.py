@@ -15,6 +15,7 @@ from assay.judging.case import from_base, significant, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
+from assay.judging.versions import PACKAGE
 from assay.records.arithmetic import Formula, Operand, OperandPlace, SourcePlace
 from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
@@ -672,6 +673,32 @@ class TestPrograms:
             b.catalog(claims), b.evidence([b.measure(c.id) for c in claims], programs=[record])
         ).verdicts
         assert [verdict.same_measurement for verdict in found] == [("tile",), ("any",), ()]
+
+    @pytest.mark.parametrize(
+        ("mark", "status"),
+        [("OK", Status.REPRODUCED), ("FAIL", Status.INCORRECT), ("--", Status.NOT_RUN)],
+    )
+    def test_a_statement_on_a_program_is_its_own_check(self, mark: str, status: Status) -> None:
+        claim = b.claim(
+            "checks", fmha(None), kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
+        )
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0, mark=mark)])
+        assert verdict.status is status
+        assert verdict.claimed == "passes"
+
+    def test_another_version_than_the_stated_one_is_named(self) -> None:
+        program = b.programs()["ex88"].model_copy(update={"package": PACKAGE})
+        built = b.build("ex88", kind="program")
+        tool = built.toolchain.model_copy(update={"wheels": {PACKAGE: "4.2.0.0"}})
+        claim = b.claim("fmha", fmha(None), value=600.0, software={"cutlass": "4.3.0 (main)"})
+        catalog = replace(b.catalog([claim]), programs={"ex88": program})
+        evidence = b.evidence(
+            [b.measure("fmha")],
+            programs=[runs_88(STATED, 600.0)],
+            builds=[built.model_copy(update={"toolchain": tool})],
+        )
+        (verdict,) = judge(catalog, evidence).verdicts
+        assert "CUTLASS 4.2.0 answered; the source states 4.3.0 (main)." in verdict.explanation
 
     def test_a_failed_verification_is_incorrect(self) -> None:
         verdict = self.verified(b.output_88({PING_PONG: 600.0}, mark="FAIL"), exit_code=255)

@@ -118,9 +118,9 @@ class TestDeviceCode:
     @pytest.mark.parametrize(
         ("arch", "expect", "status"),
         [
-            ("sm_89", "absent", Status.NOT_REPRODUCED),
+            ("sm_89", "absent", Status.INCONCLUSIVE),
             ("sm_89", "present", Status.REPRODUCED),
-            ("sm_100", "present", Status.NOT_REPRODUCED),
+            ("sm_100", "present", Status.INCONCLUSIVE),
             ("sm_100", "absent", Status.REPRODUCED),
         ],
     )
@@ -130,8 +130,8 @@ class TestDeviceCode:
         )
         assert verdict.status is status
         assert verdict.measured == ("present" if arch == "sm_89" else "absent")
-        assert (verdict.why is Why.OTHER_OUTCOME) == (status is Status.NOT_REPRODUCED)
-        assert "nothing of it ran" in verdict.explanation
+        assert (verdict.why is Why.ONE_BUILD) == (status is Status.INCONCLUSIVE)
+        assert "of which nothing ran" in verdict.explanation
         assert verdict.binary_sha256 == "a" * 64
 
     def test_helpers_alone_are_no_support(self) -> None:

@@ -105,8 +105,35 @@ class TestReadings:
         gone = verdict.readings[1]
         assert (gone.measured, gone.ci90, gone.holds) == (None, None, None)
         assert gone.reason is not None and "attend" in gone.reason
-        assert verdict.status is Status.NOT_REPRODUCED
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
         assert "None of 1 other reading could be measured." in verdict.explanation
+
+    def test_what_the_source_leaves_open_accuses_nobody(self) -> None:
+        """It holds under one choice and not under another; the source made none."""
+        choice = reading("dense", differs="unstated", evaluation=rate("rival"))
+        (verdict,) = judged(read(choice, value=RIVAL_RATE, flop_formula=FlopFormula.NNZ))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
+        assert [entry.holds for entry in verdict.readings] == [False, True]
+
+    def test_more_than_a_range_asks_for_is_no_misstatement(self) -> None:
+        half = reading("half", flops="m * n * k * density_a")
+        claim = read(half, value=OURS_RATE * 0.4, to=OURS_RATE * 0.6, relation=Relation.AT_LEAST)
+        (verdict,) = judged(claim)
+        assert (verdict.status, verdict.why) == (Status.EXCEEDED, None)
+        assert verdict.readings[1].holds
+
+    def test_a_missing_reading_takes_nothing_from_a_figure_that_holds(self) -> None:
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        (verdict,) = judged(read(reading("gone", evaluation=absent), value=OURS_RATE))
+        assert (verdict.status, verdict.why) == (Status.REPRODUCED, None)
+
+    def test_where_a_reading_holds_another_that_is_missing_is_no_matter(self) -> None:
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        gone = reading("gone", evaluation=absent)
+        (verdict,) = judged(read(WHOLE, gone, value=OURS_RATE / DENSITY))
+        assert verdict.status is Status.MISSTATED
 
     def test_several_without_a_record_are_counted_in_english(self) -> None:
         term = Term(comparison="attend", arm="attention")
@@ -218,6 +245,15 @@ class TestRatiosOfClaims:
             "than the figures that it is formed from. By itself the ratio would be reproduced. "
             "Measured "
         )
+
+    def test_a_ratio_of_times_has_nothing_of_its_parts_figures(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
+        ]
+        times = b.TIMES_MS["ours"] / b.TIMES_MS["rival"]
+        gap = judged(quotient(times, flops="2 * m * n * k"), *parts)[0]
+        assert gap.status is Status.REPRODUCED
 
     def test_an_order_is_a_statement_of_its_own(self) -> None:
         parts = [

@@ -60,7 +60,7 @@ def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict
         ("s004_speedup", True),
         ("s004_sdpa_time", False),
         ("s001_realistic_latency", False),
-        ("s002_warp_specialization", False),
+        ("s001_still_slower", False),
     ],
 )
 def test_better_is_more_than_one(

@@ -149,11 +149,12 @@ def test_an_explanation_says_all_of_it_in_its_place(real: dict[str, str]) -> Non
     assert "What ran was rebuilt here (002: Phase 1 row (8 warps" in line.split('id="s002_')[0]
 
 
-def test_a_cause_that_another_gpu_showed_is_said_to_be_from_there(real: dict[str, str]) -> None:
+def test_without_the_readings_that_could_change_it_a_verdict_is_open(real: dict[str, str]) -> None:
+    """On the H100 nothing ran as the author's program does; what an H200 showed stands below."""
     line = real["report.html"].split('<tbody class="claim" id="s002_phase1"')[1].split("<tbody")[0]
-    assert "<td>other work counted" in line.split('<tr class="more">')[0]
-    said = "Its cause, other work counted, was found on NVIDIA H200 (SXM5) (below). The whole"
-    assert said in words(line)
+    head = line.split('<tr class="more">')[0]
+    assert ">inconclusive</span>" in head and "<td>a reading is missing" in head
+    assert "Not final: by its plain meaning the figure is not reproduced" in words(line)
 
 
 def test_what_no_report_measured_says_so_before_it_names_a_file(real: dict[str, str]) -> None:

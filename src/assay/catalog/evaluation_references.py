@@ -13,6 +13,7 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Compiles,
+    Completeness,
     Derived,
     DeviceCode,
     Evaluation,
@@ -56,6 +57,8 @@ def check_evaluation(
             _check_derived(catalog, where, evaluation)
         case Accuracy():
             _check_term(catalog, where, evaluation.term)
+        case Completeness():
+            _check_term(catalog, where, evaluation.term, reading=True)
         case Support() | Execution() | DeviceCode() | Compiles():
             _check_support(catalog, where, evaluation)
         case Unanswerable():

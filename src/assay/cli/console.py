@@ -147,7 +147,9 @@ def _claimed(row: Mapping[str, Any]) -> str:
     """Return a listed claim's figure, marked where its source does not print it itself."""
     if row["value"] is None:
         return ""
-    figure = fmt.with_unit(fmt.printed(row["value"], None), row["unit"])
+    ends = [fmt.printed(end, None) for end in (row["value"], row["to"]) if end is not None]
+    digits = f"{'~' if row['about'] else ''}{'-'.join(ends)}"
+    figure = fmt.with_unit(digits, row["unit"])
     return f"{figure}{COMPUTED}" if row["computed"] else figure
 
 

@@ -48,4 +48,10 @@ def claimed_figure(
     if not isinstance(claimed, float):
         return claimed or ""
     figure = with_unit(printed_digits(entry, claimed, claims), unit)
-    return f"{RELATIONS.get(relation, '')}{figure}{computed_mark(entry)}"
+    return f"{bound_mark(relation, entry)}{figure}{computed_mark(entry)}"
+
+
+def bound_mark(relation: str, entry: Claim | Audit | None) -> str:
+    """Return what stands before a claimed figure: nothing before a range, which has both ends."""
+    two_ends = isinstance(entry, Claim) and entry.to is not None
+    return "" if two_ends else RELATIONS.get(relation, "")

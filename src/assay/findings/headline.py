@@ -14,9 +14,13 @@ from assay.judging.counts import Tally, counted_once, kind_of, outcome
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
-FIGURES = "figures"
+FIGURES, ELSEWHERE = "figures", "elsewhere"
 KINDS = {
     FIGURES: ("published speed figure", "published speed figures"),
+    ELSEWHERE: (
+        "figure measured on another GPU than its source names",
+        "figures measured on another GPU than their sources name",
+    ),
     "ratios": ("ratio of two such figures", "ratios of two such figures"),
     "own": ("own claim of this project", "own claims of this project"),
     "probes": (
@@ -24,6 +28,7 @@ KINDS = {
         "compile probes and other statements",
     ),
     "relations": ("relation between printed figures", "relations between printed figures"),
+    "assumed": ("relation under an assumption", "relations under an assumption"),
 }
 """What a page counts, apart from each other: of one, of several."""
 OF_WHAT = {
@@ -31,7 +36,7 @@ OF_WHAT = {
     True: ("figure that this project states", "figures that this project states"),
 }
 """What the headline counts, and of a project that quotes no document."""
-PAGE_KINDS = {"published": FIGURES, "elsewhere": FIGURES, "arithmetic": "relations"}
+PAGE_KINDS = {"published": FIGURES, "arithmetic": "relations"}
 """Kinds of ``judging.counts`` that a page calls otherwise."""
 
 
@@ -78,7 +83,9 @@ class Split:
 
 @dataclass(frozen=True)
 class PublishedFigures:
-    """Published speed figures, measurements counted, and what is counted apart from them."""
+    """Published speed figures on the GPUs that their sources name, measurements counted, and what
+    is counted apart from them.
+    """
 
     split: Split
     causes: dict[Why, int]

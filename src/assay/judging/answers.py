@@ -19,6 +19,7 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Compiles,
+    Completeness,
     Derived,
     DeviceCode,
     Execution,
@@ -185,7 +186,7 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
                 if arm.id in (term.arm, term.over)
             )
             return all(not named or arch in named for named in archs)
-        case Accuracy(term=term):
+        case Accuracy(term=term) | Completeness(term=term):
             arms = catalog.comparisons[term.comparison].arms
             variants = (catalog.variants[arm.variant] for arm in arms if arm.id == term.arm)
             return all(not variant.archs or arch in variant.archs for variant in variants)
@@ -216,7 +217,7 @@ def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str |
     match claim.evaluation:
         case Execution(terms=terms):
             needed = [correctness_path(provision.target, term.comparison) for term in terms]
-        case Accuracy(term=term):
+        case Accuracy(term=term) | Completeness(term=term):
             needed = [correctness_path(provision.target, term.comparison)]
         case Benchmark(terms=terms):
             needed = [benchmark_path(provision.target, term.comparison) for term in terms]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import Compiles, DeviceCode, Execution, NotRun, Support
+from assay.records.evaluations import Compiles, Completeness, DeviceCode, Execution, NotRun, Support
 from assay.records.verdicts import Status, Verdict, Why
 
 NOT_RUN_CAUSES: dict[NotRun, Why] = {
@@ -55,7 +55,7 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
         return _BY_REASON.get(verdict.reason or "", Why.NOT_MEASURED)
-    of_outcome = Support | Execution | DeviceCode | Compiles
+    of_outcome = Support | Execution | DeviceCode | Compiles | Completeness
     if claim is not None and isinstance(claim.evaluation, of_outcome):
         return Why.OTHER_OUTCOME
     if own:

@@ -1,21 +1,30 @@
 """Counts of verdicts: one function for the headline, README and the attestation. Pure.
 
-What is counted is measurements, not rows: one measurement that answers seven claims counts once,
-by the worst of its verdicts, and so do the rows that one sentence makes. What a project says
-without a document counts claim by claim, each by its own verdict. A claim counts once: by
-its verdict on the hardware that it names; where it has none, a speed figure of a source counts by
-what it would be on the GPU that it was measured on, and anything else as measured elsewhere. Speed
-figures of the sources, ratios of two of them (which are no measurements of their own), this
-project's own claims, statements without a speed and arithmetic are counted apart.
+What is counted is measurements, not rows: one measurement that answers a question seven times
+counts once, by the worst of its verdicts, and so do the rows that one sentence makes. What a
+project says without a document counts claim by claim, each by its own verdict. A claim counts
+once: by its verdict on the hardware that it names; where it has none, a speed figure of a source
+counts by what it would be on the GPU that it was measured on, apart from the others, and anything
+else as measured elsewhere. Speed figures of the sources, ratios of two of them (which are no
+measurements of their own), this project's own claims, statements without a speed and arithmetic
+are counted apart.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
 from assay.records.claims import METRIC_UNITS, Claim
-from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Term
+from assay.records.evaluations import (
+    Arithmetic,
+    Benchmark,
+    Completeness,
+    Derived,
+    Metric,
+    Term,
+)
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]
@@ -30,6 +39,7 @@ KINDS = {
     "own": "this project's own claims",
     "probes": "compile probes and other statements",
     "arithmetic": "arithmetic and statements of the sources",
+    "assumed": "relations of theirs that rest on an assumption",
 }
 """What is counted apart, in words, in the order of ``VerdictCounts``."""
 
@@ -50,6 +60,8 @@ class VerdictCounts:
     """No speed: does it compile or run somewhere, how long is a file, how many warps."""
     arithmetic: Tally = field(default_factory=dict)
     """Figures and statements held against others of the same sources."""
+    assumed: Tally = field(default_factory=dict)
+    """The same, where they take something that the source does not print."""
 
     def by_kind(self) -> dict[str, Tally]:
         """Return every tally by the name of its kind, empty ones among them."""
@@ -86,7 +98,8 @@ def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCoun
 
 
 def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]:
-    """Return what counts, each thing once: rows of the same samples or the same sentence are one.
+    """Return what counts, each thing once: rows of the same samples that claim the same figure,
+    or of the same sentence, are one.
 
     In the order of the first verdict of each.
     """
@@ -145,9 +158,12 @@ def _that_count(rows: list[Verdict]) -> list[Verdict]:
 def kind_of(catalog: Catalog, verdict: Verdict) -> str:
     """Return under which of ``KINDS`` a verdict counts."""
     claim = catalog.claims.get(verdict.claim)
-    if claim is None or isinstance(claim.evaluation, Arithmetic):
+    if claim is None:
+        entry = catalog.audits.get(verdict.claim)
+        return "assumed" if entry is not None and entry.assumes else "arithmetic"
+    if isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
-    if claim.unit not in SPEED_UNITS:
+    if claim.unit not in SPEED_UNITS or isinstance(claim.evaluation, Completeness):
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"
@@ -190,4 +206,31 @@ def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:
         return "sentence", row.source, entry.sentence
     if catalog.project is not None and kind_of(catalog, row) == "own":
         return (row.claim,)
-    return tuple(sorted((row.claim, *row.same_measurement)))
+    return tuple(sorted(_asking_alike(catalog, row)))
+
+
+def _asking_alike(catalog: Catalog, row: Verdict) -> set[str]:
+    """Return the claims of one measurement that ask what this one does: of one relation, dimension
+    and, within the margin, figure. "10 times faster" and "500 times" are two questions.
+    """
+    own = _question(catalog, row.claim)
+    asked = {name: _question(catalog, name) for name in (row.claim, *row.same_measurement)}
+    margin = math.log1p(catalog.judging.absolute_margin)
+    alike, waiting = {row.claim}, [own]
+    while waiting:
+        relation, base, figure = waiting.pop()
+        for name, (other, unit, value) in asked.items():
+            near = abs(value - figure) <= margin
+            if name not in alike and (other, unit) == (relation, base) and near:
+                alike.add(name)
+                waiting.append(asked[name])
+    return alike
+
+
+def _question(catalog: Catalog, name: str) -> tuple[str, str, float]:
+    """Return relation, dimension and logarithm of a claim's figure; none of what has no figure."""
+    claim = catalog.claims.get(name)
+    if claim is None or claim.unit is None or not claim.value or claim.value < 0:
+        return "", "", 0.0
+    unit = claim.unit.facts.base or claim.unit.value
+    return claim.relation.value, unit, math.log(claim.value * claim.unit.facts.factor)

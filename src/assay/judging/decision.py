@@ -9,7 +9,10 @@ that two things are alike: it is judged so too, but no side of it is the better 
 ``at_least`` and ``at_most`` claims are one-sided and get no margin: reproduced when the whole
 interval is on the claimed side of the figure (touching it counts), not reproduced when it is wholly
 on the other, else inconclusive. They are never ``exceeded``: more than was asked for is what was
-asked for.
+asked for. A range has two ends: it is reached from the lower one on, and ``exceeded`` wholly above
+the upper one.
+
+A figure printed with a tilde stands for all that rounds to it, where that is more than the margin.
 
 An inconclusive decision carries a remedy: what would have decided it.
 
@@ -26,7 +29,7 @@ from typing import Literal
 
 from assay.judging import remedy
 from assay.judging.case import Measured
-from assay.records.claims import Relation
+from assay.records.claims import Claim, Relation
 from assay.records.figure_words import declared_percent, percent
 from assay.records.units import Unit
 from assay.records.verdicts import Status
@@ -54,16 +57,26 @@ def margin_for(unit: Unit, judging: Judging) -> float:
     return judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
 
 
-def decide(measured: Measured, claimed: float, relation: Relation, judging: Judging) -> Decision:
-    """Judge a measured quantity against ``claimed``, a positive figure in the same base unit."""
-    margin = margin_for(measured.unit, judging)
+def margin_of(claim: Claim, unit: Unit, judging: Judging) -> float:
+    """Return a claim's margin: the declared one, or what its tilde allows where that is more."""
+    return max(margin_for(unit, judging), claim.rounding)
+
+
+def decide(
+    measured: Measured, claimed: float, claim: Claim, judging: Judging, to: float | None = None
+) -> Decision:
+    """Judge a measured quantity against ``claimed``, the claim's positive figure in the same base
+    unit, or against the range from there ``to``.
+    """
+    relation = claim.relation
+    margin = margin_of(claim, measured.unit, judging)
     gate = _gate(measured, margin, judging)
     if gate is not None:
         return gate
     if relation.two_sided:
         decision = equivalence(measured.summary, claimed, margin, _better(relation, measured.unit))
     else:
-        decision = one_sided(measured.summary, claimed, relation)
+        decision = one_sided(measured.summary, claimed, relation, to)
         if decision.status is not Status.INCONCLUSIVE:
             return _within_noise(measured, claimed, judging) or decision
     if decision.status is not Status.INCONCLUSIVE:
@@ -141,9 +154,15 @@ def equivalence(summary: Summary, claimed: float, margin: float, better: Side | 
     return Decision(Status.INCONCLUSIVE, "interval_too_wide", clause)
 
 
-def one_sided(summary: Summary, claimed: float, relation: Relation) -> Decision:
-    """Decide by whether the whole interval lies on one side of the claimed figure."""
+def one_sided(
+    summary: Summary, claimed: float, relation: Relation, to: float | None = None
+) -> Decision:
+    """Decide by whether the whole interval lies on one side of the claimed figure; of a range
+    ``to`` there, its lower end.
+    """
     limit = math.log(claimed)
+    if to is not None and summary.low > math.log(to):
+        return Decision(Status.EXCEEDED, None, "the whole interval lies above that range")
     above = summary.low >= limit
     below = summary.high <= limit
     wanted, missed = (above, below) if relation is Relation.AT_LEAST else (below, above)

@@ -11,6 +11,7 @@ from assay.evidence.stages import plan_path
 from assay.judging.accuracy import judge_accuracy
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import cause_of, with_known_causes
+from assay.judging.completeness import judge_completeness
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.file_compiles import judge_compiles
@@ -27,6 +28,7 @@ from assay.judging.own_program import (
 from assay.judging.parts import Part, no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
+from assay.judging.self_check import judge_self_check
 from assay.judging.terms import judge_benchmark
 from assay.judging.verdicts import (
     decided,
@@ -43,6 +45,7 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Compiles,
+    Completeness,
     Derived,
     DeviceCode,
     Execution,
@@ -155,11 +158,9 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     target = answer.target
     if target is None or target not in case.catalog.targets:
         raise BadInput(f"the plan measures '{claim.id}' on no known target")
+    if (outcome := _without_a_time(case, answer, claim, target)) is not None:
+        return outcome
     match claim.evaluation:
-        case Execution() as evaluation:
-            return judge_execution(case, answer, claim, evaluation, target)
-        case Accuracy() as evaluation:
-            return judge_accuracy(case, answer, claim, evaluation, target)
         case Benchmark() as evaluation:
             result = judge_benchmark(case, answer, claim, evaluation, target)
         case Program() as evaluation:
@@ -169,11 +170,27 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         case _:
             return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
     result = weigh_readings(case, claim, target, result)
-    if isinstance(evaluation, Derived):
+    if isinstance(evaluation, Derived) and evaluation.flops is None:
         names = (evaluation.numerator, evaluation.denominator)
         parts = {name: _part(case, answer, name, target) for name in names}
         return no_better_than_parts(result, parts)
     return result
+
+
+def _without_a_time(
+    case: Case, answer: Answer, claim: Claim, target: str
+) -> Verdict | Failure | None:
+    """Return how what runs on a GPU stands where no time decides; None of what is timed."""
+    match claim.evaluation:
+        case Execution() as evaluation:
+            return judge_execution(case, answer, claim, evaluation, target)
+        case Accuracy() as evaluation:
+            return judge_accuracy(case, answer, claim, evaluation, target)
+        case Completeness() as evaluation:
+            return judge_completeness(case, answer, claim, evaluation, target)
+        case Program() as evaluation if claim.value is None:
+            return judge_self_check(case, answer, claim, evaluation, target)
+    return None
 
 
 def _part(case: Case, answer: Answer, name: str, target: str) -> Part:

@@ -12,6 +12,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import (
     Accuracy,
     Benchmark,
+    Completeness,
     Derived,
     Evaluation,
     Execution,
@@ -136,7 +137,7 @@ def _terms(evaluation: Evaluation) -> Iterator[Term]:
             yield from (quantity.term for quantity in alternatives)
         case Execution(terms=terms):
             yield from terms
-        case Accuracy(term=term):
+        case Accuracy(term=term) | Completeness(term=term):
             yield term
         case Unanswerable(nearest=nearest):
             yield from (entry.term for entry in nearest if isinstance(entry, Quantity))

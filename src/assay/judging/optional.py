@@ -13,7 +13,7 @@ from assay.records.evaluations import RUNS, DeviceCode, Execution, NotRun, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.plan import Answer
 from assay.records.rivals import Rival
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 from assay.records.workloads import Arm
 from assay.shared.counting import counted
 
@@ -118,24 +118,28 @@ def _device_code(
     )
     agrees = outcome == evaluation.expect
     text = (
-        f"The binaries of {found.package} {found.version} hold kernels named "
+        f"By one build alone, of which nothing ran: the binaries of {found.package} "
+        f"{found.version} hold kernels named "
         f"{evaluation.kernels}*: {held or 'none at all'}. {finding} That is "
-        f"{'as' if agrees else 'other than'} stated, for this build of {rival.title}; "
-        "nothing of it ran for this."
+        f"{'as' if agrees else 'other than'} stated"
+        f"{'' if agrees else ', and does not decide it: another build may hold other code'}. It is "
+        f"a build of {rival.title}."
     )
-    return verdict(
+    result = verdict(
         case,
         answer,
-        Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
+        Status.REPRODUCED if agrees else Status.INCONCLUSIVE,
         f"{text} {claim.note}" if claim.note else text,
         claimed=evaluation.expect,
         measured=outcome,
+        reason=None if agrees else Why.ONE_BUILD.value,
         artifact="library",
         relation=claim.relation,
         binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
         ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",
         evidence=(_recorded_at(case, claim),),
     )
+    return result if agrees else result.model_copy(update={"why": Why.ONE_BUILD})
 
 
 def loads(code: ArchCode, arch: str) -> bool:

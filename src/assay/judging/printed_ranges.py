@@ -195,8 +195,8 @@ def operand_text(operand: Operand, claims: Mapping[str, Claim]) -> str:
         return printed(value, resolution)
     claim = claims[operand.claim]
     factor = claim.unit.facts.factor if claim.unit else 1.0
-    if resolution is None and factor == 1:
-        return claim.as_printed
+    if resolution is None and factor == 1 and claim.value is not None:
+        return claim.digits(claim.value)
     step = claim.resolution if resolution is None else resolution
     return printed(resolve(operand, claims).value, None if step is None else step * factor)
 

@@ -4,7 +4,7 @@ The primary reading decides. Where it fails and another holds, the figure can be
 work than the source states: the verdict is ``misstated``. Every reading that was tried is told.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.judging.case import (
     Case,
@@ -15,7 +15,6 @@ from assay.judging.case import (
     reported,
     significant,
 )
-from assay.judging.decision import decide
 from assay.judging.measured import measure_claim, parts_of
 from assay.judging.own_program import (
     SAYS,
@@ -25,8 +24,8 @@ from assay.judging.own_program import (
     own_program,
     rebuilt_reading,
 )
-from assay.judging.verdicts import claimed_value
-from assay.records.claims import Claim
+from assay.judging.verdicts import claimed_value, decision_on
+from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Derived
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
@@ -42,6 +41,8 @@ CAUSES: dict[str, Why] = {
 
 Another build of the same program does the same work: under it a figure is no misstatement.
 """
+UNSTATED = "unstated"
+"""What a reading differs in that the source leaves open: it accuses nobody of a misstatement."""
 HOLDING = (Status.REPRODUCED,)
 """Within the margin of the claimed figure, or on the claimed side of a bound."""
 TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
@@ -100,17 +101,56 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
     paths = reported(tuple(path for *_, found in tried for path in found))
-    other = [reading for reading in holding if reading.differs in CAUSES]
-    misstated = verdict.status in TOPPLED and bool(other)
+    fields, words = _toppled(verdict, [(reading.differs, outcome) for reading, outcome, _ in tried])
     return verdict.model_copy(
         update={
-            "status": Status.MISSTATED if misstated else verdict.status,
-            "why": CAUSES[other[0].differs] if misstated else verdict.why,
-            "explanation": f"{verdict.explanation} {_told(holding, outcomes)}",
+            **fields,
+            "explanation": f"{verdict.explanation} {_told(holding, outcomes)}{words}",
             "readings": (first, *outcomes),
             "evidence": tuple(dict.fromkeys((*verdict.evidence, *paths))),
         }
     )
+
+
+def _toppled(
+    verdict: Verdict, tried: Sequence[tuple[str, VerdictReading]]
+) -> tuple[dict[str, Status | Why | str], str]:
+    """Return what other readings, with what each differs in, make of a verdict on the primary one,
+    and a sentence on what is missing.
+
+    One that holds shows where the figure comes from. Where none does, one that was not measured
+    here, or is open, could still hold: then the verdict is not final.
+    """
+    bound = not Relation(verdict.relation).two_sided
+    if verdict.status not in TOPPLED or (bound and verdict.status is Status.EXCEEDED):
+        return {}, ""  # more than the range that was asked for is what was asked for
+    holding = [differs for differs, outcome in tried if outcome.holds]
+    other = next((differs for differs in holding if differs in CAUSES), None)
+    if other is not None:
+        return {"status": Status.MISSTATED, "why": CAUSES[other]}, ""
+    if UNSTATED in holding:
+        return _open(Why.HANGS_ON_UNSTATED), ""
+    missing = [
+        outcome
+        for differs, outcome in tried
+        if outcome.holds is None and differs in (*CAUSES, UNSTATED)
+    ]
+    if not missing:
+        return {}, ""
+    named = "; ".join(f"{each.says} ({_lack(each)})" for each in missing)
+    words = (
+        f" Not final: by its plain meaning the figure is {verdict.status.word}, but "
+        f"{counted(len(missing), 'other reading')} could still hold: {named}."
+    )
+    return _open(Why.READING_MISSING), words
+
+
+def _open(why: Why) -> dict[str, Status | Why | str]:
+    return {"status": Status.INCONCLUSIVE, "why": why, "reason": why.value}
+
+
+def _lack(outcome: VerdictReading) -> str:
+    return "not measured here" if outcome.measured is None else "open"
 
 
 def _primary(case: Case, claim: Claim, target: str) -> str:
@@ -147,9 +187,9 @@ def _outcome(
             reason=reason,
         )
         return absent, measured.evidence
-    claimed, base = claimed_value(meant)
+    _, base = claimed_value(meant)
     unit = meant.unit or base
-    decision = decide(measured, claimed, meant.relation, case.catalog.judging)
+    decision = decision_on(case, meant, measured)
     holds = _holds(decision.status)
     wanting = _wanting_parts(case, meant, target) if holds else {}
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
@@ -171,15 +211,16 @@ def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | No
 
     An order is a statement of its own, whatever the two figures are.
     """
-    if not isinstance(claim.evaluation, Derived) or not claim.relation.two_sided:
+    evaluation = claim.evaluation
+    if not isinstance(evaluation, Derived) or not claim.relation.two_sided:
+        return {}
+    if evaluation.flops is not None:  # a ratio of times, of neither part's own figure
         return {}
     found: dict[str, bool | None] = {}
-    for part in parts_of(case, claim.evaluation):
+    for part in parts_of(case, evaluation):
         measured = measure_claim(case, part, target)
-        claimed, _ = claimed_value(part)
         if isinstance(measured, Measured):
-            decision = decide(measured, claimed, part.relation, case.catalog.judging)
-            found[part.id] = _holds(decision.status)
+            found[part.id] = _holds(decision_on(case, part, measured).status)
     return {name: holds for name, holds in found.items() if not holds}
 
 

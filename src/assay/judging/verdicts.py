@@ -16,14 +16,16 @@ from assay.judging.case import (
     to_base,
     verdict,
 )
-from assay.judging.decision import Decision, decide, margin_for
+from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.file_compiles import claimed_outcome
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
+from assay.judging.versions import program_version
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import (
+    PASSES,
     RUNS,
     Compiles,
     Derived,
@@ -70,11 +72,12 @@ def judge_program(
     if isinstance(stated, Failure):
         return _without_stated(case, answer, claim, evaluation, stated, typed)
     decision = decision_on(case, claim, stated.measured)
+    version = program_version(case, target, claim, evaluation.program)
     if typed is None:
         same = evaluation.typed == evaluation.stated.arguments
         words = "This is the command as typed." if same else "The source types no command."
-        return decided(case, answer, claim, stated.measured, decision, words)
-    words = _typed_words(claim, evaluation, typed)
+        return decided(case, answer, claim, stated.measured, decision, f"{version} {words}".strip())
+    words = f"{version} {_typed_words(claim, evaluation, typed)}".strip()
     result = decided(case, answer, claim, stated.measured, decision, words)
     extra = typed.measured.evidence if isinstance(typed, Runs) else typed.evidence
     paths = (*result.evidence, *(f"evidence/{path}" for path in extra))
@@ -133,8 +136,9 @@ def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> st
 
 def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
     """Return how a measured quantity stands to the claimed figure."""
-    claimed, _ = claimed_value(claim)
-    return decide(measured, claimed, claim.relation, case.catalog.judging)
+    claimed, unit = claimed_value(claim)
+    to = None if claim.to is None else to_base(claim.to, claim.unit or unit)[0]
+    return decide(measured, claimed, claim, case.catalog.judging, to)
 
 
 def claimed_value(claim: Claim) -> tuple[float, Unit]:
@@ -149,6 +153,12 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
 
 BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}
 """How a sentence tells that a claimed figure is a bound."""
+
+
+def _bound(claim: Claim) -> str:
+    return "" if claim.to is not None else BOUNDS.get(claim.relation, "")
+
+
 FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
 """A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
 REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
@@ -182,7 +192,7 @@ def decided(
         stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
     sentences = [
         f"Measured {quantity(value, unit)} ({confidence} interval {number(low * factor)} to "
-        f"{number(high * factor)}) against the claimed {stated}{BOUNDS.get(claim.relation, '')}: "
+        f"{number(high * factor)}) against the claimed {stated}{_bound(claim)}: "
         f"{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
@@ -190,6 +200,7 @@ def decided(
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
         "" if case.own_statement(claim.id) else _what_ran(case, claim, target, measured),
+        claim.redefined or "",
     ]
     two_sided = claim.relation.two_sided
     return verdict(
@@ -204,7 +215,7 @@ def decided(
         artifact=measured.artifact,
         reason=decision.reason,
         relation=claim.relation,
-        margin=margin_for(base, case.catalog.judging) if two_sided else None,
+        margin=margin_of(claim, base, case.catalog.judging) if two_sided else None,
         noise_floor=measured.noise_floor,
         samples=measured.summary.samples,
         discarded_blocks=measured.summary.discarded_blocks,
@@ -254,6 +265,8 @@ def stated_value(claim: Claim) -> float | str | None:
             return expect
         case Execution():
             return RUNS
+        case Program() if claim.value is None:
+            return PASSES
         case Compiles() as evaluation:
             return claimed_outcome(evaluation)
     return claim.value

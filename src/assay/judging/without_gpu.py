@@ -9,6 +9,7 @@ from assay.evidence.stages import build_path, inspections_path
 from assay.judging.audit import AuditResult, audit
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.gates import last_words
+from assay.judging.versions import version_words
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Audit,
@@ -44,7 +45,9 @@ def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
     result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
     printed = result.claimed.value if result.claimed else None
     sources = _sources(case, answer, entry.operands)
-    return _consistency(case, answer, result, printed, None, Relation.EQUALS, entry.note, sources)
+    assumed = f"Assumed is {entry.assumes}." if entry.assumes else None
+    note = " ".join(filter(None, (assumed, entry.note))) or None
+    return _consistency(case, answer, result, printed, None, Relation.EQUALS, note, sources)
 
 
 def _sources(case: Case, answer: Answer, operands: Sequence[Operand]) -> tuple[str, ...]:
@@ -125,6 +128,10 @@ def judge_support(
     )
     if outcome == "builds":
         text += _told_runs(case, evaluation)
+    if evaluation.probe in case.catalog.programs:
+        package = case.catalog.programs[evaluation.probe].package
+        version = version_words(claim, package, build.toolchain.wheels.get(package))
+        text += f" {version}" if version else ""
     recorded = None if key in case.evidence.builds else case.evidence.recorded_builds[key]
     if recorded is not None:
         text += (
@@ -208,6 +215,8 @@ def judge_inspection(
         f"{found.path} of {found.package} {found.version} has {told}; "
         f"the source says {bound}{claim.as_printed}."
     )
+    if version := version_words(claim, found.package, found.version):
+        text += f" {version}"
     alike = [name for name, n in counts.items() if name != evaluation.quantity and n == claimed]
     if not agrees and alike:
         text += f" That is its size in {alike[0]}."

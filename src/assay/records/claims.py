@@ -16,6 +16,7 @@ from assay.records.evaluations import (
     Accuracy,
     Benchmark,
     Compiles,
+    Completeness,
     Derived,
     DeviceCode,
     Evaluation,
@@ -134,6 +135,10 @@ class Claim(Record):
     unit: Unit | None
     resolution: Measurable | None
     """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for counts and bounds)."""
+    about: bool = False
+    """Whether the source prints it with a tilde: it stands for all that rounds to it."""
+    to: Measurable | None = None
+    """Upper end of a range that the source prints; ``value`` is its lower end."""
     decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
     """Decimals with which the source prints ``value``, where ``resolution`` does not tell: of a
     bound. By default those that are typed."""
@@ -163,6 +168,8 @@ class Claim(Record):
     evaluation: Evaluation
     note: str | None = None
     """A fact about this figure that a reader of the verdict should know."""
+    redefined: str | None = None
+    """How what answers it differs from what did in earlier reports: a sentence of the verdict."""
     sentence: Identifier | None = None
     """A name for the sentence that states it, where that states more: all of it counts once."""
 
@@ -217,6 +224,18 @@ class Claim(Record):
         return self
 
     @model_validator(mode="after")
+    def _is_what_its_source_prints(self) -> "Claim":
+        if self.to is not None and (self.value is None or self.to <= self.value):
+            raise ValueError("to is the upper end of a range that starts at value")
+        if self.to is not None and self.relation is not Relation.AT_LEAST:
+            raise ValueError("a range is reached from its lower end on: its relation is at_least")
+        if self.about and not self.resolution:
+            raise ValueError("a figure printed with a tilde has a resolution: what rounds to it")
+        if isinstance(self.evaluation, Completeness) and self.unit is not Unit.PERCENT:
+            raise ValueError("completeness is a share, and claimed in percent")
+        return self
+
+    @model_validator(mode="after")
     def _says_what_is_computed(self) -> "Claim":
         if self.computed is not None and (self.value is None or not self.computed.strip()):
             raise ValueError("computed says how the value follows from what the source prints")
@@ -244,12 +263,28 @@ class Claim(Record):
 
     @property
     def as_printed(self) -> str:
-        """Return its figure with as many digits as the source prints; empty without one."""
+        """Return its figure as the source prints it: its digits, a tilde, both ends of a range;
+        empty without one.
+        """
         if self.value is None:
             return ""
+        ends = [self.digits(end) for end in (self.value, self.to) if end is not None]
+        return f"{'~' if self.about else ''}{'-'.join(ends)}"
+
+    @property
+    def rounding(self) -> float:
+        """Return the share of its value by which a figure with a tilde may be off, rounded to its
+        last digit; 0 of any other.
+        """
+        if not self.about or not self.value or not self.resolution:
+            return 0.0
+        return self.resolution / 2 / abs(self.value)
+
+    def digits(self, figure: float) -> str:
+        """Return a figure with as many digits as the source prints of its own."""
         if self.decimals is not None:
-            return f"{self.value:.{self.decimals}f}"
-        return printed(self.value, self.resolution)
+            return f"{figure:.{self.decimals}f}"
+        return printed(figure, self.resolution)
 
     @property
     def counting(self) -> FlopFormula | Expression | None:
@@ -308,6 +343,10 @@ class Audit(Record):
     """The figure the relation should give; None for a formula that claims none (an order, say)."""
     formula: Formula
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+    assumes: str | None = None
+    """What it takes that the source does not print: then it is listed apart and counts apart."""
+    leads: bool = False
+    """Whether it is named first among those that do not hold."""
     note: str | None = None
     sentence: Identifier | None = None
     """As a claim's."""

@@ -94,7 +94,10 @@ class Invocation(Record):
 
 
 class Program(Record):
-    """Answered by running the author's own program, as typed and as stated."""
+    """Answered by running the author's own program, as typed and as stated.
+
+    Of a support statement, by whether it passes its own check of what it computes.
+    """
 
     kind: Literal["program"]
     program: Identifier
@@ -132,6 +135,8 @@ class Support(Record):
     """Measured quantities shown beside the outcome: a build says nothing of a run."""
 
 
+PASSES = "passes"
+"""The outcome that a support statement on a program is about, as verdicts have it."""
 RUNS = "runs"
 """The outcome that an ``Execution`` is about, as verdicts have it."""
 
@@ -163,6 +168,14 @@ class Accuracy(Record):
         if self.term.over is not None:
             raise ValueError("an error is held against the oracle, and against no arm (over)")
         return self
+
+
+class Completeness(Record):
+    """Answered by the gate: how many of the products that it should do an arm does."""
+
+    kind: Literal["completeness"]
+    term: Term
+    """An arm whose program misses products, which no other claim may rest on."""
 
 
 class DeviceCode(Record):
@@ -233,6 +246,7 @@ Evaluation = Annotated[
     | Support
     | Execution
     | Accuracy
+    | Completeness
     | DeviceCode
     | Compiles
     | Inspection

@@ -195,6 +195,21 @@ class Why(StrEnum):
         "own promise missed",
     )
     WRONG_OUTPUT = "wrong_output", "its output is wrong", "wrong output"
+    HANGS_ON_UNSTATED = (
+        "hangs_on_unstated",
+        "it holds under one choice of what the source leaves unsaid, and not under another",
+        "hangs on what is unsaid",
+    )
+    READING_MISSING = (
+        "reading_missing",
+        "a reading that could change it was not measured on this GPU, or is open",
+        "a reading is missing",
+    )
+    ONE_BUILD = (
+        "one_build",
+        "somebody's build of it was looked into, and nothing of it ran",
+        "one build, none ran",
+    )
     TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open", "too uncertain"
     OWN_FIGURES = "own_figures", "the source's own statements do not agree", "contradicts itself"
     OTHER_OUTCOME = (

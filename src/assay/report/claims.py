@@ -23,6 +23,7 @@ TITLES = {
     "measured": ("Measured figures", "Measured"),
     "builds": ("Compile probes, counts and other statements", "Found"),
     "arithmetic": ("Relations between printed figures", "Recomputed"),
+    "assumed": ("Relations that rest on an assumption", "Recomputed"),
     "notrun": ("Not run", "Measured"),
 }
 """Of each group its title, and the heading of what answers its claims."""
@@ -138,8 +139,7 @@ def claim_groups(
 ) -> tuple[ClaimGroup, ...]:
     """Return what was measured first, then what is folded below it, each claim in one of them."""
     lead = {verdict.claim: verdict for verdict in reversed(verdicts)}
-    places: dict[str, list[ClaimLine]] = {"measured": [], "builds": [], "arithmetic": [],
-                                          "notrun": []}  # fmt: skip
+    places: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
     for claim, line in lines.items():
         places[_place_of(catalog, line, lead[claim])].append(line)
     return tuple(_group_of(name, *TITLES[name], found) for name, found in places.items() if found)
@@ -155,7 +155,8 @@ def _place_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
     if line.lead.status is Status.NOT_RUN:
         return "notrun"
     kind = kind_of(catalog, verdict)
-    return {"probes": "builds", "arithmetic": "arithmetic"}.get(kind, "measured")
+    folded = {"probes": "builds", "arithmetic": "arithmetic", "assumed": "assumed"}
+    return folded.get(kind, "measured")
 
 
 def _line(

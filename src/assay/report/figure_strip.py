@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import FIGURES, KINDS, Outcome
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
 from assay.records.claims import Relation
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
@@ -13,7 +13,7 @@ from assay.report.ratios import has_no_better_side, toward_better
 from assay.report.strip import Dot, Lane, Strip, strip
 from assay.shared.counting import agreeing, counted
 
-DRAWN = (FIGURES, "ratios", "own")
+DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
 """Kinds that have a speed to draw."""
 
 

@@ -7,6 +7,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.guards import Guards, Share
 from assay.findings.headline import (
+    ELSEWHERE,
     FIGURES,
     KINDS,
     OF_WHAT,
@@ -221,12 +222,12 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineL
 
 
 def _elsewhere(figures: PublishedFigures) -> str | None:
-    number = figures.split.elsewhere
+    number = figures.apart[ELSEWHERE].total
     if not number:
         return None
     return (
-        f"{number} of them {agreeing(number, 'was', 'were')} measured on another GPU than the "
-        f"source names, and {agreeing(number, 'counts', 'count')} by what it would be there."
+        f"{number} more {agreeing(number, 'was', 'were')} measured on another GPU than the source "
+        f"names, and {agreeing(number, 'counts', 'count')} apart."
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import FIGURES, KINDS, Outcome, causes
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome, causes
 from assay.judging.causes import HELD
 from assay.judging.counts import outcome
 from assay.judging.own_program import PRINTED
@@ -21,7 +21,7 @@ from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.facets import choice_of
 from assay.report.ratios import ratio_of
-from assay.report.verdict_text import claimed_text, is_rebuilt
+from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt
 from assay.shared.counting import agreeing, counted
 
 MOST = 10
@@ -83,11 +83,11 @@ def leading_findings(
     catalog: Catalog, verdicts: Sequence[Verdict], counted_things: Sequence[Outcome]
 ) -> tuple[LeadingFinding, ...]:
     """Return what the verdicts come to; none for what nobody has."""
-    published = [each for each in counted_things if each.kind == FIGURES]
+    published = [each for each in counted_things if each.kind in (FIGURES, ELSEWHERE)]
     found = [
         *_of_groups(catalog, verdicts, published),
         *_own_kernels(catalog, [each for each in counted_things if each.kind == "own"]),
-        *_relations([each for each in counted_things if each.kind == "relations"]),
+        *_relations(catalog, [each for each in counted_things if each.kind == "relations"]),
         *_not_run(published),
     ]
     found.sort(key=lambda entry: -entry[0])
@@ -104,6 +104,7 @@ def factor_apart(verdict: Verdict) -> float:
 class _Group:
     """Published figures of one source that came out alike for the same cause."""
 
+    kind: str
     source: str
     status: Status
     why: Why | None
@@ -113,12 +114,13 @@ class _Group:
 def _of_groups(
     catalog: Catalog, verdicts: Sequence[Verdict], published: Sequence[Outcome]
 ) -> Iterator[Ranked]:
-    groups: dict[tuple[str, Status, Why | None], list[Outcome]] = {}
+    groups: dict[tuple[str, str, Status, Why | None], list[Outcome]] = {}
     for each in published:
         if each.status in WEIGHTS:
-            groups.setdefault((each.lead.source, each.status, each.why), []).append(each)
+            key = each.kind, each.lead.source, each.status, each.why
+            groups.setdefault(key, []).append(each)
     prints = {row.claim: row for row in verdicts if _printed(row) is not None}
-    for (source, status, why), members in groups.items():
+    for (kind, source, status, why), members in groups.items():
         furthest = max(
             (each.lead for each in members), key=lambda v: (v.claim in prints, factor_apart(v))
         )
@@ -126,7 +128,7 @@ def _of_groups(
         most = math.log(factor_apart(furthest))
         weight = WEIGHTS[status] - (LESS.get(why, 0.0) if why else 0.0)
         rank = weight + min(0.8, 0.05 * len(members)) + min(0.19, 0.05 * most)
-        group = _Group(source, status, why, tuple(members))
+        group = _Group(kind, source, status, why, tuple(members))
         yield rank if printed is None else PRINTED_WEIGHT, _told(catalog, group, furthest, printed)
 
 
@@ -138,7 +140,7 @@ def _told(
     cause = f" ({group.why.short}{found_on})" if group.why else ""
     return LeadingFinding(
         number=counted(number, "figure"),
-        show=choice_of(kind=FIGURES, source=group.source, status=group.status, why=group.why),
+        show=choice_of(kind=group.kind, source=group.source, status=group.status, why=group.why),
         source=group.source,
         before=f" {agreeing(number, 'is', 'are')} {group.status.word}{cause}: ",
         claim=furthest.claim,
@@ -250,29 +252,29 @@ def _own_kernels(catalog: Catalog, own: Sequence[Outcome]) -> Iterator[Ranked]:
     )
 
 
-def _relations(relations: Sequence[Outcome]) -> Iterator[Ranked]:
+def _leads(catalog: Catalog, verdict: Verdict) -> bool:
+    entry = catalog.audits.get(verdict.claim)
+    return entry is not None and entry.leads
+
+
+def _relations(catalog: Catalog, relations: Sequence[Outcome]) -> Iterator[Ranked]:
     wrong = [each for each in relations if each.status is Status.INCONSISTENT]
     if not wrong:
         return
-    by_source: dict[str, int] = {}
-    for each in wrong:
-        by_source[each.lead.source] = by_source.get(each.lead.source, 0) + 1
-    most = max(by_source, key=lambda source: by_source[source])
-    share = ""
-    if len(by_source) > 1:
-        share = f", {by_source[most]} of them in source {most}"
     one, many = KINDS["relations"]
+    first = next((e.lead for e in wrong if _leads(catalog, e.lead)), wrong[0].lead)
     yield (
         2.6,
         LeadingFinding(
             number=f"{len(wrong)} of {counted(len(relations), one, many)}",
             show=choice_of(kind="relations", status=Status.INCONSISTENT),
             source=None,
-            before=f" {agreeing(len(wrong), 'does', 'do')} not hold by the sources' own digits"
-            f"{share}.",
-            claim=None,
-            title="",
-            after="",
+            before=f" {agreeing(len(wrong), 'does', 'do')} not hold by the sources' own digits, "
+            f"first of source {first.source}: ",
+            claim=first.claim,
+            title=entry_of(catalog, first).statement,
+            after=".",
+            alone=len(wrong) == 1,
         ),
     )
 

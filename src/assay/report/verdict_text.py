@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.claimed_figures import RELATIONS, computed_mark, printed_digits
+from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
 from assay.judging.counts import outcome
 from assay.judging.printed_ranges import show
 from assay.records.claims import Audit, Claim
@@ -66,7 +66,7 @@ def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
     entry = entry_of(catalog, verdict)
     digits = printed_digits(entry, verdict.claimed, catalog.claims)
     figure = fmt.with_unit(digits, verdict.unit)
-    return f"{RELATIONS.get(verdict.relation, '')}{figure}{computed_mark(entry)}"
+    return f"{bound_mark(verdict.relation, entry)}{figure}{computed_mark(entry)}"
 
 
 def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
