@@ -61,14 +61,6 @@ class AttackCase(Record):
     resign: Resign = "none"
     verifier: Verifier = Verifier()
     expect: Expected
-    consistent_liar: bool = False
-    """Whether it passes because no record contradicts it; docs/trust.md then names the case."""
-
-    @model_validator(mode="after")
-    def _liars_pass(self) -> "AttackCase":
-        if self.consistent_liar and self.expect.exit != 0:
-            raise ValueError("what is refused is no consistent lie")
-        return self
 
 
 def load_cases() -> dict[str, AttackCase]:

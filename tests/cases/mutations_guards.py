@@ -45,18 +45,6 @@ def stopwatch_of_another_binary(site: Site) -> None:
     site.edit(STOPWATCH, lambda r: [arm.update(binary_sha256="ab" * 32) for arm in r["arms"]])
 
 
-def guards_said_to_have_failed(site: Site) -> None:
-    """Have all guards say that they could not run, and why."""
-    nothing = {
-        "status": "failed", "detail": "it hung", "events_median_ms": None,
-        "nvbench_cold_ms": None, "nvbench_statistic": None, "nvbench_samples": None,
-    }  # fmt: skip
-    site.edit(STOPWATCH, lambda record: [arm.update(nothing) for arm in record["arms"]])
-    site.edit(CHEATS, lambda r: r.update(cheats=[], status="failed", detail="it hung"))
-    failed = {"status": "failed", "detail": "it hung", "runs": [], "controls": []}
-    site.edit(SANITIZER, lambda record: record.update(failed))
-
-
 def cheats_record(site: Site, how: str) -> None:
     """Forge which kernels that cheat were tried, and against what."""
 

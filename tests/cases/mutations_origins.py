@@ -39,23 +39,6 @@ def _make_origin_again(site: Site) -> None:
     site.put(envelope, dump_envelope(made))
 
 
-def origin_step_ran_at(site: Site, started: str) -> None:
-    """Have the step that measured run at another time, in an origin made up to fit."""
-    site.edit(TIMINGS, lambda record: [step.update(started=started) for step in record["steps"]])
-    _make_origin_again(site)
-
-
-def origin_without_timings(site: Site) -> None:
-    """Take no timings along, as versions before did not."""
-
-    def change(plan: Any) -> None:
-        given = plan["targets"][0]["provision"]
-        given["recorded_paths"].remove("timings.json")
-
-    site.edit(PLAN, change)
-    (site.report / TIMINGS).unlink()
-
-
 def origin_with_fewer_cheats(site: Site) -> None:
     """Have the origin try fewer kernels that cheat."""
     path = "evidence/h100/cheats.json"

@@ -1,6 +1,5 @@
 """What a signer leaves out: claims, answers, targets, sources, guards."""
 
-import shutil
 from typing import Any
 
 import yaml
@@ -87,13 +86,6 @@ def probe_not_built(site: Site) -> None:
     site.edit(PLAN, change)
     for path in (site.evidence / "builds").rglob("demo_probe.json"):
         path.unlink()
-
-
-def program_said_not_to_compile(site: Site) -> None:
-    """Have the record of a program's build say that it failed, and have no run of it."""
-    nothing = {"status": "failed", "artifact": None, "resources": [], "diagnostics": "an error"}
-    site.edit("evidence/builds/sm_90a/demo_88.json", lambda record: record.update(nothing))
-    shutil.rmtree(site.evidence / "h100" / "program")
 
 
 def earlier_source_of_today(site: Site, variant: str) -> None:

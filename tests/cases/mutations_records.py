@@ -125,31 +125,6 @@ def drop_from_gate(site: Site) -> None:
     site.edit(CORRECTNESS, lambda record: record["arms"].pop(0))
 
 
-def arm_said_to_be_wrong(site: Site, arm: str, sums: bool = False) -> None:
-    """Say that an unwelcome arm's output is wrong, so that its time counts for nothing.
-
-    ``sums``: with the sums of launches along, as if it had never been launched.
-    """
-
-    def fail(record: Any) -> None:
-        for each in record["arms"]:
-            if each["arm"] == arm:
-                each["status"] = "incorrect"
-                each["checks"][0].update(passed=False, relative_error=0.5)
-
-    def leave_out(record: Any) -> None:
-        record["not_timed"] = {arm: "incorrect"}
-        for process in record["processes"]:
-            if sums:
-                process["gpu_seconds"] -= sum(_launches_ms(process, arm)) / 1e3
-            process["arms"] = [each for each in process["arms"] if each["arm"] != arm]
-            for block in process["blocks"]:
-                block["turns"] = [turn for turn in block["turns"] if turn["arm"] != arm]
-
-    site.edit(CORRECTNESS, fail)
-    site.edit(BENCHMARK, leave_out)
-
-
 def _launches_ms(process: Any, arm: str) -> Iterator[float]:
     """Yield what an arm's launches took, timed and warming up."""
     for block in process["blocks"]:
@@ -263,38 +238,6 @@ def evidence_of_the_other_gpu(site: Site, relabelled: bool, uuid: bool = False) 
         text = (gzip.decompress(data) if packed else data).decode()
         text = text.replace('"target": "h100"', '"target": "h200"')
         text = text.replace(ours, theirs) if uuid else text
-        path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
-
-
-def step_ran_at(site: Site, started: str, seconds: float) -> None:
-    """Have the benchmark's step run at another time, as the timings say."""
-    change = {"started": started, "seconds": seconds}
-    site.edit("evidence/timings.json", lambda record: _step(record, "benchmark").update(change))
-
-
-def other_step_ran_at(site: Site, stage: str, started: str) -> None:
-    """Have another step run at another time."""
-    path = "evidence/timings.json"
-    site.edit(path, lambda record: _step(record, stage).update(started=started))
-
-
-def _step(record: Any, stage: str) -> Any:
-    return next(step for step in record["steps"] if step["stage"] == stage)
-
-
-def forget_steps(site: Site) -> None:
-    """Leave out the timings: nothing tells when a step ran."""
-    (site.evidence / "timings.json").unlink()
-
-
-def one_gpu_for_two_targets(site: Site) -> None:
-    """Have the H200's records be of the H100's card, measured at the same time."""
-    ours = site.read(PLATFORM)["device"]["gpu"]["uuid"]
-    theirs = site.read("evidence/h200/platform.json")["device"]["gpu"]["uuid"]
-    for path in (site.evidence / "h200").rglob("*.json*"):
-        data = path.read_bytes()
-        packed = path.suffix == ".gz"
-        text = (gzip.decompress(data) if packed else data).decode().replace(theirs, ours)
         path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
 
 

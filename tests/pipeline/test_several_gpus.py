@@ -10,7 +10,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
-from assay.evidence.timings import collect_timings
 from assay.pipeline.gpu_places import COSTS
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
@@ -32,7 +30,6 @@ from assay.records.plan import Provision
 from assay.records.platform import PlatformRecord
 from assay.records.timings import StepTiming
 from assay.verification.contradictions import Findings
-from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.pipeline.stand_in import take_answers, write_stand_in
@@ -149,12 +146,9 @@ class Box:
         return self.root / "results" / RUN
 
     def findings(self, results: Path | None = None) -> Findings:
-        """Return what verifying finds of GPUs and their time lines."""
+        """Return what verifying finds of the GPUs."""
         evidence = load_evidence(results or self.results)
-        timings = collect_timings(self.results, evidence.plan)
-        found = check_machines(load_catalog(self.root), evidence)
-        apart = check_windows(replace(evidence, timings=timings))
-        return Findings([*found.contradictions, *apart.contradictions])
+        return check_machines(load_catalog(self.root), evidence)
 
 
 @pytest.fixture
@@ -317,19 +311,3 @@ class TestLies:
         on = honest.records(BenchmarkRecord, "benchmark")["duel_a"]
         self.edit(results, "duel_a", gpu_uuid=next(gpu for gpu in H100S[:2] if gpu != on))
         assert "gpu-uuid" in self.codes(honest, results)
-
-    def test_two_units_of_one_gpu_at_one_time(self, honest: Box, results: Path) -> None:
-        timed = honest.records(BenchmarkRecord, "benchmark")
-        one, two = [name for name in NAMES if timed[name] == timed[NAMES[0]]][:2]
-        first = read_record(BenchmarkRecord, results / f"h100/benchmark/{one}.json.gz")
-        assert first.on_gpu is not None
-        span = {"began": first.on_gpu.began, "ended": first.on_gpu.ended}
-        self.edit(results, two, on_gpu=span, recorded_at=first.recorded_at)
-        assert self.codes(honest, results) == {"windows"}
-
-    def test_a_gpu_let_go_of_before_its_work_was_done(self, honest: Box, results: Path) -> None:
-        record = read_record(BenchmarkRecord, results / "h100/benchmark/duel_a.json.gz")
-        assert record.on_gpu is not None
-        span = {"began": record.on_gpu.began, "ended": record.on_gpu.began}
-        self.edit(results, "duel_a", on_gpu=span)
-        assert self.codes(honest, results) == {"windows"}

@@ -106,9 +106,20 @@ class TestSoundReport:
         assert [entry.name for entry in result.checks] == [
             "signature", "statement", "shape", "contents",
             "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-            "binaries", "turns", "samples", "windows", "provenance", "verdicts",
+            "binaries", "measured", "provenance", "verdicts",
         ]  # fmt: skip
         assert result.run == "demo_run"
+
+    def test_a_changed_byte_ends_it_before_anything_is_opened(
+        self, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        copy = Path(shutil.copytree(report, tmp_path / report.name))
+        claims = copy / "evidence" / "config" / "claims" / "demo.yaml"
+        claims.write_text(claims.read_text().replace("value: 200", "value: 201"))
+        monkeypatch.setattr(verifying, "load_catalog", lambda _: pytest.fail("opened"))
+        with pytest.raises(CheckFailed) as caught:
+            verify(copy, [public_key_path(report.parents[2] / "key")])
+        assert caught.value.code == "contents"
 
     def test_passes_elsewhere(self, report: Path, tmp_path: Path) -> None:
         """A report is self-contained: neither its place nor its repository matters."""

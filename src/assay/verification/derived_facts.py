@@ -6,22 +6,20 @@ from assay.base.check_log import CheckLog
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.shared.counting import counted
+from assay.verification.benchmarks import check_benchmarks
 from assay.verification.contradictions import Findings
 from assay.verification.gate import check_gates
 from assay.verification.guards import check_sanitized
-from assay.verification.job_windows import check_windows
 from assay.verification.machine import check_machines
 from assay.verification.original_runs import check_originals
 from assay.verification.problems import check_binaries, check_problems
 from assay.verification.profiles import check_profiles
 from assay.verification.program_runs import check_runs
-from assay.verification.sample_times import check_times
-from assay.verification.turn_order import check_turns
 
 
-def _check_samples(catalog: Catalog, evidence: Evidence) -> Findings:
-    """Return what contradicts the times and runs of whatever was timed."""
-    findings = check_times(catalog, evidence)
+def _check_measured(catalog: Catalog, evidence: Evidence) -> Findings:
+    """Return what contradicts the runs of whatever was timed, or what Nsight Compute saw."""
+    findings = check_benchmarks(catalog, evidence)
     check_runs(catalog, evidence, findings)
     check_originals(catalog, evidence, findings)
     return check_profiles(evidence, findings)
@@ -46,18 +44,10 @@ _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
         lambda catalog, evidence, _: check_binaries(catalog, evidence),
         "what was timed is what the build records name",
     ),
-    "turns": (
-        lambda catalog, evidence, _: check_turns(catalog, evidence),
-        "{processes}: blocks, order of turns and samples are the protocols'",
-    ),
-    "samples": (
-        lambda catalog, evidence, _: _check_samples(catalog, evidence),
-        "sums, lengths of turns, telemetry, void blocks, other stopwatches and the roofline "
-        "contradict no sample; no process is there twice; each program ran as often as planned",
-    ),
-    "windows": (
-        lambda _catalog, evidence, _: check_windows(evidence),
-        "each benchmark lies in its step's time, and none in another's",
+    "measured": (
+        lambda catalog, evidence, _: _check_measured(catalog, evidence),
+        "{processes}: as many as planned, no timed output wrong, no time below the hardware's "
+        "floor; each program ran as often as planned",
     ),
 }
 """Each check by its name: (catalog, evidence, whether today's rules made the report) -> findings,

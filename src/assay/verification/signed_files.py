@@ -4,7 +4,7 @@ From the key outwards: the envelope's signature, the statement in it, the manife
 by its digest, the files that the manifest names by theirs. The first that fails ends it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +27,6 @@ from assay.verification.manifest import changed_files, check_shape, plain_bytes,
 from assay.verification.signatures import check_signatures, made_by
 from assay.verification.trusted_keys import TrustedKey
 
-Affected = Callable[[Sequence[str]], str]
-"""Says which claims rest on the files at these paths; empty where it cannot tell."""
 CHECKS = ("signature", "statement", "shape", "contents")
 
 
@@ -53,15 +51,13 @@ def check_signed_files(
     report_dir: Path,
     keys: Sequence[TrustedKey],
     further: Sequence[str] = (),
-    affected: Affected | None = None,
 ) -> SignedFiles | None:
     """Return what a trusted key signed; None where a check failed, as ``log`` then says.
 
     Only the envelope, the public key beside it and, once a trusted key vouches for it, the manifest
-    are parsed. ``further`` checks are named as not done where one of these fails. ``affected`` says
-    of files that are others than were signed which claims rest on them.
+    are parsed. ``further`` checks are named as not done where one of these fails.
     """
-    found = _signed(log, report_dir, keys, affected)
+    found = _signed(log, report_dir, keys)
     if found is None:
         done = {check.name for check in log.checks}
         names = [name for name in (*CHECKS, *further) if name not in done]
@@ -73,7 +69,6 @@ def _signed(
     log: CheckLog,
     report_dir: Path,
     keys: Sequence[TrustedKey],
-    affected: Affected | None,
 ) -> SignedFiles | None:
     envelope: Envelope | None = None
     signers: tuple[TrustedKey, ...] = ()
@@ -103,9 +98,7 @@ def _signed(
         return None
     with log.check("contents") as says:
         if changed := changed_files(report_dir, found.manifest):
-            names = affected([each.path for each in changed]) if affected else ""
-            said = listed([each.says for each in changed])
-            raise CheckFailed(f"{names}: {said}" if names else said, code="contents")
+            raise CheckFailed(listed([each.says for each in changed]), code="contents")
         says(
             f"{counted(len(files), 'file')} {agreeing(len(files), 'has', 'have')} the size and "
             "SHA-256 that the manifest lists"

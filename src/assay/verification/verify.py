@@ -24,7 +24,6 @@ from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
 from assay.shared.counting import agreeing, counted
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.affected_claims import affected_claims
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
 from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
@@ -108,14 +107,7 @@ def verify(
     others = [path for path in origin_keys if path not in trusted_keys]
     origins = distinct_keys((*keys, *load_trusted_keys(others)))
     asked = _asked(renderer, policy)
-    texts = renderer.texts if renderer else None
-    log.signed = check_signed_files(
-        log,
-        report_dir,
-        keys,
-        asked,
-        affected=lambda paths: affected_claims(report_dir, paths, texts, policy),
-    )
+    log.signed = check_signed_files(log, report_dir, keys, asked)
     if log.signed is None:
         log.raise_if_failed(report_dir)
     assert log.signed is not None
