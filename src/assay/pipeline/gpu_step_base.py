@@ -100,10 +100,13 @@ class MeasuringParts:
 
     def _place(self, target: str, gpu: str) -> Place:
         """Return where jobs on one GPU run, with its share of the processors where it has
-        neighbours.
+        neighbours. Raises MissingEnvironment where an earlier start had it, and it is gone.
         """
+        provision = self.dag.target_plan(target).provision
+        if provision.absence is not None:
+            raise MissingEnvironment(f"the GPU of this run was gone by then: {provision.absence}")
         runner = self._runner(target)
-        if not self.dag.target_plan(target).provision.gpus:
+        if not provision.gpus:
             return runner  # whoever started this job says which GPU it has
         gpus = self._gpus(target)
         if len(gpus) == 1:

@@ -159,8 +159,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
         if not isinstance(found, Absence):
             provisions[target] = found
         elif earlier is not None:
-            say(f"{target}: {earlier.detail}; that GPU is not here, so nothing more is measured")
-            provisions[target] = earlier
+            say(f"{target}: {earlier.detail}; nothing more is measured here ({found})")
+            provisions[target] = earlier.model_copy(update={"absence": str(found)})
         else:
             missing[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.

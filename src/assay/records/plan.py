@@ -42,7 +42,8 @@ class Provision(Record):
     """UUIDs of the machine's GPUs that it may be measured on, for ``device``; none named where a
     scheduler gives one."""
     absence: str | None = None
-    """Why the target cannot be measured on this machine, where its figures are recorded ones."""
+    """Why the target cannot be measured on this machine, where its figures are recorded ones, or
+    were measured by an earlier start of the run."""
 
 
 class RunConfig(Record):

@@ -63,7 +63,7 @@ def check_complete(
         check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
-    check_provisions(catalog, evidence, findings, todays=todays)
+    check_provisions(evidence, findings)
     check_inspections(catalog, evidence, findings)
     check_file_compiles(catalog, evidence, origins, findings)
     if evidence.other_runs is not None:
