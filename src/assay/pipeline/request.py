@@ -18,6 +18,7 @@ from assay.judging.needs import comparisons_of
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_partitions import slurm_partitions
+from assay.pipeline.earlier_start import measured_before
 from assay.pipeline.file_compile_requests import find_file_compiles
 from assay.pipeline.git_state import git_state
 from assay.pipeline.original_requests import (
@@ -27,6 +28,7 @@ from assay.pipeline.original_requests import (
     project_commands,
     require_originals,
 )
+from assay.pipeline.places import RESULTS
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.records.cluster import ClusterFile
@@ -153,10 +155,14 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             if cluster is None
             else _device_of_cluster(cluster, catalog.targets[target])
         )
-        if isinstance(found, Absence):
-            missing[target] = found
-        else:
+        earlier = measured_before(home / RESULTS / options.run, target)
+        if not isinstance(found, Absence):
             provisions[target] = found
+        elif earlier is not None:
+            say(f"{target}: {earlier.detail}; that GPU is not here, so nothing more is measured")
+            provisions[target] = earlier
+        else:
+            missing[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
     asked = _asked(catalog, options.sources, options.claims) if elsewhere else set()
