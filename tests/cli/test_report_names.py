@@ -65,7 +65,7 @@ def test_a_slip_is_told_with_what_may_be_meant(root: Path, typed: str, meant: st
 
 def test_a_slip_is_bad_input(assay: Any) -> None:
     name = report_name(published_reports(checkout.ROOT)[0])
-    for arguments in (("verify",), ("cite",), ("verify", "--json")):
+    for arguments in (("verify",), ("export",), ("verify", "--json")):
         answer = assay(*arguments, name[:-1])
         assert answer.code == 2
         assert f"did you mean '{name}'" in answer.err

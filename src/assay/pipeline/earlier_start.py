@@ -25,8 +25,8 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":
         return None
-    stages = [BENCHMARKS] if found.comparisons else []
-    folders = [stage.output(target) for stage in (*stages, *([PROGRAMS] if found.programs else []))]
+    folders = [BENCHMARKS.output(target)] if found.comparisons else []
+    folders += [PROGRAMS.output(target)] if found.programs else []
     if not all((run_dir / folder).is_dir() for folder in folders):
         return None
     gpu = platform.device.gpu

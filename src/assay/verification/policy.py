@@ -150,15 +150,6 @@ def _own(commit: str | None, policy: Policy, *, todays: bool) -> _Own:
     return _Own(kept, whose, rules, file_of(policy.checkout, found, TOOLCHAIN_LOCK))
 
 
-def own_claims(commit: str | None, policy: Policy) -> tuple[Mapping[str, bytes], str]:
-    """Return the files of claims that the verifier vouches for, by path, and whose they are in
-    words. Raises MissingEnvironment where nothing vouches for any.
-    """
-    own = _own(commit, policy, todays=True)
-    claims = {path: content for path, content in own.files.items() if path.startswith(OWN_CLAIMS)}
-    return claims, own.whose
-
-
 def rules_of(checkout: Path, commit: str) -> int | None:
     """Return the rules that a commit's code judges by; None for a commit without that code.
 

@@ -41,7 +41,7 @@ def check(
     device_python: DevicePythonOption = None,
     device_path: DevicePathOption = None,
 ) -> None:
-    """Say everything that is wrong with a project, and every figure that cannot be right.
+    """Say what is wrong with a project or with its figures.
 
     A line each on standard output, remarks among them; their count ends it on standard error.
     """
