@@ -105,11 +105,14 @@ class TestCode:
         assert code_digest(["assay.shared.odd"], tmp_path) == pinned
 
     def test_every_module_of_the_device_side_belongs_to_a_stage(self) -> None:
-        """A module that no stage's imports reach is code whose change would go unnoticed."""
+        """A module that no stage's imports reach is code whose change would go unnoticed.
+
+        What ``check --run`` starts measures nothing.
+        """
         reached = imported([START, *MODULES.values()])
         known = {name for name in device_code._sources(PACKAGE) if not name.endswith("__init__")}
         device = {name for name in known if name.startswith("assay.device.")}
-        assert device - reached == set()
+        assert device - reached == {"assay.device.tasks.on_cpu"}
 
     def test_a_module_that_is_not_there_is_no_empty_one(self) -> None:
         with pytest.raises(KeyError):
