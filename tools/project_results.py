@@ -14,7 +14,7 @@ from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import COMPUTED
-from assay.findings.headline import Outcome, headed, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, Outcome, headed, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome
 from assay.records.manifest import VERDICTS
@@ -91,7 +91,11 @@ def _examples(
 ) -> Iterator[str]:
     """Yield the figures that the report's own findings name first, with what was measured."""
     named = [one.claim for one in leading_findings(catalog, verdicts, once) if one.claim]
-    by_claim = {row.claim: row for row in verdicts if isinstance(row.measured, float)}
+    by_claim = {
+        row.claim: row
+        for row in verdicts
+        if isinstance(row.measured, float) and row.claim in catalog.claims
+    }
     for claim in [name for name in dict.fromkeys(named) if name in by_claim][:EXAMPLES]:
         row = by_claim[claim]
         yield (
@@ -117,8 +121,10 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
 def _counts(catalog: Catalog, once: Sequence[Outcome]) -> str:
     figures = headline_of(once)
     found, relations = headed(catalog, figures), told(figures.apart["relations"].statuses)
+    elsewhere = told(figures.apart[ELSEWHERE].statuses)
     return (
         f"{told(found.statuses, found.away)}"
+        f"{f'; on another GPU than named: {elsewhere}' if elsewhere else ''}"
         f"{f'; relations between its own figures: {relations}' if relations else ''}"
     )
 

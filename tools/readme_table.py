@@ -12,7 +12,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, Outcome, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, KINDS, Outcome, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -49,12 +49,11 @@ def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: st
     told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
     name = report.rsplit("/", 1)[-1]
     lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
-    if number := headline_of(once).split.elsewhere:
+    if number := headline_of(once).apart[ELSEWHERE].total:
         lines.append(
             f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
             f"another GPU than {agreeing(number, 'its', 'their')} source names, and "
-            f"{agreeing(number, 'counts', 'count')} by what {agreeing(number, 'it', 'they')} would "
-            "be there."
+            f"{agreeing(number, 'is', 'are')} listed apart."
         )
     return lines
 

@@ -68,7 +68,7 @@ class Split:
     statuses: Tally
     """Those measured elsewhere by what they would be on the hardware that their source names."""
     away: Tally
-    """How many of each were measured on other hardware alone."""
+    """How many of each were measured on other hardware alone; none of a kind that is all such."""
 
     @property
     def total(self) -> int:
@@ -169,7 +169,8 @@ def tally(counted: Iterable[Outcome]) -> Tally:
 def split(counted: Iterable[Outcome]) -> Split:
     """Return how many came out how, and how many of them on another GPU than was named."""
     every = list(counted)
-    return Split(tally(every), tally(each for each in every if each.away))
+    away = (each for each in every if each.away and each.kind != ELSEWHERE)
+    return Split(tally(every), tally(away))
 
 
 def causes(counted: Iterable[Outcome]) -> dict[Why, int]:

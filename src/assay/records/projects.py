@@ -370,6 +370,10 @@ class ProjectAudit(Record):
     claimed: Operand | None = None
     formula: Formula
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+    assumes: str | None = None
+    """What it takes that the source does not print: then it counts apart."""
+    leads: bool = False
+    """Whether it is named first among those that do not hold."""
     note: str | None = None
     sentence: Identifier | None = None
 
