@@ -83,6 +83,7 @@ def test_from_new_to_a_signed_report(installed: Path, tmp_path: Path) -> None:
     environment = {**kept, "HOME": str(tmp_path), "ASSAY_NO_VENV": "1", "NO_COLOR": "1",
                    "ASSAY_PYTHON": str(python)}  # fmt: skip
     environment.pop("PYTHONPATH", None)
+    environment["PATH"] = os.pathsep.join([str(installed / "bin"), os.environ["PATH"]])
     mine, assay = tmp_path / "my project", installed / "bin" / "assay"
 
     def typed(*words: str) -> str:

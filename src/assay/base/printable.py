@@ -26,7 +26,7 @@ _NOT_IN_A_LINE = re.compile(f"[\n{_UNSEEN}]")
 _LAST_CONTROL = 0x9F
 LONGEST_LINE = 4000
 """Characters of a line that are shown: what others wrote may be a million long."""
-NARROWEST = 40
+NARROWEST = 20
 """Characters below which no line is folded."""
 
 
