@@ -233,7 +233,7 @@ def _ratios(
     """Yield every ratio, in the claim's unit, that two figures of its source give, and the two."""
     claims = launches.catalog.claims
     match claim.evaluation:
-        case Derived() as evaluation:
+        case Derived(flops=None) as evaluation:
             both = claims[evaluation.numerator], claims[evaluation.denominator]
             if all(map(_is_plain, both)):
                 values = [resolve(Operand(claim=each.id), claims) for each in both]
