@@ -91,8 +91,9 @@ class TestReadings:
         (verdict,) = judged(claim)
         assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
 
-    def test_another_build_of_the_same_program_is_no_misstatement(self) -> None:
-        fast = reading("fast", differs="build", flops="2 * m * n * k")
+    @pytest.mark.parametrize("differs", ["build", "rival"])
+    def test_another_build_or_rival_is_no_misstatement(self, differs: str) -> None:
+        fast = reading("fast", differs=differs, flops="2 * m * n * k")
         (verdict,) = judged(read(fast, value=OURS_RATE / DENSITY))
         assert verdict.status is Status.NOT_REPRODUCED
         assert verdict.readings[1].holds

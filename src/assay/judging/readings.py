@@ -39,7 +39,8 @@ CAUSES: dict[str, Why] = {
 }
 """What a reading differs in, as the cause of a figure that holds only under it.
 
-Another build of the same program does the same work: under it a figure is no misstatement.
+Another build of the same program does the same work: under it a figure is no misstatement. Nor is
+it one over another rival than the source names, which is shown beside it.
 """
 UNSTATED = "unstated"
 """What a reading differs in that the source leaves open: it accuses nobody of a misstatement."""

@@ -32,10 +32,10 @@ class Reading(Record):
     id: Identifier
     says: str
     """The meaning, in our own words, one line."""
-    differs: Literal["work", "problem", "words", "build", "unstated"]
+    differs: Literal["work", "problem", "words", "build", "rival", "unstated"]
     """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
-    that runs, what the text means, how the same program is built, or what the source leaves
-    unsaid, so that one choice is as good as the other."""
+    that runs, what the text means, how the same program is built, whom it is held against, or what
+    the source leaves unsaid, so that one choice is as good as the other."""
     evaluation: Annotated[Benchmark | Program | Derived, Field(discriminator="kind")]
     flop_formula: FlopFormula | None = None
     """In place of the claim's; None where that holds here too."""
