@@ -25,6 +25,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
+from assay.records.figure_places import places
 from assay.records.kernels import OperatorKernel, Variant
 from assay.records.originals import FigurePattern
 from assay.records.tuning import TuningChoice, TuningSweep
@@ -78,6 +79,7 @@ def _checks(catalog: Catalog) -> Iterator[tuple[str, str, Callable[[], None]]]:
     for audit in catalog.audits.values():
         yield audit.id, "", partial(_check_audit, catalog, audit)
     yield "", "", partial(_check_originals, catalog)
+    yield "", "", partial(_check_findings, catalog)
     yield "", "", partial(check_published_files, catalog)
     for entry in catalog.operators:
         yield entry.variant, "", partial(_check_operator, catalog, entry)
@@ -157,6 +159,17 @@ def _check_audit(catalog: Catalog, audit: Audit) -> None:
     check_operands(catalog, where, audit.operands)
     if audit.claimed is not None:
         check_operands(catalog, where, (audit.claimed,))
+
+
+def _check_findings(catalog: Catalog) -> None:
+    """A finding rests on claims or audits, and takes its figures from those alone."""
+    for source, claims_file in catalog.sources.items():
+        for finding in claims_file.findings:
+            where = f"{source}.yaml: finding '{finding.says[:40]}...'"
+            for name in finding.when:
+                require_known(where, "claim", name, catalog.source_of)
+            if left := sorted({each.claim for each in places(finding.says)} - finding.when.keys()):
+                raise BadInput(f"{where}: takes a figure of {left[0]}, which 'when' does not name")
 
 
 def _check_originals(catalog: Catalog) -> None:

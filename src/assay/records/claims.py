@@ -34,6 +34,7 @@ from assay.records.file_compiles import PublishedFile
 from assay.records.originals import OriginalSource
 from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Reading
 from assay.records.units import Unit
+from assay.records.verdicts import Status
 from assay.shared.expressions import Expression, parse
 
 
@@ -370,6 +371,22 @@ class Source(Record):
     sha256: Sha256 | None
     address: str | None = None
     """Where the document was had; None where that is not recorded."""
+    author: str | None = None
+    about: str | None = None
+    """What the document is about, in one sentence."""
+
+
+class Finding(Record):
+    """A sentence by a person on what a source's verdicts come to.
+
+    Its figures are places that verdicts fill: ``{claim}`` is what was measured, ``{claim:claimed}``
+    what the source states, ``{claim.reading}`` what a reading gives, ``{claim.reading:work}`` how
+    much work its count claims for each unit done, and ``{claim:gpu}`` where.
+    """
+
+    says: str
+    when: dict[Identifier, tuple[Status, ...]]
+    """Verdicts that the sentence rests on; where one is another, the sentence is left out."""
 
 
 class ClaimsFile(Record):
@@ -379,6 +396,8 @@ class ClaimsFile(Record):
     source: Source
     claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
     audits: tuple[Audit, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """The story of the source, most telling first."""
     original: OriginalSource | None = None
     """The source's own program, where it is in no package pinned here; it runs from a checkout that
     the user gives, and only then."""

@@ -51,6 +51,7 @@ from assay.report.rules import protocols, rules
 from assay.report.sanitizer import SanitizerSection, sanitizer_sections
 from assay.report.slurm_jobs import SlurmJobsSection, slurm_jobs_section
 from assay.report.stopwatches import AgreementSection, agreement_section
+from assay.report.story import Document, Sentence, documents, story
 from assay.report.timings import TimingsSection, timings_section
 from assay.report.tuning import TuningSection, tuning_section
 from assay.statistics.shared_summaries import SharedSummaries
@@ -64,7 +65,11 @@ class ReportView:
     first: FirstScreen
     alarms: tuple[str, ...]
     """What a reader must know before anything else; empty in a good run."""
+    documents: tuple[Document, ...]
+    story: tuple[Sentence, ...]
+    """What people wrote of the verdicts, with figures filled in; empty where it does not hold."""
     findings: tuple[LeadingFinding, ...]
+    """What verdicts come to by count; none where there is a story."""
     impossible: tuple[ImpossibleLine, ...]
     """What arithmetic alone contradicts, whether it was measured or not."""
     groups: tuple[ClaimGroup, ...]
@@ -128,12 +133,15 @@ def build_view(
     noted = with_impossible(with_spreads(made, spreads), impossible)
     lines = with_earlier_runs(catalog, evidence, noted)
     groups = claim_groups(catalog, every, lines)
+    told = story(catalog, every)
     guarded = guards(catalog, evidence, summary.binaries, agreed)
     return ReportView(
         run=verdicts.run,
         first=first_screen(catalog, evidence, counted_things, pipeline, guarded, lines),
         alarms=tuple(alarms(catalog, evidence)),
-        findings=leading_findings(catalog, every, counted_things),
+        documents=documents(catalog, evidence.plan.sources),
+        story=told,
+        findings=() if told else leading_findings(catalog, every, counted_things),
         impossible=impossible,
         groups=groups,
         filters=filters(catalog, lines.values()),

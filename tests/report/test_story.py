@@ -1,0 +1,69 @@
+"""Findings that people wrote: figures from verdicts, and no sentence that does not hold."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.records.figure_places import FigurePlace, places, split
+from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.report.story import sentences_in_markdown, story
+from tests.report_fixtures import write_repository, write_run
+
+CLAIMS = Path("config/claims/demo.yaml")
+FINDING = """
+findings:
+  - says: 'It claims {demo_rate:claimed}; the {demo_rate:gpu} gives {demo_rate}.'
+    when: {demo_rate: [STATUS]}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "repo")
+
+
+def verdicts_of(root: Path) -> tuple[Verdict, ...]:
+    return read_record(VerdictsFile, write_run(root) / "verdicts.json").verdicts
+
+
+def add(root: Path, finding: str) -> None:
+    path = root / CLAIMS
+    path.write_text(path.read_text() + finding)
+
+
+def test_each_place_is_read_with_what_it_asks_for() -> None:
+    text = "a {one} b {two.as_run:work} c {one:claimed}"
+    assert list(places(text)) == [
+        FigurePlace("one", None, None),
+        FigurePlace("two", "as_run", "work"),
+        FigurePlace("one", None, "claimed"),
+    ]
+    assert split(text) == ["a ", " b ", " c ", ""]
+
+
+def test_figures_come_from_the_verdict_and_link_to_it(root: Path) -> None:
+    every = verdicts_of(root)
+    lead = next(row for row in every if row.claim == "demo_rate" and row.target == "h100")
+    add(root, FINDING.replace("STATUS", lead.status.value))
+    (sentence,) = story(load_catalog(root), every)
+    assert isinstance(lead.measured, float)
+    assert sentence.text == f"It claims 200; the H100 gives {lead.measured:.0f}."
+    (line,) = sentences_in_markdown([sentence], "report.html")
+    assert f"[{lead.measured:.0f}](report.html#demo_rate)" in line
+
+
+def test_a_sentence_goes_where_its_verdict_is_another(root: Path) -> None:
+    add(root, FINDING.replace("STATUS", Status.INCORRECT.value))
+    assert story(load_catalog(root), verdicts_of(root)) == ()
+
+
+def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> None:
+    add(
+        root,
+        FINDING.replace("when: {demo_rate:", "when: {demo_ratio:").replace("STATUS", "reproduced"),
+    )
+    with pytest.raises(BadInput, match="demo_rate"):
+        load_catalog(root)
