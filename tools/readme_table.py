@@ -19,7 +19,7 @@ from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out, capital
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
-from assay.report.story import documents, sentences_in_markdown, story
+from assay.report.story import documents, in_markdown, story
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
@@ -37,12 +37,12 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     entries = verdicts.verdicts
     once = outcomes(catalog, entries)
     page = f"{report}/report.html"
-    found = [f"- {each}" for each in sentences_in_markdown(story(catalog, entries), page)]
+    found = [f"- {in_markdown(each, page)}" for each in story(catalog, entries)]
     found = found or [
         f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries, once)
     ]
     papers = [
-        f"- {each.id}: “{markdown(each.title)}” ({each.whose}): {markdown(each.about)}."
+        f"- {each.id} “{markdown(each.title)}”: {markdown(each.about)}"
         for each in documents(catalog, [*catalog.sources])
     ]
     parts = (papers, _measured_on(entries, once, report), found, _table(catalog, once))

@@ -125,16 +125,16 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
 
 def test_a_report_under_another_name_is_not_taken_from(catalog: Catalog, tmp_path: Path) -> None:
     """The evidence would say that the figures are of a report that there is not."""
-    report = ROOT / "reports" / "published" / "hopper_20261123_sources"
+    report = ROOT / "reports" / "published" / "h100_20261124"
     copy = shutil.copytree(report, tmp_path / "copy" / "official")
     keys = list(trusted_keys(ROOT))
-    with pytest.raises(BadInput, match="is the report of run 'hopper_20261123_sources', and named"):
+    with pytest.raises(BadInput, match="is the report of run 'h100_20261124', and named"):
         find_recorded(ROOT, catalog, ["h100"], [copy], keys)
 
 
 def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog: Catalog) -> None:
     """What the report in between compiled itself made none of the binaries that were measured."""
-    report = ROOT / "reports" / "published" / "hopper_20261123_sources"
+    report = ROOT / "reports" / "published" / "h100_20261124"
     found = find_recorded(ROOT, catalog, ["h100", "h200"], [report], list(trusted_keys(ROOT)))
     assert "bsr_bsr_stage3" in found["h100"][0].earlier_sources
     assert found["h100"][0].earlier_builds

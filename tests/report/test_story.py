@@ -9,7 +9,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report.story import sentences_in_markdown, story
+from assay.report.story import in_markdown, story
 from tests.report_fixtures import write_repository, write_run
 
 CLAIMS = Path("config/claims/demo.yaml")
@@ -44,15 +44,14 @@ def test_each_place_is_read_with_what_it_asks_for() -> None:
     assert split(text) == ["a ", " b ", " c ", ""]
 
 
-def test_figures_come_from_the_verdict_and_link_to_it(root: Path) -> None:
+def test_figures_come_from_the_verdict(root: Path) -> None:
     every = verdicts_of(root)
     lead = next(row for row in every if row.claim == "demo_rate" and row.target == "h100")
     add(root, FINDING.replace("STATUS", lead.status.value))
     (sentence,) = story(load_catalog(root), every)
     assert isinstance(lead.measured, float)
     assert sentence.text == f"It claims 200; the H100 gives {lead.measured:.0f}."
-    (line,) = sentences_in_markdown([sentence], "report.html")
-    assert f"[{lead.measured:.0f}](report.html#demo_rate)" in line
+    assert in_markdown(sentence, "report.html").endswith("([evidence](report.html#demo_rate))")
 
 
 def test_a_sentence_goes_where_its_verdict_is_another(root: Path) -> None:

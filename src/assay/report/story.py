@@ -4,11 +4,11 @@ The sentences stand with the claims (``findings`` of a source). One is left out 
 another than it rests on, or a figure that it names was not measured.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import Finding
+from assay.records.claims import Finding, Source
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
@@ -64,7 +64,7 @@ def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Document, ...]:
             each.address,
         )
         for each in found
-        if each.about is not None
+        if isinstance(each, Source) and each.about is not None  # a project introduces itself
     )
 
 
@@ -125,12 +125,6 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
     return f"{value:.0f}" if abs(value) >= 10 else fmt.short(value, DIGITS)
 
 
-def sentences_in_markdown(found: Sequence[Sentence], page: str) -> Iterator[str]:
-    """Yield each finding with its figures as links into ``page``."""
-    for sentence in found:
-        parts = [
-            f"[{fmt.markdown(piece.text)}]({page}#{piece.claim})" if piece.claim else piece.text
-            for piece in sentence.pieces
-        ]
-        linked = any(piece.claim for piece in sentence.pieces)
-        yield "".join(parts) + ("" if linked else f" ([evidence]({page}#{sentence.rests_on}))")
+def in_markdown(sentence: Sentence, page: str) -> str:
+    """Return a finding with a link to its evidence in ``page``."""
+    return f"{fmt.markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
