@@ -88,6 +88,9 @@ class ProjectSource(Record):
     """Of that file."""
     address: str | None = None
     """Where the document was had."""
+    author: str | None = None
+    about: str | None = None
+    """What the document is about, in one sentence."""
 
     @model_validator(mode="after")
     def _document_has_a_digest(self) -> Self:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import Finding, Source
+from assay.records.claims import Finding
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
@@ -64,7 +64,7 @@ def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Document, ...]:
             each.address,
         )
         for each in found
-        if isinstance(each, Source) and each.about is not None  # a project introduces itself
+        if each.about is not None
     )
 
 
