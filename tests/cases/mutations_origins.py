@@ -59,36 +59,6 @@ def recorded_in(site: Site, name: str, told: bool = True) -> None:
     site.edit(PLAN, change)
 
 
-def words_of_the_figures(site: Site, words: str) -> None:
-    """Have the plan, and each of its answers, say in other words where figures come from."""
-
-    def change(plan: Any) -> None:
-        given = plan["targets"][0]["provision"]
-        for answer in plan["answers"]:
-            answer["detail"] = answer["detail"].replace(given["detail"], words)
-        given["detail"] = words
-
-    site.edit(PLAN, change)
-
-
-def provision_said(site: Site, words: str) -> None:
-    """Say in other words what measured, in the plan and in all that it answers by it."""
-
-    def change(plan: Any) -> None:
-        before = plan["targets"][0]["provision"]["detail"]
-        plan["targets"][0]["provision"]["detail"] = words
-        for answer in plan["answers"]:
-            if answer["detail"] == before:
-                answer["detail"] = words
-
-    site.edit(PLAN, change)
-
-
-def absence_made_up(site: Site, words: str) -> None:
-    """Say in words of one's own why nothing was measured here."""
-    site.edit(PLAN, lambda plan: plan["targets"][0]["provision"].update(absence=words))
-
-
 def take_over_less(site: Site, without: str, otherwise: bool = False) -> None:
     """Plan again, as if the origin held no paths with that in them, or held them ``otherwise``."""
     catalog = load_catalog(site.evidence)

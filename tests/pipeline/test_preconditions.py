@@ -12,6 +12,7 @@ from assay.pipeline.compiler_place import compiler_place
 from assay.pipeline.preconditions import require_places, tell_images
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment
+from assay.verification.sign import default_signing_key
 from tests.catalog.test_project import commanded, load
 from tests.library_checkout import write_config
 from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
@@ -130,7 +131,7 @@ class TestPlaces:
 
         monkeypatch.setattr(Path, "home", homeless)
         with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):
-            asking.default_signing_key()
+            default_signing_key()
 
     def test_snakemakes_cache_leaves_a_home_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()

@@ -18,6 +18,8 @@ from tests.report_fixtures import write_repository, write_run
 
 MARGIN = ("absolute_margin: 0.08", "absolute_margin: 0.5")
 
+REPORT = Path("reports/demo_run")
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -53,9 +55,9 @@ def verified(root: Path, commit: str | None, clean: bool | None) -> tuple[str, R
 def test_the_rules_of_a_commit_are_checked(root: Path) -> None:
     text, request = verified(root, git(root, "rev-parse", "HEAD"), True)
     assert "ok  policy: " in text
-    assert "--accept-policy" not in _verify_command(request)
+    assert "--accept-policy" not in _verify_command(REPORT, request)
     again = request.model_copy(update={"extra_keys": (f"{request.signing_key}.pub",)})
-    assert _verify_command(again) == _verify_command(request), "each key once"
+    assert _verify_command(REPORT, again) == _verify_command(REPORT, request), "each key once"
 
 
 def test_other_rules_under_the_name_of_a_commit_fail(root: Path) -> None:
@@ -73,7 +75,7 @@ def test_rules_of_a_tree_with_changes_are_listed_and_unproven(root: Path) -> Non
     assert "ok  policy: accepted: judged by other rules" in text
     assert "absolute_margin is 0.5, not 0.08" in text
     assert "unproven: that margins, " in text
-    assert _verify_command(request)[-1] == "--accept-policy", "what is printed can be typed"
+    assert _verify_command(REPORT, request)[-1] == "--accept-policy", "what is printed can be typed"
 
 
 @pytest.mark.parametrize("commit", ["b" * 40, None])

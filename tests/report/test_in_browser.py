@@ -32,7 +32,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
 WIDTHS = (1440, 390)
-MOST_BYTES = 800_000
+MOST_BYTES = 900_000
 MOST_STOPS = 60
 MOST_PRINTED = 15
 STOPS = """() => {

@@ -80,7 +80,7 @@ def test_its_own_code_is_asked_and_the_rules_are_named(
     assert [entry.name for entry in result.checks] == [
         "signature", "statement", "shape", "contents",
         "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-        "binaries", "turns", "samples", "windows", "provenance", "verdicts",
+        "binaries", "measured", "provenance", "verdicts",
     ]  # fmt: skip
     assert result.checks[-1].detail == (
         f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
@@ -138,7 +138,7 @@ class TestWhereItCannotBeRun:
             f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
             "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
             "and it holds: signature, statement, shape, contents, evidence, declared, origins, "
-            "complete, machine, gate, problems, binaries, turns, samples, windows, provenance; not "
+            "complete, machine, gate, problems, binaries, measured, provenance; not "
             "checked: verdicts, texts)"
         )
 

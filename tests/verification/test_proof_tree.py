@@ -50,7 +50,7 @@ def result_of(report: Path, key: Path | None = None, **options: object) -> Verif
 
 def test_every_check_stands_in_one_part_of_the_tree() -> None:
     assert len(set(check_names())) == len(check_names())
-    asked = {*CHECKS, *EVIDENCE_CHECKS, "timestamp", "name", "policy", "texts"}
+    asked = {*CHECKS, *EVIDENCE_CHECKS, "name", "policy", "texts"}
     asked |= {"sources", "rebuild"}
     assert set(check_names()) == asked
 
@@ -85,11 +85,11 @@ def test_what_a_check_leaves_makes_its_part_unproven(report: Path) -> None:
     verify(report, [public_key_path(report.parents[2] / "key")], log=log)
     log.checks = [dataclasses.replace(check, unproven=(), state=PROVEN) for check in log.checks]
     assert states(verification_record("x", log))["records"] is PROVEN
-    log.checks[-3] = passed_check("samples", "sums are those", ["what no sum tells"])
+    log.checks[-3] = passed_check("measured", "sums are those", ["what no sum tells"])
     result = verification_record("x", log)
     (records,) = [node for node in walk(result.proof) if node.id == "records"]
     assert records.state is UNPROVEN
-    assert "samples" in records.says
+    assert "measured" in records.says
     assert result.verified
 
 

@@ -152,7 +152,7 @@ class TestStatement:
         assert predicate["judging"]["absolute_margin"] == 0.08
         verdicts = json.loads((report / "verdicts.json").read_text())["verdicts"]
         assert sum(predicate["verdicts"].values()) == len(verdicts)
-        kinds = ["arithmetic", "elsewhere", "own", "probes", "published", "ratios"]
+        kinds = ["arithmetic", "assumed", "elsewhere", "own", "probes", "published", "ratios"]
         assert sorted(predicate["counts"]) == kinds
         assert predicate["counts"]["probes"] == {"reproduced": 1}
 

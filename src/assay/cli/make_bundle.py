@@ -20,13 +20,13 @@ from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import (
     Options,
-    default_signing_key,
     make_request,
 )
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
 from assay.records.images import ImageRecord
 from assay.shared.files import write_bytes
+from assay.verification.sign import default_signing_key
 
 LOCKS = ("build", "host", "toolchain")
 """Locks whose wheels the node needs: the last compiles a project's CUDA arms there."""

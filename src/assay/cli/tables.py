@@ -48,12 +48,13 @@ def show_table(
     """
     rows = [[_one_line(cell) for cell in row] for row in rows]
     columns = [replace(column, heading=_one_line(column.heading)) for column in columns]
-    if not is_terminal(out):
-        show_line(err, title)
+    shown = is_terminal(out)
+    for line in title.splitlines():
+        show_line(out if shown else err, line)
+    if not shown:
         lines = [[column.heading for column in columns], *rows]
         out.file.writelines("\t".join(line) + "\n" for line in lines)
         return
-    show_line(out, title)
     widths = fit(columns, rows, out.width)
     if widths is None:
         _show_records(out, columns, rows)

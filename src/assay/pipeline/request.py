@@ -53,17 +53,6 @@ def device_python(named: str | None) -> str:
     return os.path.abspath(name) if os.sep in name else name  # noqa: PTH100
 
 
-def default_signing_key() -> Path:
-    """Return the private key of whoever runs this; made on first use. Raises MissingEnvironment."""
-    try:
-        return Path.home() / ".config" / "assay" / "signing_key.pem"
-    except RuntimeError as error:
-        raise MissingEnvironment(
-            "this account has no home: set HOME, or name the key with --signing-key or "
-            "ASSAY_SIGNING_KEY"
-        ) from error
-
-
 @dataclass(frozen=True)
 class Options:
     """The caller's wishes, defaults filled in."""

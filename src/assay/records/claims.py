@@ -376,7 +376,7 @@ class Source(Record):
     """What the document is about, in one sentence."""
 
 
-class Finding(Record):
+class SourceFinding(Record):
     """A sentence by a person on what a source's verdicts come to.
 
     Its figures are places that verdicts fill: ``{claim}`` is what was measured, ``{claim:claimed}``
@@ -396,7 +396,7 @@ class ClaimsFile(Record):
     source: Source
     claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
     audits: tuple[Audit, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SourceFinding, ...] = ()
     """The story of the source, most telling first."""
     original: OriginalSource | None = None
     """The source's own program, where it is in no package pinned here; it runs from a checkout that

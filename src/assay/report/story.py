@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import Finding
+from assay.records.claims import SourceFinding
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
@@ -82,7 +82,7 @@ def story(catalog: Catalog, verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]
 
 
 def _sentence(
-    catalog: Catalog, source: str, finding: Finding, rows: dict[str, list[Verdict]]
+    catalog: Catalog, source: str, finding: SourceFinding, rows: dict[str, list[Verdict]]
 ) -> Sentence | None:
     leads = {name: _lead(catalog, rows.get(name, [])) for name in finding.when}
     if any(

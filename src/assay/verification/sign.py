@@ -100,6 +100,17 @@ def _provenance(evidence_dir: Path) -> bytes | None:
         return None
 
 
+def default_signing_key() -> Path:
+    """Return the private key of whoever runs this; made on first use. Raises MissingEnvironment."""
+    try:
+        return Path.home() / ".config" / "assay" / "signing_key.pem"
+    except RuntimeError as error:
+        raise MissingEnvironment(
+            "this account has no home: set HOME, or name the key with --signing-key or "
+            "ASSAY_SIGNING_KEY"
+        ) from error
+
+
 def public_key_path(key_path: Path) -> Path:
     """Return where the public half of a private key lies: ``<key>.pub`` beside it."""
     return key_path.with_name(key_path.name + ".pub")

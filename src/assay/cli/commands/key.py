@@ -11,10 +11,14 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.pipeline.request import default_signing_key
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
-from assay.verification.sign import load_or_create_signer, public_key_path, write_public_key
+from assay.verification.sign import (
+    default_signing_key,
+    load_or_create_signer,
+    public_key_path,
+    write_public_key,
+)
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 
 key = typer.Typer(

@@ -14,13 +14,12 @@ from assay.cli.project_folder import home, project_folder, use_own_cache
 from assay.cli.remote_options import HERE, arguments_there, typed_options, with_options_of
 from assay.cli.remote_report import Signing, require_place
 from assay.cli.remote_trip import KEY_THERE, Copies, Trip
-from assay.pipeline.request import default_signing_key
 from assay.pipeline.snakemake_run import only_run
 from assay.remote.host import remote_place
 from assay.remote.payload import LEFT_OUT, CarriedFiles, There
 from assay.remote.run import NODE_SCRIPT, RemoteRun
 from assay.verification.attestation import load_signer, public_pem
-from assay.verification.sign import load_or_create_signer
+from assay.verification.sign import default_signing_key, load_or_create_signer
 
 OWN = frozenset({"host", "run", "ssh_option", "folder", "bundle", "resume", "remove", "dry_run"})
 

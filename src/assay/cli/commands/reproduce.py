@@ -49,7 +49,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
 from assay.pipeline.preview import every_step, preview, step_seconds
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
-from assay.pipeline.request import Options, default_signing_key, make_request
+from assay.pipeline.request import Options, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import only_run, run_workflow
@@ -59,7 +59,7 @@ from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
-from assay.verification.sign import public_key_path
+from assay.verification.sign import default_signing_key, public_key_path
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
 """What ``--strict`` does not let pass."""

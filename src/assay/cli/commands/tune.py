@@ -21,8 +21,9 @@ from assay.cli.tuning_choices import (
     told_changes,
     write_choices,
 )
-from assay.pipeline.request import Options, default_signing_key
+from assay.pipeline.request import Options
 from assay.shared.counting import agreeing, counted
+from assay.verification.sign import default_signing_key
 
 
 def tune(

@@ -28,7 +28,6 @@ from assay.cli.verification_output import (
 )
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
-from assay.pipeline.request import default_signing_key
 from assay.records.images import RuntimeWish
 from assay.records.manifest import ATTESTATION
 from assay.shared.counting import agreeing
@@ -41,7 +40,7 @@ from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.sign import public_key_path
+from assay.verification.sign import default_signing_key, public_key_path
 from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
