@@ -140,6 +140,24 @@ class TestATargetThatIsNotHere:
         assert given.detail.startswith("figures come from reports/published/demo_run")
         assert given.absence == "no NVIDIA driver here"
 
+    def test_stays_measured_where_an_earlier_start_of_the_run_has_all_its_figures(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A lease ended, or results were carried home: the run is judged where it goes on."""
+        write_run(root, "new")
+        request = ask(root, monkeypatch, NO_DRIVER)
+        (given,) = request.targets
+        assert (given.kind, given.absence) == ("device", "no NVIDIA driver here")
+        assert given.detail.startswith("measured by an earlier start of this run on NVIDIA H100")
+        assert make_plan(load_catalog(root), request).targets[0].comparisons
+
+    def test_is_taken_over_where_that_start_lacks_some(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.rmtree(write_run(root, "new") / "h100" / "benchmark")
+        (given,) = ask(root, monkeypatch, NO_DRIVER).targets
+        assert given.kind == "recorded"
+
     def test_without_a_report_nothing_is_measured(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
