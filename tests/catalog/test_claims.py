@@ -328,10 +328,10 @@ class TestAcrossSources:
     """Audits that hold figures of two documents against each other."""
 
     def test_claims_and_places_of_another_source(self, catalog: Catalog) -> None:
-        for audit in catalog.audits.values():
-            named = {catalog.source_of[each.claim] for each in audit.operands if each.claim}
-            if named - {catalog.source_of[audit.id]}:
-                assert audit.assumes is not None, audit.id
+        for entry in catalog.audits.values():
+            named = {catalog.source_of[each.claim] for each in entry.operands if each.claim}
+            if named - {catalog.source_of[entry.id]}:
+                assert entry.assumes is not None, entry.id
 
     def test_what_only_a_public_original_answers_says_how_to_get_there(
         self, catalog: Catalog

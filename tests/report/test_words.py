@@ -1,7 +1,6 @@
 """Words of the pages: phrases that were retired stay so, and figures are written one way."""
 
 import re
-from html import unescape
 from pathlib import Path
 
 import pytest
@@ -134,7 +133,10 @@ def test_the_pages_figures_are_in_units_that_people_read(real: dict[str, str]) -
     assert len(rows) > 200
     told = 0
     for claimed, measured in rows:
-        units = [re.fullmatch(r"[^\d-]*-?[\d.]+\s?(\S*)", cell) for cell in (claimed, measured)]
+        units = [
+            re.fullmatch(r"[^\d-]*-?[\d.]+(?:-[\d.]+)?\s?(\S*)", cell)
+            for cell in (claimed, measured)
+        ]
         if all(units):
             told += 1
             assert units[0] and units[1] and units[0][1] == units[1][1], (claimed, measured)
@@ -149,19 +151,12 @@ def test_an_explanation_says_all_of_it_in_its_place(real: dict[str, str]) -> Non
     assert "What ran was rebuilt here (002: Phase 1 row (8 warps" in line.split('id="s002_')[0]
 
 
-def test_without_the_readings_that_could_change_it_a_verdict_is_open(real: dict[str, str]) -> None:
-    """On the H100 nothing ran as the author's program does; what an H200 showed stands below."""
-    line = real["report.html"].split('<tbody class="claim" id="s002_phase1"')[1].split("<tbody")[0]
+def test_where_a_reading_could_change_it_a_verdict_is_open(real: dict[str, str]) -> None:
+    """What the author's program prints lies on the margin's edge."""
+    line = real["report.html"].split('<tbody class="claim" id="s002_final"')[1].split("<tbody")[0]
     head = line.split('<tr class="more">')[0]
     assert ">inconclusive</span>" in head and "<td>a reading is missing" in head
     assert "Not final: by its plain meaning the figure is not reproduced" in words(line)
-
-
-def test_what_no_report_measured_says_so_before_it_names_a_file(real: dict[str, str]) -> None:
-    said = unescape(words(real["report.html"]))
-    lacking = "has no record of it that fits today's configuration (h100/"
-    assert said.count(lacking) > 1
-    assert said.count(f", which figures are taken from, {lacking}") == said.count(lacking)
 
 
 MOST_WORDS = 32

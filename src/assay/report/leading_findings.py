@@ -146,7 +146,7 @@ def _told(
         claim=furthest.claim,
         title=catalog.claims[furthest.claim].statement,
         after=f"{_place_among(group, furthest)}, {_figures(catalog, furthest)}"
-        f"{_other_reading(furthest)}{_by_program(printed)}.",
+        f"{_by_program(printed) if printed else _other_reading(furthest)}.",
         alone=number == 1,
     )
 
@@ -203,9 +203,7 @@ def _other_reading(verdict: Verdict) -> str:
     return f", or {measured} {OTHERWISE.get(verdict.why, 'by another reading')}"
 
 
-def _by_program(row: Verdict | None) -> str:
-    if row is None:
-        return ""
+def _by_program(row: Verdict) -> str:
     printed = fmt.figure(_printed(row), row.unit, row.claimed)
     return f", while the original prints {printed}{_on(row)}"
 
