@@ -126,7 +126,7 @@ def test_what_the_authors_program_prints_elsewhere_is_part_of_the_figures_own_fi
     (line,) = [one for one in lines if "Deeper tile over shallower one" in one]
     assert line is lines[0]
     assert " is not reproduced (other work counted): " in line
-    assert line.endswith(", while the original prints 7.500\N{MULTIPLICATION SIGN} on l4."), (
+    assert line.endswith("; the original prints 7.500\N{MULTIPLICATION SIGN} on l4."), (
         "where it was found is said once"
     )
 

@@ -205,7 +205,7 @@ def _other_reading(verdict: Verdict) -> str:
 
 def _by_program(row: Verdict) -> str:
     printed = fmt.figure(_printed(row), row.unit, row.claimed)
-    return f", while the original prints {printed}{_on(row)}"
+    return f"; the original prints {printed}{_on(row)}"
 
 
 def _printed(verdict: Verdict) -> float | None:
