@@ -42,7 +42,7 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
 def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
     rows = [row for row in view.figures if row.standing.value in shown]
     if is_terminal(console.out):
-        for line in (_title(view, shown), *_lines(view, rows, console.out.width)):
+        for line in (*_title(view, shown).splitlines(), *_lines(view, rows, console.out.width)):
             console.say(line)
         return
     heads = ("figure", "how", "claim", "target", "claimed", "difference", *view.names)

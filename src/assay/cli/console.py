@@ -12,7 +12,7 @@ from rich.console import Console
 from assay.base.printable import shown, shown_json, shown_line, shown_sentence
 from assay.base.typed_command import as_typed
 from assay.cli.tables import TableColumn, is_terminal, show_line, show_table
-from assay.findings.claimed_figures import COMPUTED
+from assay.findings.claimed_figures import COMPUTED, RELATIONS
 from assay.findings.step_timings import GpuWork, StageTotal, step_name
 from assay.findings.tuning_outcomes import SweepOutcome
 from assay.records.images import ImageRecord
@@ -149,7 +149,8 @@ def _claimed(row: Mapping[str, Any]) -> str:
         return ""
     ends = [fmt.printed(end, None) for end in (row["value"], row["to"]) if end is not None]
     digits = f"{'~' if row['about'] else ''}{'-'.join(ends)}"
-    figure = fmt.with_unit(digits, row["unit"])
+    bound = "" if row["to"] is not None else RELATIONS.get(row["relation"], "")
+    figure = f"{bound}{fmt.with_unit(digits, row['unit'])}"
     return f"{figure}{COMPUTED}" if row["computed"] else figure
 
 

@@ -1,5 +1,6 @@
 """The output of ``doctor``: first what the machine can do, then its parts by their state."""
 
+import shlex
 from collections.abc import Iterator
 
 from assay.base.errors import BadInput
@@ -28,7 +29,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         if found:
             yield state.value, between.join(found)
     if names := list(fixes(diagnosis)):
-        prints = f"{checkout.command()} doctor --fix NAME prints the line for"
+        prints = f"{shlex.quote(checkout.command())} doctor --fix NAME prints the line for"
         yield "to get", f"{prints} {fmt.either(names)}"
 
 

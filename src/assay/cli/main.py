@@ -95,7 +95,8 @@ def main() -> None:
         leave_on_signals()
         _require_words(arguments)
         app = application(needed(arguments))
-        code = app(arguments or ["--help"], prog_name=checkout.command(), standalone_mode=False)
+        name = shlex.quote(checkout.command())
+        code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -164,7 +165,7 @@ def _again(arguments: list[str]) -> str:
 def _usage_sentence(error: TyperException) -> str:
     """Return what is wrong with the arguments, and which help says more."""
     context: typer.Context | None = getattr(error, "ctx", None)
-    command = context.command_path if context else checkout.command()
+    command = context.command_path if context else shlex.quote(checkout.command())
     problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
     return f"{problem[:1].lower()}{problem[1:]} ({command} --help says more)"
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.base.errors import BadInput
+from assay.base.yaml_problems import meant_by
 from assay.cli import console
 from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
@@ -46,7 +47,10 @@ def history(
     reports = list(given_reports(paths, key, fresh=fresh, project=folder))
     lines = claim_history(claim, [report.figures for report in reports])
     if not lines:
-        raise BadInput(f"no report says anything of '{claim}' (./assay claims lists all)")
+        known = {name for report in reports for name in report.figures.claims}
+        meant = meant_by(claim, known)
+        hint = f"did you mean '{meant}'?" if meant else "./assay claims lists all"
+        raise BadInput(f"no report says anything of '{claim}': {hint}")
     if as_json:
         console.show_json([_document(line, reports) for line in lines])
         return
