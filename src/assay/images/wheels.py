@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ PYTHON = "3.11"
 """Python of the images' Debian release; the host's may be another."""
 GLIBC_MINOR = 36
 """glibc 2.36 of the images' Debian release: the newest that a wheel may ask for."""
+
+LEAST_FREE = 2**20
+"""Bytes: with less a disk counts as full."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,8 @@ def _refuse(log: Path, lock: Path, folder: Path) -> None:
         named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
         what = named.group(0).strip() if named else "a wheel"
         raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
-    if disk_is_full(text):
+    # On a full disk pip's log is cut off, too, where it would say so.
+    if disk_is_full(text) or shutil.disk_usage(folder).free < LEAST_FREE:
         raise MissingEnvironment(
             f"the disk is full while downloading wheels: free some space below {folder} "
             "and start again"

@@ -15,6 +15,9 @@ from assay.report.claims import ClaimLine
 from assay.report.facts import Fact
 from assay.shared.counting import agreeing, counted
 
+LEAST_SHOWN = 1e-3
+"""A spread below it is told as less than that: no cell has room for more digits."""
+
 
 @dataclass(frozen=True)
 class SpreadRow:
@@ -111,6 +114,8 @@ def spread_short(spread: FigureSpread | None) -> str | None:
     """Return how far a figure's runs lie apart, as its line has room for it."""
     if spread is None or spread.extent is None:
         return None
+    if spread.extent < LEAST_SHOWN:
+        return f"<\N{NO-BREAK SPACE}{fmt.percent(LEAST_SHOWN)}"
     return fmt.percent(spread.extent)
 
 

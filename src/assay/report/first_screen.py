@@ -212,7 +212,8 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineL
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = "measured in this run"
     if provision.kind == "recorded":
-        where = f"taken from {provision.recorded_in}"
+        name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
+        where = f"taken from report {name}"
     return MachineLine(
         plan.target,
         gpu.product,
