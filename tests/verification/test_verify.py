@@ -304,7 +304,7 @@ class TestOrigins:
         for name in ("report.md", "report.html"):
             page = (second / name).read_text()
             assert "Measured earlier: a signed report was judged again." in page
-            assert "reports/demo_run" in page.replace("\\_", "_")
+            assert "taken from report demo_run" in page.replace("\\_", "_")
 
 
 def _second(base: Path, report: Path, leave_out: str | None = None) -> Path:

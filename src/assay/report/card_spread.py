@@ -115,7 +115,7 @@ def spread_short(spread: FigureSpread | None) -> str | None:
     if spread is None or spread.extent is None:
         return None
     if spread.extent < LEAST_SHOWN:
-        return f"<\N{NO-BREAK SPACE}{fmt.percent(LEAST_SHOWN)}"
+        return f"<\N{NO-BREAK SPACE}{LEAST_SHOWN:.1%}"
     return fmt.percent(spread.extent)
 
 
