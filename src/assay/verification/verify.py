@@ -21,7 +21,7 @@ from assay.evidence.report_contents import (
 from assay.judging.counts import count_verdicts
 from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
-from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
+from assay.records.manifest import Manifest
 from assay.shared.counting import agreeing, counted
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.completeness import check_complete
@@ -100,8 +100,6 @@ def verify(
     """
     if not report_dir.is_dir():
         raise BadInput(f"{report_dir}: no such report directory")
-    if not any((report_dir / name).exists() for name in (MANIFEST, ATTESTATION)):
-        raise BadInput(f"{report_dir}: is no report: it holds neither {MANIFEST} nor {ATTESTATION}")
     if not trusted_keys:
         raise BadInput("no public key to verify with: give one with --key")
     log = VerificationLog() if log is None else log
