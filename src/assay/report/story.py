@@ -30,26 +30,13 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of a sentence: words, or a figure with the claim that it is of."""
-
-    text: str
-    claim: str | None = None
-
-
-@dataclass(frozen=True)
 class Sentence:
-    """One finding; its pieces follow each other."""
+    """One finding, with its figures filled in."""
 
     source: str
-    pieces: tuple[Piece, ...]
+    text: str
     rests_on: str
     """The first claim that it rests on."""
-
-    @property
-    def text(self) -> str:
-        """Return it as plain text."""
-        return "".join(piece.text for piece in self.pieces)
 
 
 def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Document, ...]:
@@ -90,16 +77,15 @@ def _sentence(
         for name, verdict in leads.items()
     ):
         return None
-    words, pieces = split(finding.says), list[Piece]()
-    for text, place in zip(words, places(finding.says), strict=False):
+    first, *words = split(finding.says)
+    text = first
+    for place, following in zip(places(finding.says), words, strict=True):
         verdict = leads[place.claim]
         figure = _figure(catalog, verdict, place) if verdict else None
         if figure is None:
             return None
-        pieces += [Piece(text), Piece(figure, place.claim)]
-    pieces.append(Piece(words[-1]))
-    kept = tuple(piece for piece in pieces if piece.text)
-    return Sentence(source, kept, next(iter(finding.when)))
+        text += f"{figure}{following}"
+    return Sentence(source, text, next(iter(finding.when)))
 
 
 def _lead(catalog: Catalog, rows: Sequence[Verdict]) -> Verdict | None:
