@@ -45,6 +45,8 @@ use rule platform as correctness with:
         directory(ASSAY.output("correctness")),
     log:
         ASSAY.log("correctness"),
+    # Figures come before what stands beside them: a GPU that is lent may go back.
+    priority: 1
     params:
         definition=lambda wildcards: ASSAY.definition("correctness", wildcards.target),
     message:
@@ -59,7 +61,7 @@ use rule platform as benchmark with:
         directory(ASSAY.output("benchmark")),
     log:
         ASSAY.log("benchmark"),
-    # Figures come before what stands beside them, which is then made on the card that they are of.
+    # What stands beside the figures is then made on the card that they are of.
     priority: 1
     threads: lambda wildcards: ASSAY.threads(wildcards.target, workflow.cores)
     params:
@@ -153,8 +155,6 @@ use rule platform as sanitizer with:
         ASSAY.output("sanitizer"),
     log:
         ASSAY.log("sanitizer"),
-    # Short, and a machine unfit to measure shows here: before the stages that take minutes.
-    priority: 2
     params:
         definition=lambda wildcards: ASSAY.definition("sanitizer", wildcards.target),
     message:
@@ -169,8 +169,6 @@ use rule platform as operators with:
         ASSAY.output("operators"),
     log:
         ASSAY.log("operators"),
-    # Short, and a machine unfit to measure shows here: before the stages that take minutes.
-    priority: 2
     params:
         definition=lambda wildcards: ASSAY.definition("operators", wildcards.target),
     message:
