@@ -11,7 +11,8 @@ from assay.base.io import read_record, write_record
 from assay.measuring.resume import Item, Results, measure_batch
 from assay.records.base import Record
 from assay.shared.job import BenchmarkJob, CorrectnessJob, DeviceJob
-from tests.jobs import QUICK, benchmark
+from assay.shared.specs import ArmSpec, ArtifactSpec
+from tests.jobs import KERNEL, QUICK, SPARSE, benchmark
 
 
 class Measured(Record):
@@ -138,3 +139,14 @@ def test_every_word_of_a_job_counts(tmp_path: Path):
     assert len(set(kept)) == len(kept)
     again = Item("a", benchmark(name="a"), tmp_path / "elsewhere", ("d",)).kept(tmp_path)
     assert again == kept[0]
+
+
+def test_a_run_goes_on_where_its_folder_was_brought(tmp_path: Path):
+    """The binaries of a run lie in its folder; the same ones elsewhere are the same measurement."""
+    names = set()
+    for run in (tmp_path / "here", tmp_path / "there"):
+        binary = ArtifactSpec(str(run / "builds" / "a.so"), "0" * 64)
+        job = benchmark(ArmSpec("ours", KERNEL, SPARSE, binary))
+        kept = Item("a", job, tmp_path / "x", ("d",)).kept(run / "kept" / "benchmark" / "t")
+        names.add(kept.name)
+    assert len(names) == 1

@@ -62,6 +62,8 @@ def told_of_all(
     ``patience_s``: None where ``measure`` keeps deadlines of its own.
     """
 
+    said: set[str] = set()
+
     def accepted(result: R | CheckFailed | None, job: DeviceJob, path: Path, sentence: str) -> R:
         try:
             if isinstance(result, CheckFailed):
@@ -72,7 +74,9 @@ def told_of_all(
         except (BadInput, CheckFailed) as error:
             path.unlink(missing_ok=True)
             why = sentence if result is None else str(error)
-            say(f"goes on without: {why}")
+            if why not in said:
+                say(f"goes on without: {why}")
+                said.add(why)
             return failed(job, why)
 
     def measure_all(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[R]:

@@ -49,8 +49,13 @@ class Item:
 
 
 def kept_path(folder: Path, name: str, job: DeviceJob, rests_on: Sequence[str]) -> Path:
-    """Return where a record is kept, under a name that holds a digest of all that it rests on."""
-    text = json.dumps([job_content(job), *rests_on], sort_keys=True)
+    """Return where a record is kept, under a name that holds a digest of all that it rests on.
+
+    ``folder`` is RUN/kept/STAGE/TARGET. Where RUN lies counts for nothing: a folder of results may
+    be brought to another machine, and the run goes on there.
+    """
+    run = json.dumps(str(folder.parents[2]))[1:-1]
+    text = json.dumps([job_content(job), *rests_on], sort_keys=True).replace(f'"{run}/', '"')
     return folder / f"{name}.{sha256_bytes(text.encode())}.json.gz"
 
 

@@ -101,12 +101,13 @@ class Definitions:
 
 
 def _origin(provision: Provision, stage: str) -> Any:
-    """Return where figures come from. On how many GPUs of a machine no measurement rests; the
-    platform's record lists them.
+    """Return where figures come from. On how many GPUs of a machine no measurement rests, nor on
+    whether they are still here; the platform's record lists them.
     """
     origin = _content(provision)
     if provision.gpus:
         del origin["detail"]
+        origin["absence"] = None
         if stage != "platform":
             del origin["gpus"]
     return origin

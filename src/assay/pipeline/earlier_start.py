@@ -1,20 +1,22 @@
 """What an earlier start of a run measured on a GPU that is not here any more.
 
 A lent GPU goes back, and a results folder travels: a run whose figures are all measured is judged,
-rendered and signed wherever it is started next. What stands beside the figures and is missing then
-(profiles, second stopwatches) ends in records that say why.
+rendered and signed wherever it is started next; so are those claims of it whose figures are, where
+it is asked for these alone. What stands beside the figures and is missing then (profiles, second
+stopwatches) ends in records that say why.
 """
 
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, plan_path
+from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, TargetStage, plan_path
 from assay.records.plan import Plan, Provision
 
 
 def measured_before(run_dir: Path, target: str) -> Provision | None:
-    """Return the GPU on which earlier starts measured all figures of a target; None elsewhere."""
+    """Return the GPU on which earlier starts measured figures of a target; None elsewhere."""
     if not (run_dir / plan_path()).is_file():
         return None
     try:
@@ -25,10 +27,15 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":
         return None
-    folders = [BENCHMARKS.output(target)] if found.comparisons else []
-    folders += [PROGRAMS.output(target)] if found.programs else []
-    if not all((run_dir / folder).is_dir() for folder in folders):
+    stages = [BENCHMARKS] if found.comparisons else []
+    stages += [PROGRAMS] if found.programs else []
+    if not all(_has_figures(run_dir, stage, target) for stage in stages):
         return None
     gpu = platform.device.gpu
     detail = f"measured by an earlier start of this run on {gpu.product} ({gpu.uuid})"
     return found.provision.model_copy(update={"detail": detail})
+
+
+def _has_figures(run_dir: Path, stage: TargetStage[Any, Any], target: str) -> bool:
+    kept = (run_dir / "kept" / stage.stage / target).glob("*.json.gz")
+    return (run_dir / stage.output(target)).is_dir() or any(kept)
