@@ -111,6 +111,12 @@ def test_statuses_that_nothing_has_are_absent() -> None:
     }
 
 
+def test_a_sentence_without_a_figure_is_no_speed_figure() -> None:
+    said = b.claim("said", b.unanswerable(), kind=ClaimKind.STATEMENT)
+    counts = count_verdicts(catalog("a", said=said), [row("said", Status.NOT_RUN)])
+    assert (counts.published, counts.probes) == ({}, {Status.NOT_RUN: 1})
+
+
 def test_what_is_no_speed_is_no_speed_figure() -> None:
     warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
     counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])

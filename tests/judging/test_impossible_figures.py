@@ -10,7 +10,7 @@ from assay.judging.impossible_figures import impossible_claims, impossible_figur
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program
-from assay.records.readings import FlopFormula
+from assay.records.readings import FlopFormula, Reading
 from assay.records.units import Unit
 from assay.records.workloads import Workload
 from tests import builders as b
@@ -69,6 +69,15 @@ class TestPeaks:
         found = list(impossible_claims(catalog(figure(value, Unit.TFLOP_PER_S))))
         assert bool(found) == beyond
         assert all("beyond 989.4 TFLOP/s" in each.says for each in found)
+
+    def test_what_the_source_leaves_open_may_make_it_possible(self) -> None:
+        """0.1 ms are too short for the dense product, and long enough for the sparse one."""
+        for arm, beyond in (("rival", ["x"]), ("ours", [])):
+            choice = Reading(
+                id="other", says="other", differs="unstated", evaluation=timed("time", arm)
+            )
+            claim = figure(0.1, Unit.MS, resolution=0.001, readings=(choice,), reading="dense")
+            assert flagged(catalog(claim)) == beyond
 
     def test_half_the_last_digit_is_forgiven(self) -> None:
         assert flagged(catalog(figure(1000.0, Unit.TFLOP_PER_S, resolution=100.0))) == []

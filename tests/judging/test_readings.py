@@ -116,6 +116,13 @@ class TestReadings:
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
         assert [entry.holds for entry in verdict.readings] == [False, True]
 
+    def test_a_choice_that_gives_more_than_the_range_is_a_choice_that_holds(self) -> None:
+        """As it would against the range's upper end alone."""
+        choice = reading("whole", differs="unstated", flops="2 * m * n * k")
+        ends = {"value": OURS_RATE / DENSITY * 0.5, "to": OURS_RATE / DENSITY * 0.8}
+        (verdict,) = judged(read(choice, relation=Relation.AT_LEAST, **ends))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
+
     def test_more_than_a_range_asks_for_is_no_misstatement(self) -> None:
         half = reading("half", flops="m * n * k * density_a")
         claim = read(half, value=OURS_RATE * 0.4, to=OURS_RATE * 0.6, relation=Relation.AT_LEAST)

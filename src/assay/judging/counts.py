@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.catalog.model import Catalog
-from assay.records.claims import METRIC_UNITS, Claim
+from assay.records.claims import METRIC_UNITS, Claim, ClaimKind
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
@@ -163,7 +163,8 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
         return "assumed" if entry is not None and entry.assumes else "arithmetic"
     if isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
-    if claim.unit not in SPEED_UNITS or isinstance(claim.evaluation, Completeness):
+    stated = claim.kind is ClaimKind.STATEMENT or isinstance(claim.evaluation, Completeness)
+    if stated or claim.unit not in SPEED_UNITS:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"

@@ -101,11 +101,17 @@ def _relations(catalog: Catalog) -> Iterator[tuple[str, str | ValueError]]:
 
 
 def _beyond_peaks(launches: Launches, claim: Claim) -> Iterator[str]:
-    """Yield how a claim is beyond each of its targets' peaks; one that stands for another product
-    says nothing of that product's.
+    """Yield how a claim is beyond each of its targets' peaks, whatever the source leaves open; one
+    that stands for another product says nothing of that product's.
     """
     if claim.hardware.stand_in:
         return
+    meant = [claim.under(each) for each in claim.all_readings() if each.differs == "unstated"]
+    if all([*_stated_beyond(launches, each)] for each in meant):
+        yield from _stated_beyond(launches, claim)
+
+
+def _stated_beyond(launches: Launches, claim: Claim) -> Iterator[str]:
     claims, spoken_of = launches.catalog.claims, launches.of_claim(claim)
     for name in claim.hardware.targets:
         target = launches.catalog.targets[name]

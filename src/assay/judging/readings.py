@@ -44,8 +44,6 @@ it one over another rival than the source names, which is shown beside it.
 """
 UNSTATED = "unstated"
 """What a reading differs in that the source leaves open: it accuses nobody of a misstatement."""
-HOLDING = (Status.REPRODUCED,)
-"""Within the margin of the claimed figure, or on the claimed side of a bound."""
 TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
 """Verdicts of the primary reading that another one turns into ``misstated``."""
 
@@ -82,7 +80,7 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     if not others and typed is None:
         return verdict
     primary = measure_claim(case, claim, target)
-    holds = _holds(verdict.status)
+    holds = _holds(claim, verdict.status)
     wanting = _wanting_parts(case, claim, target) if holds else {}
     tried: list[tuple[Reading | PrintedReading, VerdictReading, tuple[str, ...]]]
     tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
@@ -191,7 +189,7 @@ def _outcome(
     _, base = claimed_value(meant)
     unit = meant.unit or base
     decision = decision_on(case, meant, measured)
-    holds = _holds(decision.status)
+    holds = _holds(meant, decision.status)
     wanting = _wanting_parts(case, meant, target) if holds else {}
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
     outcome = VerdictReading(
@@ -221,7 +219,7 @@ def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | No
     for part in parts_of(case, evaluation):
         measured = measure_claim(case, part, target)
         if isinstance(measured, Measured):
-            found[part.id] = _holds(decision_on(case, part, measured).status)
+            found[part.id] = _holds(part, decision_on(case, part, measured).status)
     return {name: holds for name, holds in found.items() if not holds}
 
 
@@ -241,9 +239,15 @@ def _told_parts(wanting: dict[str, bool | None]) -> str | None:
     return f"The ratio fits, but not the figures that it is formed from: {named}."
 
 
-def _holds(status: Status) -> bool | None:
-    """Whether the figure lies within the margin; None while that is open."""
-    return status in HOLDING if status.facts.decided else None
+def _holds(claim: Claim, status: Status) -> bool | None:
+    """Whether the figure lies within the margin, or on the claimed side of a bound however far;
+    None while that is open.
+    """
+    if not status.facts.decided:
+        return None
+    return status is Status.REPRODUCED or (
+        status is Status.EXCEEDED and not claim.relation.two_sided
+    )
 
 
 def _work_ratio(measured: Measured) -> float | None:

@@ -48,6 +48,8 @@ class ClaimKind(StrEnum):
     TARGET = "target"
     PREDICTION = "prediction"
     COMPARATOR = "comparator"
+    STATEMENT = "statement"
+    """A sentence about speed without a figure, as that one thing is no faster than another."""
 
 
 class Relation(StrEnum):
