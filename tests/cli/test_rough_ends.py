@@ -136,6 +136,46 @@ class TestArguments:
         assert shown.out.splitlines()[0] == made.out.splitlines()[0]
 
 
+class TestPlaces:
+    """A place where nothing can be made is refused before any report is looked at."""
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("site", "PLACE", "nowhere"),
+            ("export", "nowhere", "--out", "PLACE"),
+            ("export", "nowhere", "--format", "svg", "--out", "PLACE"),
+            ("compare", "nowhere", "nowhere_2", "--html", "PLACE"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "place",
+        ["/proc/x", "/proc/x/y/z", "FOLDER/file/x", "FOLDER/loop/x", "FOLDER/loop", f"/tmp/{LONG}"],
+    )
+    def test_it_is_one_sentence_about_the_place(
+        self, assay: Any, tmp_path: Path, command: tuple[str, ...], place: str
+    ) -> None:
+        (tmp_path / "file").touch()
+        (tmp_path / "loop").symlink_to("loop")
+        place = place.replace("FOLDER", str(tmp_path))
+        answer = assay(*(place if word == "PLACE" else word for word in command))
+        assert (answer.code, answer.out) == (2, "")
+        (line,) = answer.err.splitlines()
+        assert line.startswith(f"assay: {place}: ")
+        assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}
+
+    def test_a_file_is_no_directory_and_a_directory_no_file(
+        self, assay: Any, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "file"
+        file.touch()
+        for command in (("site", file, "nowhere"), ("export", "nowhere", "--out", file)):
+            answer = assay(*command)
+            assert (answer.code, f"{file}: is no directory" in answer.err) == (2, True)
+        answer = assay("compare", "nowhere", "nowhere_2", "--html", tmp_path)
+        assert (answer.code, f"{tmp_path}: is a directory" in answer.err) == (2, True)
+
+
 class TestNames:
     """Text of others is shown as it is, and not without an end."""
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.base.errors import BadInput
+from assay.base.writable import require_file_place
 from assay.cli import checkout, console
 from assay.cli.comparison_output import comparison_document, show_comparison
 from assay.cli.console import say
@@ -56,6 +57,8 @@ def compare(
         raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
     if unknown := [name for name in only or () if name not in PARTS]:
         raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
+    if html is not None:
+        require_file_place(html)
     reports = list(given_reports(folders, key, fresh=fresh, project=project_folder(project)))
     view = comparison_view(reports, claim or ())
     if html is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.base.errors import BadInput
+from assay.base.writable import require_file_place, require_folder_place
 from assay.cli.cited_report import report_bibtex
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
@@ -51,15 +52,23 @@ def export(
     if table_format.is_text:
         if table:
             raise BadInput(f"--table goes with tables, not with --format {table_format.value}")
-        if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-            raise BadInput(f"--out {out}: name a file in a folder that is there")
+        if out is not None:
+            require_file_place(out)
+            if not out.absolute().parent.is_dir():
+                raise BadInput(f"--out {out}: name a file in a folder that is there")
         _write_text(signed_report(report_dir, key, whole=verify), table_format, out)
         return
     names = table or list(TABLES)
     if unknown := [name for name in names if name not in TABLES]:
         raise BadInput(f"there is no table '{unknown[0]}'; known: {', '.join(TABLES)}")
     require_writer(table_format)
+    if out is not None:
+        _require_tables_place(out)
     _write_tables(signed_report(report_dir, key, whole=verify), table_format, names, out)
+
+
+def _require_tables_place(folder: Path) -> None:
+    require_folder_place(folder, folder / "about.json")
 
 
 def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
@@ -79,8 +88,7 @@ def _write_tables(
     report: OpenReport, wanted: Format, names: Sequence[str], out: Path | None
 ) -> None:
     folder = out or Path(f"{report.run}_tables")
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: is no directory")
+    _require_tables_place(folder)
     written = []  # said when all is written: a reader who goes after a line keeps none away
     for name in dict.fromkeys(names):
         frame = getattr(report, name)

@@ -1,6 +1,7 @@
 """``./assay site``: a static site over any number of signed reports."""
 
 import gc
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.progress import say as progress
+from assay.base.writable import require_folder_place
 from assay.cli import checkout
 from assay.cli.collector import without_collector
 from assay.cli.console import say
@@ -62,9 +64,8 @@ def site_of(reports: Iterable[GivenReport]) -> Site:
 
 
 def _require_place(folder: Path) -> None:
-    """Raise BadInput for a directory with anything in it that no site is."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: is no directory")
+    """Raise BadInput where no directory can be made, or one holds anything that is no site."""
+    require_folder_place(folder, Path(os.path.realpath(folder)))
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
 
