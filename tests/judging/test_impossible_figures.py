@@ -197,6 +197,78 @@ class TestRatios:
         other = Hardware(target="l4", as_stated=None)
         assert flagged(self.both(value=1.5, hardware=other)) == []
 
+    @pytest.mark.parametrize(
+        ("ours", "rival", "value", "wrong"),
+        [
+            (Relation.AT_LEAST, Relation.EQUALS, 1.5, False),
+            (Relation.AT_MOST, Relation.EQUALS, 1.5, True),
+            (Relation.EQUALS, Relation.AT_LEAST, 1.5, True),
+            (Relation.EQUALS, Relation.AT_MOST, 1.5, False),
+            (Relation.AT_LEAST, Relation.AT_MOST, 0.5, True),
+        ],
+    )
+    @pytest.mark.parametrize("derived", [True, False])
+    def test_of_a_bound_all_on_its_side_is_left_open(
+        self, ours: Relation, rival: Relation, value: float, *, derived: bool, wrong: bool
+    ) -> None:
+        """640 over 600, each a bound or not: 640 or more gives 1.07 or more."""
+        arms = {}
+        if derived:
+            names = {"numerator": "ours", "denominator": "rival"}
+            arms["evaluation"] = Derived(kind="derived", formula="quotient", **names)
+        found = self.both(value=value, **arms)
+        claims = found.claims
+        for name, relation in (("ours", ours), ("rival", rival)):
+            claims[name] = claims[name].model_copy(update={"relation": relation})
+        assert flagged(found) == (["ratio"] if wrong else [])
+
+
+class TestOneArm:
+    """Figures of ``rival``: 137.4 GFLOP a launch; 600 TFLOP/s are 0.2291 ms."""
+
+    def contradictions(self, *claims: Claim) -> list[str]:
+        found = impossible_figures(catalog(figure(600.0, Unit.TFLOP_PER_S, "first"), *claims))
+        return [each.of for each in found]
+
+    @pytest.mark.parametrize(
+        ("value", "unit", "wrong"),
+        [
+            (640.0, Unit.TFLOP_PER_S, True),
+            (610.0, Unit.TFLOP_PER_S, False),
+            (0.5, Unit.MS, True),
+            (0.23, Unit.MS, False),
+        ],
+    )
+    def test_no_launch_has_two_rates_or_a_rate_and_another_time(
+        self, value: float, unit: Unit, *, wrong: bool
+    ) -> None:
+        found = self.contradictions(figure(value, unit, resolution=value / 1000))
+        assert found == (["x"] if wrong else [])
+
+    def test_the_sentence_says_what_the_other_figure_comes_to(self) -> None:
+        both = figure(600.0, Unit.TFLOP_PER_S, "first"), figure(0.5, Unit.MS, resolution=0.001)
+        (found,) = impossible_figures(catalog(*both))
+        assert "contradicts 'first' (600.0 TFLOP/s)" in found.says
+        assert "0.2291 ms" in found.says
+
+    def test_each_contradicts_once(self) -> None:
+        """What contradicts a figure is no measure for the next one."""
+        more = [figure(value, Unit.TFLOP_PER_S, f"x{value:.0f}") for value in (640.0, 600.0, 700.0)]
+        assert self.contradictions(*more) == ["x640", "x700"]
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"hardware": Hardware(target="l4", as_stated=None)},
+            {"configuration": {"clocks": "locked"}},
+            {"software": {"cuda": "12.4"}},
+            {"relation": Relation.AT_LEAST, "resolution": 0.0},
+            {"evaluation": timed("rate", "ours")},
+        ],
+    )
+    def test_another_case_is_no_contradiction(self, changes: dict[str, Any]) -> None:
+        assert self.contradictions(figure(100.0, Unit.TFLOP_PER_S, **changes)) == []
+
 
 class TestAudits:
     def audit(self, claimed: float, *operands: float) -> Audit:

@@ -110,7 +110,9 @@ def _lowered(reading: ProjectReading) -> Project:
     for at, entry in entries["claims"]:
         answer = "answer" if entry.answer is not None else "evaluation"
         target = "target" if entry.target is not None else "hardware"
-        reading.note_lines(entry.id, at, {"answer": (answer,), "target": (target,)})
+        reading.note_lines(
+            entry.id, at, {"answer": (answer,), "target": (target,), "resolution": ("resolution",)}
+        )
     sources = [entry for _, entry in entries["sources"]]
     comparisons, variants, workloads = lower_measurements(reading, entries["measurements"], files)
     measured = {entry.id: entry for _, entry in entries["measurements"]}

@@ -29,8 +29,9 @@ def lower_measurements(
     apart = _arms_apart(reading, entries)
     for at, entry in entries:
         called = f"measurement '{entry.id}'"
+        keys = {key: (key,) for key in ("protocol", "parameters", "relative_tolerance")}
         arms = {arm: ("arms", arm) for arm in entry.arms}
-        reading.note_lines(entry.id, at, {"protocol": ("protocol",), **arms})
+        reading.note_lines(entry.id, at, {**keys, **arms})
         file, function = entry.callable.split(":")
         _file_is_there(reading, at, called, file, files)
         if entry.control is not None and entry.control not in entry.arms:

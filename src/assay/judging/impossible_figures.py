@@ -1,24 +1,24 @@
 """Published figures that arithmetic alone contradicts: no GPU is asked, nothing is run. Pure.
 
 Held are figures against the datasheet of the GPU that they are claimed for, ratios against the
-two figures that the same source prints, and audits against their own numbers.
+two figures that the same source prints, figures of one arm against each other, and audits against
+their own numbers.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 
 from assay.catalog.model import Catalog
-from assay.judging.audit import audit, stands
+from assay.judging.arm_figures import contradicting_figures, figures_by_arm, other_ratio
+from assay.judging.audit import audit
 from assay.judging.case import from_base
 from assay.judging.claimed_launches import PER_BASE, Launch, Launches, claimed_ms, within_bound
-from assay.judging.formulas import CUTLASS_41, WHOLE, Uncounted
-from assay.judging.printed_ranges import PrintedRange, evaluate, resolve
-from assay.judging.verdicts import BOUNDS
-from assay.records.arithmetic import Formula, Operand
+from assay.judging.formulas import CUTLASS_41, WHOLE
+from assay.judging.printed_ranges import resolve
+from assay.records.arithmetic import Operand
 from assay.records.claims import RATE_UNITS, Audit, Claim, Relation
-from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Term
+from assay.records.evaluations import Arithmetic
 from assay.records.figure_words import quantity, short, with_unit
 from assay.records.targets import Target
 from assay.records.units import Unit
@@ -56,6 +56,8 @@ class ImpossibleFigure:
 def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield every figure that arithmetic contradicts, claims first, then audits."""
     yield from impossible_claims(catalog)
+    for name, says in contradicting_figures(Launches(catalog)):
+        yield ImpossibleFigure(name, says)
     for name, result in _relations(catalog):
         if isinstance(result, str):
             yield ImpossibleFigure(name, result)
@@ -64,11 +66,11 @@ def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
 def impossible_claims(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield claims beyond the peaks of their targets, and ratios that their parts do not give."""
     launches = Launches(catalog)
-    parts = _parts_by_arm(catalog)
+    parts = figures_by_arm(catalog)
     for claim in catalog.claims.values():
         if claim.value is None:
             continue
-        for says in (*_beyond_peaks(launches, claim), *_other_ratio(launches, parts, claim)):
+        for says in (*_beyond_peaks(launches, claim), *other_ratio(launches, parts, claim)):
             yield ImpossibleFigure(claim.id, says)
 
 
@@ -198,86 +200,3 @@ def _says(claim: Claim, pattern: re.Pattern[str]) -> bool:
     """Return whether a claim's configuration, or its statement, has words that match."""
     stated = (*claim.configuration, *map(str, claim.configuration.values()), claim.statement)
     return any(pattern.search(text) for text in stated)
-
-
-PartsByArm = dict[tuple[str, str, str], list[Claim]]
-"""Claims of one arm's rate, time or bandwidth, by source, comparison and arm."""
-
-
-def _parts_by_arm(catalog: Catalog) -> PartsByArm:
-    found: PartsByArm = {}
-    for claim in catalog.claims.values():
-        match claim.evaluation:
-            case Benchmark(terms=(term,)) if term.over is None and _is_plain(claim):
-                key = catalog.source_of[claim.id], term.comparison, term.arm
-                found.setdefault(key, []).append(claim)
-    return found
-
-
-def _is_plain(claim: Claim) -> bool:
-    return bool(claim.value) and claim.relation is Relation.EQUALS
-
-
-def _other_ratio(launches: Launches, parts: PartsByArm, claim: Claim) -> Iterator[str]:
-    """Yield that none of the figures that a ratio is of gives it, where the source prints both."""
-    found = list(_ratios(launches, parts, claim))
-    if not found or claim.relation is Relation.SAME:
-        return
-    printed = resolve(Operand(claim=claim.id), launches.catalog.claims)
-    if any(stands(ratio, printed, claim.relation) for ratio, _, _ in found):
-        return
-    ratio, *both = found[0]
-    first, second = (f"'{each.id}' ({with_unit(each.as_printed, each.unit)})" for each in both)
-    stated, given = (with_unit(text, claim.unit) for text in (claim.as_printed, short(ratio.value)))
-    bound = BOUNDS.get(claim.relation, "")
-    yield f"{stated}{bound} is stated of {first} over {second}, and these two give {given}"
-
-
-def _ratios(
-    launches: Launches, parts: PartsByArm, claim: Claim
-) -> Iterator[tuple[PrintedRange, Claim, Claim]]:
-    """Yield every ratio, in the claim's unit, that two figures of its source give, and the two."""
-    claims = launches.catalog.claims
-    match claim.evaluation:
-        case Derived(flops=None) as evaluation:
-            both = claims[evaluation.numerator], claims[evaluation.denominator]
-            if all(map(_is_plain, both)):
-                values = [resolve(Operand(claim=each.id), claims) for each in both]
-                yield evaluate(Formula(evaluation.formula), values), *both
-        case Benchmark(metric=Metric.RATE_RATIO | Metric.TIME_RATIO as metric, terms=(term,)):
-            source = launches.catalog.source_of[claim.id]
-            top = parts.get((source, term.comparison, term.arm), ())
-            bottom = parts.get((source, term.comparison, term.over or ""), ())
-            for one, other in product(top, bottom):
-                if claim.hardware.targets == one.hardware.targets == other.hardware.targets:
-                    ratio = _ratio(launches, claim, metric, term, one, other)
-                    if ratio is not None:
-                        yield ratio, one, other
-
-
-def _ratio(
-    launches: Launches, claim: Claim, metric: Metric, term: Term, one: Claim, other: Claim
-) -> PrintedRange | None:
-    """Return how many times faster ``one`` is than ``other``, in the unit of the ratio."""
-    claims = launches.catalog.claims
-    times = [
-        claimed_ms(each, launch, claims)
-        for each in (other, one)
-        for launch in launches.of_claim(each)
-    ]
-    if len(times) < 2:
-        return None
-    factor = 1.0
-    if metric is Metric.RATE_RATIO:
-        try:
-            counted = [
-                launches.counted_by(term, arm, claim.counting)
-                for arm in (term.arm, term.over or "")
-            ]
-        except Uncounted:
-            return None
-        factor = counted[0] / counted[1]
-    quotient = evaluate(Formula.QUOTIENT, times)
-    unit = claim.unit or Unit.RATIO
-    ends = (from_base(factor * end, unit) for end in (quotient.value, quotient.low, quotient.high))
-    return PrintedRange(*ends)

@@ -15,10 +15,11 @@ from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
-from assay.judging.impossible_figures import impossible_figures, uncomputable
+from assay.judging.impossible_figures import impossible_figures
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
 from assay.pipeline.places import foreign_place
+from assay.pipeline.project_numbers import meaningless_numbers
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
 from assay.records.figure_words import EXACT, short, with_unit
@@ -29,6 +30,7 @@ from assay.records.workloads import Comparison
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
+from assay.verification.trusted_keys import load_trusted_keys, project_keys
 
 COMPILERS = frozenset({"nvcc", "nvc", "nvc++", "gcc", "g++", "cc", "c++", "clang", "clang++"})
 """What makes only what its line names; what other builds make nobody knows."""
@@ -105,8 +107,9 @@ def impossible_remarks(catalog: Catalog) -> Iterator[str]:
 
 
 def called(catalog: Catalog, name: str) -> str:
-    """Return how a sentence calls a claim or an audit."""
-    return f"{'audit' if name in catalog.audits else 'claim'} '{name}'"
+    """Return how a sentence calls a claim, an audit or a measurement."""
+    noun = "measurement" if name in catalog.workloads else "claim"
+    return f"{'audit' if name in catalog.audits else noun} '{name}'"
 
 
 def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
@@ -116,6 +119,7 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
     def here(of: str, says: str, part: str = "") -> ProjectProblem:
         return ProjectProblem(PROJECT_FILE, lines.get(f"{of}.{part}", lines.get(of, 1)), says)
 
+    yield from _keys(folder)
     for name, says in _documents(catalog, folder):
         yield here(name, f"source '{name}': {says}", "file")
     for name, says in _commands(catalog, folder):
@@ -146,8 +150,17 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
             yield here(name, f"{says}: name it in an answer, or leave it out", arm)
     for name, says in _unanswered(sound):
         yield here(name, says, "answer")
-    for name, says in uncomputable(sound):
-        yield here(name, f"{called(sound, name)}: {says}")
+    for name, part, says in meaningless_numbers(sound):
+        yield here(name, f"{called(sound, name)}: {says}", part)
+
+
+def _keys(folder: Path) -> Iterator[ProjectProblem]:
+    """Yield what is wrong with the keys that the project trusts: verifying would end with it."""
+    try:
+        load_trusted_keys(project_keys(folder))
+    except BadInput as error:
+        file, _, says = str(error).removeprefix(f"{folder}/").partition(": ")
+        yield ProjectProblem(file, 1, says)
 
 
 def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:

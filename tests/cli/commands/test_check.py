@@ -751,6 +751,56 @@ class TestFiguresThatCannotBeRight:
         assert "claim 'matmul_rate': 1600 TFLOP/s" in answer.out
         assert len(answer.out.splitlines()) == 4
 
+    @pytest.mark.parametrize(
+        ("stands", "put", "words"),
+        [
+            (
+                "rows: 8192, columns",
+                "rows: 81920000000, columns",
+                "bytes: a launch moves 2684355 GB",
+            ),
+            (
+                "4 * rows * columns     # of",
+                "'5000000000000000000'  # of",
+                "flops: a launch takes at least 2527 s",
+            ),
+            ("relative_tolerance: 2.0e-3", "relative_tolerance: 1", "1 lets zeros pass"),
+            ("640 TFLOP/s", "640 TFLOP/s\n    resolution: 1000", "1000 is more than the figure"),
+            ("{value: 1.2, resolution: 0.1,", "{value: 1.2, resolution: 9,", "9 is more than"),
+        ],
+    )
+    def test_a_number_that_leaves_nothing_to_judge_is_a_problem(
+        self, assay: Any, mine: Path, stands: str, put: str, words: str
+    ) -> None:
+        edit(mine, "assay.yaml", (stands, put))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        (line,) = answer.out.splitlines()
+        assert words in line
+        assert re.match(r"assay\.yaml, line [1-9][0-9]: \w+ '\w+': ", line)
+
+    @pytest.mark.parametrize("name", ["own.pub", "own.txt", "keys.yaml"])
+    def test_keys_that_are_none_are_a_problem(self, assay: Any, mine: Path, name: str) -> None:
+        (mine / "trusted_keys").mkdir()
+        (mine / "trusted_keys" / name).write_text("garbage\n")
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        (line,) = answer.out.splitlines()
+        assert line.startswith(f"trusted_keys/{name}, line 1: ")
+
+    def test_two_figures_of_one_arm(self, assay: Any, mine: Path) -> None:
+        """268.4 MB in 0.5 ms are 537 GB/s, and not the 2,500 that stand there, too."""
+        time = "  - id: softmax_time\n    statement: How long\n    target: h100\n"
+        time += "    place: {section: Softmax, line: 32}\n    value: 0.5 ms\n"
+        time += "    answer: {measurement: softmax, arm: fused}\n\n"
+        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{time}  - id: softmax_band"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        (line,) = answer.out.splitlines()
+        assert line.startswith(f"assay.yaml, line {self.line(mine, '- id: softmax_bandwidth')}: ")
+        assert "contradicts 'softmax_time' (0.5 ms)" in line
+        assert "536.9 GB/s" in line
+
     def test_a_relation_without_a_value_is_a_problem(self, assay: Any, mine: Path) -> None:
         edit(mine, "assay.yaml", ("{value: 1.0, resolution: 0,", "{value: 0, resolution: 0,"))
         answer = assay("check", "--project", mine)
