@@ -216,7 +216,7 @@ class TestProblems:
         [
             ({"sources": []}, "sources: is empty"),
             ({"claims": [claim("fast", "1.5x"), claim("fast", "1.5x")]}, "is given twice"),
-            ({"claims": [claim("fast", 3)]}, "what is measured has a unit: none"),
+            ({"claims": [claim("fast", 3)]}, "what is measured has a value with its unit"),
             ({"claims": [claim("fast", "12 lines")]}, "is no rate, time or ratio"),
             ({"claims": [claim("fast", "fast")]}, "is no figure such as"),
             ({"claims": [claim("fast", "2x", source="past")]}, "there is no source 'past'"),
@@ -692,7 +692,7 @@ class TestCommands:
         [
             ({"run": "  "}, "command 'bench': run: is an empty line"),
             ({"run": "./b\0"}, "command 'bench': run: holds what no terminal shows"),
-            ({"sizes": {"m": {"reads": "m={value}", "equals": "big"}}}, "sizes.m.equals: input"),
+            ({"sizes": {"m": {"reads": "m={value}", "equals": "big"}}}, "sizes.m.equals: must be"),
             ({"sizes": {"m": {"reads": "m={value}"}}}, "sizes.m: 'equals' is missing"),
             ({"id": "My bench"}, "_ only: did you mean 'my_bench'?"),
         ],
@@ -709,7 +709,7 @@ class TestCommands:
             ("607 TFLIP/s", "'TFLIP/s' is none"),
             ("600-610 TFLOP/s", "a range its middle"),
             ("607,5 TFLOP/s", "is no figure such as"),
-            (True, "input should be a valid number or a valid string"),
+            (True, "must be a number or a text"),
             ("0 TFLOP/s", "cannot be a figure"),
         ],
     )

@@ -49,6 +49,14 @@ IN_WORDS = {
 """Patterns of texts, as people read them."""
 
 
+MUST_BE = {
+    "string": "a text", "model": "a mapping", "dict": "a mapping", "tuple": "a list",
+    "int": "a whole number", "float": "a number", "bool": "true or false",
+}  # fmt: skip
+"""What a value must be, by the first word of the type of error; several may stand at one place."""
+SHOULD = re.compile("^(Input|String|Tuple|Dictionary|List) should ")
+
+
 @dataclass(frozen=True, order=True)
 class YamlProblem:
     """One thing that is wrong."""
@@ -154,9 +162,9 @@ def _told(
 ) -> Iterator[YamlProblem]:
     for path, message in _joined(_messages(model, value, document, at, list(errors))):
         where = ".".join(map(str, path if called else (*at, *path)))
-        said = ": ".join(
-            part for part in (called, where, message[:1].lower() + message[1:]) if part
-        )
+        unquoted = message == f"must be {MUST_BE['string']}" and _is_number(_at(value, path))
+        says = message[:1].lower() + message[1:] + (": put it into quotes" if unquoted else "")
+        said = ": ".join(part for part in (called, where, says) if part)
         yield document.problem((*at, *path), shortened(said, LONGEST_PROBLEM))
 
 
@@ -178,8 +186,15 @@ def _messages(
         if _is_said_below(error, errors):
             continue
         path, missing = _place(value, error["loc"])
-        says = error["msg"].removeprefix("Value error, ")
-        if error["type"] == "extra_forbidden":
+        says = SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
+        kind, _, rest = error["type"].partition("_")
+        of_type = kind in MUST_BE and rest in ("type", "parsing", "from_float")
+        if of_type:
+            keys = known_keys(model, path) if kind == "model" else ()
+            says = f"must be {MUST_BE[kind]}" + (f" such as {{{keys[0]}: ...}}" if keys else "")
+        elif error["type"] == "too_short":
+            says = "is empty: name one at least"
+        elif error["type"] == "extra_forbidden":
             lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
             known = known_keys(model, path[:-1])
             first = [name for name in lacking if name in known]
@@ -196,8 +211,8 @@ def _messages(
         elif error["type"] == "union_tag_invalid":
             kind, tags = error["ctx"]["discriminator"].strip("'"), error["ctx"]["expected_tags"]
             path, tag = (*path, kind), error["ctx"]["tag"]
-            says = f"input should be {tags}{_word_meant(tag, tags)}"
-        yield _Message(path, says, error["type"].endswith(("_type", "_parsing")))
+            says = f"must be {tags}{_word_meant(tag, tags)}"
+        yield _Message(path, says, of_type)
 
 
 def _joined(messages: Iterable[_Message]) -> Iterator[tuple[YamlPath, str]]:
@@ -211,18 +226,23 @@ def _joined(messages: Iterable[_Message]) -> Iterator[tuple[YamlPath, str]]:
         kinds = list(dict.fromkeys(each.says for each in here if each.of_type))
         others = [each.says for each in here if not each.of_type]
         if kinds and not others and not below:
-            more = (each.split("should be ")[-1] for each in kinds[1:])
+            more = (each.removeprefix("must be ") for each in kinds[1:])
             yield path, " or ".join([kinds[0], *more])
         for says in others:
             yield path, says
 
 
 def _word_meant(typed: Any, known: str) -> str:
-    """Return which of the words that stand quoted in ``known`` may be meant, as an addition to a
-    sentence that has them all.
+    """Return which of several words that stand quoted in ``known`` may be meant, as an addition to
+    a sentence that has them all.
     """
-    found = meant_by(typed, QUOTED.findall(known)) if isinstance(typed, str) else None
+    words = QUOTED.findall(known)
+    found = meant_by(typed, words) if isinstance(typed, str) and len(words) > 1 else None
     return f": did you mean '{found}'?" if found else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
 
 
 def _at(value: Any, path: YamlPath) -> Any:

@@ -123,7 +123,7 @@ def _lowered(reading: ProjectReading) -> Project:
     if len(sources) == 1 and typed:
         typed.add(sources[0].id)  # a claim need not say which
     for at, source in entries["sources"]:
-        if source.id not in claims and source.id not in typed:
+        if typed and source.id not in claims and source.id not in typed:
             reading.refuse(at, f"source '{source.id}': no claim is of it")
     lowered = {claim.id for each in claims.values() for claim in each} | comparisons.keys()
     return Project(

@@ -87,13 +87,16 @@ def _evaluation(
         return None
     comparison, arm, over = term
     metric = answer.metric or _metric(unit)
-    says = None
+    says, where = None, at
     if metric is None:
-        says = f"what is measured has a unit: {entry.unit or 'none'} is no rate, time or ratio"
+        says = f"what is measured has a unit: {entry.unit} is no rate, time or ratio"
+        if entry.unit is None:
+            where = (*at[:-1], "value")
+            says = "what is measured has a value with its unit, such as 610 TFLOP/s, 0.5 ms or 1.2x"
     elif metric in (Metric.RATE_RATIO, Metric.TIME_RATIO) and over is None:
         says = "a ratio is of two arms: say which it is held against (over)"
     if says is not None:
-        reading.refuse(at, f"{called}: {says}")
+        reading.refuse(where, f"{called}: {says}")
         return None
     found = {"comparison": comparison, "arm": arm, "over": over}
     return {"kind": "benchmark", "metric": metric, "terms": (found,)}

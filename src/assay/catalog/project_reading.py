@@ -90,10 +90,10 @@ class ProjectReading:
                 self.document.path, [YamlProblem(1, "is no mapping: schema, sources, claims")]
             )
         for name in ("sources", "claims"):
-            if value.get(name) == []:
+            if name in value and value[name] in ([], None):
                 self.refuse((name,), f"{name}: is empty, and there is nothing to judge")
         for name in PARTS:
-            if name in value and not isinstance(value[name], list):
+            if not isinstance(value.get(name, []), list | type(None)):
                 self.refuse((name,), f"{name}: is no list (each entry begins with '- ')")
         emptied = {
             key: [] if key in PARTS or (key == "files" and isinstance(entry, list)) else entry
@@ -104,7 +104,7 @@ class ProjectReading:
         self.problems += [
             each
             for each in found
-            if not any(f"{name}: tuple should" in each.says for name in PARTS)
+            if not any(f"{name}: is empty: name" in each.says for name in PARTS)
         ]
         return value
 

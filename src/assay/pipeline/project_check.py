@@ -139,8 +139,8 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
             words = outlines.words(workload)
         for arm, says in compiled_arms_problems(catalog, folder, name, words):
             yield here(name, says, arm)
-        if name in unsure:
-            continue  # a claim that is wrong may ask for it, and for any arm
+        if name in unsure or not checked.own.claim_texts:
+            continue  # a claim that is wrong may ask for it, and for any arm; or there is none
         if name not in measured:
             says = "no claim is answered by it, so nobody measures it"
             yield here(name, f"measurement '{name}': {says}: name it in an answer, or leave it out")
