@@ -145,6 +145,35 @@ class TestPeaks:
         claim = figure(value, unit, evaluation=b.unanswerable(), configuration=configuration)
         assert flagged(catalog(claim)) == (["x"] if beyond else [])
 
+    @pytest.mark.parametrize(
+        ("words", "fp8", "limit", "named"),
+        [
+            ("fp8", 1978.9, "1979 TFLOP/s", "dense float8"),
+            ("fp8", None, "989.4 TFLOP/s", "dense float16"),
+            ("", None, "989.4 TFLOP/s", "dense float16"),
+            ("INT8", 1978.9, "1979 TFLOP/s", "dense INT8"),
+            ("int8", None, "1979 TFLOP/s", "dense INT8"),
+            ("INT8, 2:4", None, "3958 TFLOP/s", "2:4 sparse INT8"),
+            ("tf32", 1978.9, "494.7 TFLOP/s", "dense TF32"),
+            ("FP32 FMA", 1978.9, "66.90 TFLOP/s", "FP32 FMA"),
+            ("bf16", None, "989.4 TFLOP/s", "dense float16"),
+        ],
+    )
+    def test_a_peak_is_named_by_the_type_that_has_it(
+        self, words: str, fp8: float | None, limit: str, named: str
+    ) -> None:
+        configuration = {"inputs": words}
+        claim = figure(
+            9e4, Unit.TFLOP_PER_S, evaluation=b.unanswerable(), configuration=configuration
+        )
+        found = catalog(claim)
+        target = found.targets["h100"]
+        peaks = target.peaks.model_copy(update={"fp8_tensor_tflop_per_s": fp8})
+        found.targets["h100"] = target.model_copy(update={"peaks": peaks})
+        (flaw,) = impossible_claims(found)
+        assert f"beyond {limit}, " in flaw.says
+        assert flaw.says.endswith(f": its {named} peak")
+
     def test_a_program_counts_as_its_output_does(self) -> None:
         """Example 41 counts 1.26 times the FLOP of its products at this head size."""
         shape = {"batch_size": 1, "head_number": 8, "seq_length": 1024, "seq_length_kv": 1024,

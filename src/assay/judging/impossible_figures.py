@@ -39,6 +39,9 @@ DTYPE_WORDS: dict[Dtype, frozenset[str]] = {
     "float32": frozenset({"fp32", "float32", "f32", "tf32"}),
 }
 """How claims name the type of their inputs."""
+INT8_WORDS = frozenset({"int8", "uint8", "i8", "s8", "u8"})
+FMA_WORDS = frozenset({"fma", "ffma", "sgemm", "simt"})
+"""How claims say that float32 is multiplied without tensor cores."""
 SKIPPING = (*WHOLE, *CUTLASS_41)
 """Formulas that may count work that no launch does, by a share that only its problem tells."""
 
@@ -157,7 +160,21 @@ def _why(launch: Launch, least: ClaimableTime, target: Target, sparse: bool) -> 
 def _peak(target: Target, dtype: Dtype, sparse: bool) -> tuple[float, str]:
     """Return the rate of the tensor cores in TFLOP/s, and what it is the rate of."""
     rate = peak_tflop_per_s(target.peaks, dtype)
-    return (SPARSE_SHARE * rate, f"2:4 sparse {dtype}") if sparse else (rate, f"dense {dtype}")
+    named: str = dtype
+    if dtype == "float32" and rate > target.peaks.fp32_tflop_per_s:
+        named = "TF32"
+    elif dtype.startswith("float8") and target.peaks.fp8_tensor_tflop_per_s is None:
+        named = "float16"
+    return (SPARSE_SHARE * rate, f"2:4 sparse {named}") if sparse else (rate, f"dense {named}")
+
+
+def _int8_peak(target: Target, sparse: bool) -> tuple[float, str]:
+    """Return the same for INT8: that of FP8, or twice that of fp16, which on a GeForce is stated
+    with float32 sums, at half the rate.
+    """
+    rate = 2 * target.peaks.fp16_tensor_tflop_per_s * (2 if "GeForce" in target.product else 1)
+    rate = max(rate, target.peaks.fp8_tensor_tflop_per_s or 0.0)
+    return (SPARSE_SHARE * rate, "2:4 sparse INT8") if sparse else (rate, "dense INT8")
 
 
 def _figure_beyond(claim: Claim, target: Target, claims: Mapping[str, Claim]) -> str | None:
@@ -166,7 +183,7 @@ def _figure_beyond(claim: Claim, target: Target, claims: Mapping[str, Claim]) ->
     if unit is None or claim.relation is Relation.AT_MOST:
         return None
     if unit in RATE_UNITS and claim.flops is None and claim.flop_formula not in SKIPPING:
-        peak, kind = _peak(target, _stated_dtype(claim, target), _says(claim, SPARSE))
+        peak, kind = _stated_peak(claim, target, _says(claim, SPARSE))
         why = f"its {kind} peak"
     elif unit.base is Unit.GB_PER_S and claim.bytes is None and not _says(claim, CACHE):
         peak = target.peaks.memory_gb_per_s
@@ -184,16 +201,21 @@ def _sentence(claim: Claim, limit: float, target: Target, why: str) -> str:
     return f"{stated} is {beyond} {quantity(limit, unit)}, the {most} on {target.product}: {why}"
 
 
-def _stated_dtype(claim: Claim, target: Target) -> Dtype:
-    """Return the fastest type that a claim's configuration names, or else its statement; of one
-    that names none, the fastest that the target has.
+def _stated_peak(claim: Claim, target: Target, sparse: bool) -> tuple[float, str]:
+    """Return the peak of the fastest type that a claim's configuration names, or else its
+    statement, and what it is of; of one that names none, of the fastest that the target has.
     """
     for text in (" ".join(map(str, claim.configuration.values())), claim.statement):
-        words = re.findall(r"[a-z0-9]+", text.lower())
-        named = [dtype for dtype, spellings in DTYPE_WORDS.items() if spellings & set(words)]
-        if named:
-            return max(named, key=lambda dtype: peak_tflop_per_s(target.peaks, dtype))
-    return "float8"
+        words = set(re.findall(r"[a-z0-9]+", text.lower()))
+        named = [dtype for dtype, spellings in DTYPE_WORDS.items() if spellings & words]
+        if named in ([], ["float32"]) and FMA_WORDS & words and "tf32" not in words:
+            return target.peaks.fp32_tflop_per_s, "FP32 FMA"
+        peaks = [_peak(target, dtype, sparse) for dtype in named]
+        if INT8_WORDS & words:
+            peaks.append(_int8_peak(target, sparse))
+        if peaks:
+            return max(peaks)
+    return _peak(target, "float8", sparse)
 
 
 def _says(claim: Claim, pattern: re.Pattern[str]) -> bool:
