@@ -92,3 +92,18 @@ class TestFolded:
         assert (head, below[-1]) == ("one", "  three")
         assert below[0].startswith("  two")
         assert below[1].startswith("    two")
+
+
+@pytest.mark.parametrize("quote", ["`", "'"])
+def test_what_is_quoted_is_not_broken(quote: str) -> None:
+    command = f"{quote}./assay reproduce --project mine{quote}"
+    for width in range(len(command) + 4, 80):
+        lines = folded(f"nothing is in the project's folder: type {command}, and wait", width)
+        assert any(command in line for line in lines), width
+        assert all(len(line) <= width for line in lines)
+        assert " ".join(map(str.strip, lines)).endswith(f"folder: type {command}, and wait")
+
+
+def test_a_quotation_longer_than_a_line_is_folded_as_any_text() -> None:
+    assert len(folded(f"'{'a word ' * 30}'", 40)) > 5
+    assert max(map(len, folded(f"it's {'a word ' * 30} the reports' end", 40))) <= 40

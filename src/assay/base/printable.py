@@ -28,6 +28,10 @@ LONGEST_LINE = 4000
 """Characters of a line that are shown: what others wrote may be a million long."""
 NARROWEST = 20
 """Characters below which no line is folded."""
+QUOTED = re.compile(r"`[^`]+`|(?<!\w)'[^']+'(?!\w)")
+"""What a person pastes; an apostrophe within or behind a word quotes nothing."""
+UNBROKEN = "\x1f"
+"""Stands for a blank where no line may end; no text that is shown has it."""
 
 
 def shown(text: str) -> str:
@@ -57,17 +61,24 @@ def shortened(value: object, most: int) -> str:
 def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
     """Return a line folded between words to ``width`` characters; whole where that is None.
 
-    What follows the first line is indented. No word is broken, however long.
+    What follows the first line is indented. No word is broken, however long, and nothing quoted
+    that fits into a line.
     """
     if width is None:
         return [line]
-    return textwrap.wrap(
-        line,
-        max(width, NARROWEST),
+    width = max(width, NARROWEST)
+
+    def kept(found: re.Match[str]) -> str:
+        return found[0].replace(" ", UNBROKEN) if len(found[0]) < width - indent else found[0]
+
+    lines = textwrap.wrap(
+        QUOTED.sub(kept, line),
+        width,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,
-    ) or [""]
+    )
+    return [each.replace(UNBROKEN, " ") for each in lines] or [""]
 
 
 def capital(text: str) -> str:
