@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.cli import cluster_findings as module
 from assay.cli.cluster_findings import cluster_findings
@@ -48,6 +49,7 @@ def test_slips_are_told_all_at_once(root: Path) -> None:
     assert "2 problems" in found
     assert "did you mean 'jobs'?" in found
     assert "did you mean 'attempts'?" in found
+    assert "\n" not in found
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,16 @@ def test_without_slurm_it_says_that_nothing_was_held_against_it(
     ((state, found),) = told(root, "")
     assert state is State.OK
     assert found.endswith("there is no sinfo here")
+
+
+def test_a_slurm_that_does_not_answer_has_a_remedy(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent() -> dict[str, Partition]:
+        raise MissingEnvironment("Slurm does not answer sinfo: fatal")
+
+    monkeypatch.setattr(module, "slurm_partitions", silent)
+    ((state, found),) = told(root, "")
+    assert state is State.WRONG
+    assert "login node" in found
+    assert "--executor slurm" in found

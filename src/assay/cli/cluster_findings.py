@@ -25,7 +25,8 @@ def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iter
     try:
         cluster = site_of(root, catalog, project)
     except BadInput as error:
-        yield Finding(PART, State.WRONG, f"{error}; docs/running.md has its keys")
+        says = "; ".join(map(str.strip, str(error).splitlines()))
+        yield Finding(PART, State.WRONG, f"{says}; docs/running.md has its keys")
         return
     names = ", ".join(str(path.relative_to(root) if root in path.parents else path)
                       for path in files)  # fmt: skip
@@ -35,7 +36,8 @@ def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iter
     try:
         offered = slurm_partitions()
     except MissingEnvironment as error:
-        yield Finding(PART, State.WRONG, str(error))
+        remedy = "ask on the cluster's login node; only --executor slurm needs it"
+        yield Finding(PART, State.WRONG, f"{error}; {remedy}")
         return
     wrong = list(dict.fromkeys(_unknown(cluster, catalog, offered)))
     if wrong:
