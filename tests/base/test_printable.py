@@ -107,3 +107,15 @@ def test_what_is_quoted_is_not_broken(quote: str) -> None:
 def test_a_quotation_longer_than_a_line_is_folded_as_any_text() -> None:
     assert len(folded(f"'{'a word ' * 30}'", 40)) > 5
     assert max(map(len, folded(f"it's {'a word ' * 30} the reports' end", 40))) <= 40
+
+
+@pytest.mark.parametrize("length", [300, 5_000, 100_000])
+def test_a_name_without_end_does_not_hide_what_is_wrong_with_it(length: int) -> None:
+    shown = shown_sentence(f"claim '{'a' * length}': there is no such claim: see 'x'")
+    assert shown.endswith("aaa': there is no such claim: see 'x'")
+    assert len(shown) < 220
+
+
+def test_a_name_of_common_length_is_whole() -> None:
+    text = f"claim '{'a' * 120}': see '{'b ' * 150}'"
+    assert shown_sentence(text) == text

@@ -83,3 +83,18 @@ def test_a_command_takes_the_name_of_a_published_report(assay: Any, number: int)
     answer = assay("export", name, "--format", "bibtex")
     assert answer.code == 0, answer.err
     assert name in answer.out.replace("\\_", "_")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("repo/reports/mdae", "repo/reports/made"),
+        ("repo/reports/published/pakced", "repo/reports/published/packed.tar.xz"),
+        ("repo/report/made", "repo/reports/made"),
+    ],
+)
+def test_a_slip_in_a_path_is_told_likewise(root: Path, typed: str, meant: str) -> None:
+    (root / "reports/made/manifest.json").touch()
+    with pytest.raises(typer.BadParameter, match=f"did you mean '{meant}'"):
+        found_report(Path(typed))
+    assert found_report(Path("repo/projects/mdae")) == Path("repo/projects/mdae")

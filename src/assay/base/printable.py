@@ -30,6 +30,8 @@ NARROWEST = 20
 """Characters below which no line is folded."""
 QUOTED = re.compile(r"`[^`]+`|(?<!\w)'[^']+'(?!\w)")
 """What a person pastes; an apostrophe within or behind a word quotes nothing."""
+LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
+"""What is quoted and longer than any id."""
 UNBROKEN = "\x1f"
 """Stands for a blank where no line may end; no text that is shown has it."""
 
@@ -56,6 +58,13 @@ def shortened(value: object, most: int) -> str:
     """Return a value's text, of which a sentence quotes ``most`` characters."""
     text = str(value)
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def with_short_names(text: str) -> str:
+    """Return a sentence whose absurdly long names are cut in their middle: what is wrong with them
+    stands behind them.
+    """
+    return LONG_NAME.sub(r"'\1...\2'", text)
 
 
 def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
@@ -90,7 +99,7 @@ def shown_sentence(text: str, width: int | None = None) -> str:
     """Return an error's text: a sentence, and lines below it that are indented by two spaces; each
     folded to ``width`` characters.
     """
-    head, *below = map(shown_line, text.split("\n  "))
+    head, *below = map(shown_line, with_short_names(text).split("\n  "))
     lines = [
         *folded(head, width),
         *(part for line in below for part in folded(f"  {line}", width, 4)),

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
 from assay.base.io import read_text
-from assay.base.printable import shortened
+from assay.base.printable import shortened, with_short_names
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
 from assay.records.base import (
     CALLABLE_PATTERN,
@@ -163,9 +163,10 @@ def _told(
     for path, message in _joined(_messages(model, value, document, at, list(errors))):
         where = ".".join(map(str, path if called else (*at, *path)))
         unquoted = message == f"must be {MUST_BE['string']}" and _is_number(_at(value, path))
-        says = message[:1].lower() + message[1:] + (": put it into quotes" if unquoted else "")
-        said = ": ".join(part for part in (called, where, says) if part)
-        yield document.problem((*at, *path), shortened(said, LONGEST_PROBLEM))
+        words = message[:1].lower() + message[1:] + (": put it into quotes" if unquoted else "")
+        said = ": ".join(part for part in (called, where, words) if part)
+        says = shortened(with_short_names(said), LONGEST_PROBLEM)
+        yield document.problem((*at, *path), says)
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,20 @@ def found_report(path: Path) -> Path:
     What is there by that path, and what no report here is called, stays as it is given. Raises
     BadParameter for a name that is likely another's.
     """
-    if path.name != str(path) or os.path.lexists(path):
+    if os.path.lexists(path):
         return path
-    folders = list(_folders())
-    names = (path.name, f"{path.name}{SUFFIX}")
-    for place in (folder / name for folder in folders for name in names):
-        if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for a name that is too long
-            return from_here(place)
-    known = (report_name(report) for folder in folders for report in reports_in(folder))
-    if meant := meant_by(path.name, known):
-        raise typer.BadParameter(f"no report is called '{path}': did you mean '{meant}'?")
+    folders, is_name = list(_folders()), path.name == str(path)
+    if is_name:
+        names = (path.name, f"{path.name}{SUFFIX}")
+        for place in (folder / name for folder in folders for name in names):
+            if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
+                return from_here(place)
+    elif os.path.isdir(path.parent):  # noqa: PTH112 - likewise
+        folders = [path.parent]
+    known = {report_name(report): report for folder in folders for report in reports_in(folder)}
+    if meant := meant_by(report_name(path), known):
+        there = meant if is_name else from_here(known[meant])
+        raise typer.BadParameter(f"no report is called '{path}': did you mean '{there}'?")
     return path
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_bytes
+from assay.base.printable import with_short_names
 from assay.base.yaml_problems import MOST_TOLD
 from assay.catalog.code_outline import CodeOutlines
 from assay.catalog.load import CheckedProject, check_project
@@ -50,7 +51,7 @@ class ProjectProblem:
 
     def __str__(self) -> str:
         """Return it as a line for people."""
-        return f"{self.file}, line {self.line}: {self.says}"
+        return f"{self.file}, line {self.line}: {with_short_names(self.says)}"
 
 
 class ProjectProblems(BadInput):

@@ -368,6 +368,16 @@ commands:
         assert line.startswith("assay.yaml, line ")
         assert says in line
 
+    @pytest.mark.parametrize("length", [300, 390, 5000])
+    def test_an_id_without_end_does_not_hide_what_is_wrong(
+        self, assay: Any, mine: Path, length: int
+    ) -> None:
+        edit(mine, "assay.yaml", ("id: matmul_rate", f"id: {'a' * length}\n    nonsense: 1"))
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        ends = {line.split("': ", 1)[1] for line in answer.out.splitlines()}
+        assert ends == {"id: must have at most 80 characters", "nonsense: there is no such key"}
+
     @pytest.mark.parametrize("claims", ["claims:\n", "claims: []\n", ""])
     def test_where_no_claim_is_that_is_all(self, assay: Any, mine: Path, claims: str) -> None:
         text = (mine / "assay.yaml").read_text()

@@ -48,3 +48,8 @@ class TestKey:
         answer = assay("key", "show", str(tmp_path / "none"))
         assert answer.code == ExitCode.BAD_INPUT
         assert "key new" in answer.err
+
+    def test_alone_it_shows_its_help_line_by_line(self, assay: Any) -> None:
+        answer = assay("key")
+        assert (answer.code, answer.err) == (ExitCode.BAD_INPUT, "")
+        assert {"Commands:", "Options:"} <= set(answer.out.splitlines())

@@ -11,6 +11,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
 from assay.cli.console import say
+from assay.shared.exit_codes import ExitCode
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
 from assay.verification.sign import (
@@ -23,8 +24,7 @@ from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trust
 
 key = typer.Typer(
     name="key",
-    help="Make a key that signs reports, or show what one is known by.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
 )
 
@@ -37,6 +37,14 @@ PathArgument = Annotated[
         show_default="~/.config/assay/signing_key.pem",
     ),
 ]
+
+
+@key.callback()
+def alone(context: typer.Context) -> None:
+    """Make a key that signs reports, or show what one is known by."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @key.command()
