@@ -866,4 +866,6 @@ class TestFiguresThatCannotBeRight:
         assert lines
         for line in lines:
             file, number, of = re.match(r"(\S+), line (\d+): \w+ '(\w+)': ", line).groups()
-            assert f"id: {of}" in (ROOT / file).read_text().splitlines()[int(number) - 1]
+            assert f"id: {of}" in Path(file).read_text().splitlines()[int(number) - 1]
+        monkeypatch.chdir(ROOT)
+        assert assay("check").out.startswith("config/claims/000.yaml, line ")

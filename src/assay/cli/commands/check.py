@@ -16,6 +16,7 @@ from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.options import DevicePathOption, DevicePythonOption
 from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.report_names import from_here
 from assay.measuring.cpu_runs import try_on_cpu
 from assay.pipeline.project_check import (
     ProjectProblem,
@@ -77,11 +78,12 @@ def _run_on_cpu(catalog: Catalog, folder: Path, python: str, packages: Sequence[
 def _tell_sources(catalog: Catalog) -> None:
     """Say what cannot be right in Assay's own sources."""
     read: dict[str, PlacedYaml] = {}
+    folder = from_here(checkout.ROOT / OWN_CLAIMS)
 
     def place(of: str) -> tuple[str, int]:
-        file = f"{OWN_CLAIMS}{catalog.source_of[of]}.yaml"
+        file = str(folder / f"{catalog.source_of[of]}.yaml")
         if file not in read:
-            read[file] = read_placed_yaml(checkout.ROOT / file)
+            read[file] = read_placed_yaml(Path(file))
         part = "audits" if of in catalog.audits else "claims"
         entries = [each["id"] for each in read[file].value[part]]
         return file, read[file].places.line((part, entries.index(of)))
@@ -89,7 +91,7 @@ def _tell_sources(catalog: Catalog) -> None:
     figures = impossible_problems(catalog, place)
     for line in figures:
         say(str(line))
-    _tell_sound(catalog, figures, OWN_CLAIMS)
+    _tell_sound(catalog, figures, str(folder))
 
 
 def _tell_sound(catalog: Catalog, figures: Sequence[ProjectProblem], where: str) -> None:
