@@ -10,8 +10,8 @@ from rich.console import Console
 from assay.cli import comparison_output, console
 from assay.findings.claim_history import claim_history
 from assay.findings.given_report import GivenReport
-from assay.findings.report_comparison import Standing
-from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
+from assay.findings.report_comparison import PairedWorkload, Standing
+from assay.records.report_figures import ArmRate, ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status, Why
 from assay.report.comparison_page import (
     carriers,
@@ -19,6 +19,7 @@ from assay.report.comparison_page import (
     comparison_page,
     comparison_view,
     difference,
+    pairs_in_short,
 )
 from tests.findings.test_card_spread import figure, machine, report
 
@@ -47,6 +48,25 @@ def test_what_was_not_measured_says_why():
 def view(*reports: ReportFigures):
     given = [GivenReport(each.run, each.run, each, "key", "verified") for each in reports]
     return comparison_view(given, ())
+
+
+def test_two_products_in_short_by_the_middle_and_the_ends():
+    names = {"comparison": "c", "arm": "a", "variant": "v", "workload": "w"}
+
+    def pair(ratio: float) -> PairedWorkload:
+        titles = {"comparison_title": "C", "variant_title": f"kernel of {ratio}"}
+        ends = {"tflop_per_s": 1.0, "ci90": (1.0, 1.0), "roofline_fraction": 0.5}
+        rates = [
+            ArmRate(target=each, question="q", **names, **titles, **ends) for each in ("h", "g")
+        ]
+        return PairedWorkload(
+            **names, **titles, products=("H100", "H200"), rates=(rates[0], rates[1]),
+            ratio=ratio, ci90=(ratio, ratio),
+        )  # fmt: skip
+
+    (said,) = pairs_in_short([pair(1.4), pair(1.01), pair(0.9)])
+    assert "H200 over H100" in said and "in the middle of 3 workloads" in said
+    assert said.index("kernel of 0.9") < said.index("kernel of 1.4")
 
 
 def test_what_is_counted_is_what_was_held_together():

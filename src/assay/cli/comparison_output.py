@@ -12,7 +12,13 @@ from assay.cli import console
 from assay.cli.tables import TableColumn, is_terminal, show_table
 from assay.findings.report_comparison import ComparedFigure, Standing, has_interval
 from assay.report import formatting as fmt
-from assay.report.comparison_page import ComparisonView, cell, difference, pair_cells
+from assay.report.comparison_page import (
+    ComparisonView,
+    cell,
+    difference,
+    pair_cells,
+    pairs_in_short,
+)
 from assay.shared.counting import counted
 
 GPUS = "gpus"
@@ -31,8 +37,10 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
     shown = list(only) or [Standing.CHANGED.value, Standing.SHIFTED.value]
-    if not only and not view.shares_a_product:
+    if not only and (not view.shares_a_product or len(view.reports) == 1):
         shown.append(GPUS)
+    if len(view.reports) == 1:
+        shown = [part for part in shown if part == GPUS]
     if set(shown) - {GPUS}:
         _show_figures(view, shown)
     if GPUS in shown:
@@ -148,6 +156,8 @@ def _show_pairs(view: ComparisonView) -> None:
         rows = [pair_cells(pair) for pair in view.pairs if pair.products == products]
         title = f"{first} and {second}, arm by arm on the same workload"
         show_table(console.out, console.err, title, columns, rows)
+    for line in pairs_in_short(view.pairs):
+        console.say(shown_line(line))
 
 
 def comparison_document(view: ComparisonView) -> dict[str, Any]:

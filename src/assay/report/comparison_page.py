@@ -1,6 +1,7 @@
 """Several reports side by side, as a page of its own."""
 
 import re
+import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +115,7 @@ def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> 
         products=differing_products(names, figures),
         warnings=tuple(differing_conditions(names, figures)),
         figures=tuple(row for row in rows if not claims or row.claim in claims),
-        pairs=tuple(paired_workloads(figures)),
+        pairs=tuple(sorted(paired_workloads(figures), key=lambda pair: -pair.ratio)),
     )
 
 
@@ -177,6 +178,28 @@ def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
     return (pair.variant_title, pair.comparison_title, *rates, ratio, pair.workload)
 
 
+def pairs_in_short(pairs: Sequence[PairedWorkload]) -> tuple[str, ...]:
+    """Return a sentence for each two products: how many times as fast the second one is, by the
+    middle of the workloads that both ran, and at the ends.
+    """
+    by_products: dict[tuple[str, str], list[PairedWorkload]] = {}
+    for pair in pairs:
+        by_products.setdefault(pair.products, []).append(pair)
+    return tuple(
+        f"{products[1]} over {products[0]}, rates: {fmt.quantity(_middle(of), 'ratio')} in the "
+        f"middle of {counted(len(of), 'workload')}, from {_end(of[-1])} to {_end(of[0])}."
+        for products, of in by_products.items()
+    )
+
+
+def _middle(pairs: Sequence[PairedWorkload]) -> float:
+    return statistics.median(pair.ratio for pair in pairs)
+
+
+def _end(pair: PairedWorkload) -> str:
+    return f"{fmt.quantity(pair.ratio, 'ratio')} ({pair.variant_title})"
+
+
 def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]:
     """Return a row's cells; a figure stays on one line with its unit, an interval with its ends."""
     cells = [_INTERVAL.sub(lambda found: fmt.unbroken(found[0]), cell(f)) for f in row.figures]
@@ -189,6 +212,12 @@ def comparison_page(templates: Path, view: ComparisonView) -> str:
         (view.heading(standing), TITLES[standing], [_page_row(row) for row in rows])
         for standing in Standing
         for rows in [view.of(standing)]
+        if len(view.reports) > 1
     ]
     pairs = [(pair, pair_cells(pair)) for pair in view.pairs]
-    return shown(static_page(templates, "compare.html.j2", view=view, parts=parts, pairs=pairs))
+    short = pairs_in_short(view.pairs)
+    return shown(
+        static_page(
+            templates, "compare.html.j2", view=view, parts=parts, pairs=pairs, in_short=short
+        )
+    )

@@ -26,8 +26,9 @@ def compare(
     report_dirs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Two or more report directories, their archives, or names.",
-            metavar="REPORT_DIR REPORT_DIR",
+            help="Reports to compare: directories, archives or names; or one that measured on "
+            "several GPU products.",
+            metavar="REPORT_DIR",
             callback=found_reports,
         ),
     ] = None,
@@ -53,14 +54,16 @@ def compare(
 ) -> None:
     """Compare reports: what changed, what shifted."""
     folders = report_dirs or []
-    if len(folders) < 2:
-        raise BadInput(f"compare needs two or more report directories, not {len(folders)}")
+    if not folders:
+        raise BadInput("name two reports, or one that measured on several GPU products")
     if unknown := [name for name in only or () if name not in PARTS]:
         raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
     if html is not None:
         require_file_place(html)
     reports = list(given_reports(folders, key, fresh=fresh, project=project_folder(project)))
     view = comparison_view(reports, claim or ())
+    if len(folders) == 1 and not view.pairs:
+        raise BadInput(f"{view.names[0]} measured on no two GPU products: name another report, too")
     if html is not None:
         write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())
     if as_json:
