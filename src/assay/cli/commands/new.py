@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput
+from assay.base.writable import require_folder_place
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
@@ -31,15 +32,13 @@ def new(
     """Write an example of a project of your own."""
     if not is_free(folder):
         raise BadInput(f"{folder}: is there, and is no empty folder")
+    require_folder_place(folder, folder / PROJECT_FILE)
     example = files("assay.cli").joinpath("example")
     for name, source in EXAMPLE.items():
         text = example.joinpath(source).read_text(encoding="utf-8")
         schema = (checkout.ROOT / SCHEMA).as_uri()
         text = text.replace("$schema=SCHEMA", f"$schema={schema}")
-        try:
-            write_bytes(folder / name, text.encode())
-        except FileNotFoundError as error:  # where the system makes the folders itself, as /proc
-            raise MissingEnvironment(f"{folder}: cannot be made: {error.strerror}") from error
+        write_bytes(folder / name, text.encode())
     say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
         words = [checkout.command(), command, "--project", str(folder)]
