@@ -172,8 +172,9 @@ class TestPlaces:
         for command in (("site", file, "nowhere"), ("export", "nowhere", "--out", file)):
             answer = assay(*command)
             assert (answer.code, f"{file}: is no directory" in answer.err) == (2, True)
-        answer = assay("compare", "nowhere", "nowhere_2", "--html", tmp_path)
-        assert (answer.code, f"{tmp_path}: is a directory" in answer.err) == (2, True)
+        for place in (tmp_path, "/dev/null"):
+            answer = assay("compare", "nowhere", "nowhere_2", "--html", place)
+            assert (answer.code, f"{place}: is there, and is no plain" in answer.err) == (2, True)
 
 
 class TestNames:

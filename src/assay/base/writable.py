@@ -34,8 +34,8 @@ def why_not_writable(path: Path) -> str | None:
 def require_file_place(path: Path) -> None:
     """Raise BadInput where no file can be made at a path, or replaced."""
     mode = _mode(path)
-    if mode is not None and stat.S_ISDIR(mode):
-        raise BadInput(f"{path}: is a directory: name a file")
+    if mode is not None and not stat.S_ISREG(mode):  # a device would be replaced by a file
+        raise BadInput(f"{path}: is there, and is no plain file: name another")
     _require(path, path)
 
 
