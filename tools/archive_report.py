@@ -22,8 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def archive_report(report: Path, keys: Sequence[Path]) -> Path:
     """Write the archive of a report directory beside it; its path.
 
-    Raises CheckFailed for a report that does not verify, NotJudgedAgain where that takes a history
-    that is not here, BadInput for one whose directory is not
+    Raises CheckFailed for a report that does not verify, BadInput for one whose directory is not
     named like its run, MissingEnvironment where the archive cannot be written.
     """
     run = verify(report, keys, repository=ROOT).run

@@ -13,7 +13,7 @@ from assay.records.base import Identifier, Record
 
 FOLDER = Path(__file__).parent / "verify"
 
-Base = Literal["report", "archive", "taken_over", "pair", "history", "settled", "checkout"]
+Base = Literal["report", "archive", "taken_over", "pair", "settled", "checkout"]
 """What a case starts from; ``tests/cases/bases.py`` makes each."""
 Resign = Literal["none", "listed", "manifest", "payload", "trusted", "judged", "enemy"]
 """What happens after the change; ``tests/cases/signers.py`` does it."""
@@ -24,12 +24,12 @@ class Verifier(Record):
     """How it is verified, beside what ``./assay verify --key`` does."""
 
     texts: bool = False
-    """Whether the readable texts are rendered again, by the commit that the report names."""
+    """Whether the readable texts are rendered again, by the version that made them."""
     as_other_version: bool = False
-    """Whether another commit renders them."""
-    policy: Literal["none", "history", "folder", "accepted"] = "none"
-    """Whose rules it is held to: nobody's, those that the history of the base's repository holds,
-    those of that repository as a folder; or the history's, and other ones are accepted."""
+    """Whether another version renders them."""
+    policy: Literal["none", "folder", "accepted"] = "none"
+    """Whose rules it is held to: nobody's, or those of the base's repository; other ones may be
+    accepted."""
 
 
 class Expected(Record):

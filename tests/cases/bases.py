@@ -7,18 +7,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from assay.base.io import read_record, write_record
+from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.evidence.stages import (
     TARGET_STAGES,
     origin_folder,
-    pipeline_path,
     platform_path,
     target_paths,
     timings_path,
 )
 from assay.evidence.timings import write_timing
-from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan
 from assay.records.platform import PlatformRecord
 from assay.records.timings import Stage
@@ -32,7 +30,6 @@ from tests.checkout_fixtures import (
     with_checkout,
     write_checkout_records,
 )
-from tests.git_history import git
 from tests.report_fixtures import (
     LOCK,
     TARGET,
@@ -118,20 +115,6 @@ def pair(base: Path) -> None:
     signed_report(root, RUN)
 
 
-def history(base: Path) -> None:
-    """A report of the one commit of its repository."""
-    root = write_repository(base / "repo")
-    write_bytes(root / TOOLCHAIN_LOCK, LOCK.encode())
-    files = ["config", "kernels", TOOLCHAIN_LOCK]
-    for arguments in (["init", "-q"], ["add", *files], ["commit", "-q", "-m", "x"]):
-        git(root, *arguments)
-    run_dir = write_run(root, RUN)
-    record = read_record(PipelineRecord, run_dir / pipeline_path())
-    head = record.model_copy(update={"commit": git(root, "rev-parse", "HEAD")})
-    write_record(head, run_dir / pipeline_path())
-    signed_report(root, RUN)
-
-
 def settled(base: Path) -> None:
     """A report whose protocol has each turn begin with launches that are not counted."""
     root = write_repository(base / "repo")
@@ -159,7 +142,7 @@ def checkout(base: Path) -> None:
 
 MAKERS: dict[str, Callable[[Path], None]] = {
     "report": report, "archive": report, "taken_over": taken_over, "pair": pair,
-    "history": history, "settled": settled, "checkout": checkout,
+    "settled": settled, "checkout": checkout,
 }  # fmt: skip
 
 

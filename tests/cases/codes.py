@@ -21,7 +21,6 @@ ELSEWHERE = {
     "key-passphrase": "verification/test_trusted_keys.py",
     "key-permissions": "verification/test_trusted_keys.py",
     "rebuild": "verification/test_rebuild.py",
-    "rules": "verification/test_policy.py",
     "source-missing": "verification/test_rebuild.py",
     "usage": "cli/test_rough_ends.py",
 }

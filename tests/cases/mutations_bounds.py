@@ -49,7 +49,11 @@ def insert(site: Site, path: str, text: str, by: str) -> None:
     file.write_text(old.replace(text, by))
 
 
-def rules_of_nobody(site: Site, commit: str | None) -> None:
-    """Widen the margin, and say that another commit made the report, or none."""
-    insert(site, "evidence/config/judging.yaml", "absolute_margin: 0.08", "absolute_margin: 0.5")
-    site.edit("evidence/pipeline.json", lambda record: record.update(commit=commit))
+def say_reproduced(site: Site) -> None:
+    """Have the page and the text say that everything is reproduced."""
+    for name in ("report.html", "report.md"):
+        file = site.report / name
+        old = file.read_text()
+        new = old.replace("inconclusive", "reproduced").replace("not reproduced", "reproduced")
+        assert new != old
+        file.write_text(new)

@@ -77,13 +77,11 @@ def make_site(case: AttackCase, base: Path, scratch: Path) -> Site:
     root = base / "repo"
     policy = {
         "none": None,
-        "history": Policy(root),
-        "folder": Policy(None, root),
+        "folder": Policy(root),
         "accepted": Policy(root, accepted=True),
     }[asked.policy]
     return Site(
         base, scratch, report, report, [base / "key.pub"],
         policy=policy, texts=asked.texts,
         as_other_version=asked.as_other_version,
-        repository=root if case.base == "history" else None,
     )  # fmt: skip

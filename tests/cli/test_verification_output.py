@@ -29,7 +29,7 @@ from assay.verification.proof_tree import check_names, verification_record
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog
 from tests.cli.test_tables import Terminal
-from tests.report_fixtures import signed_report, write_repository
+from tests.report_fixtures import COMMIT, signed_report, write_repository
 
 IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
 
@@ -112,7 +112,7 @@ class TestText:
         result = verification_record("a", log, MissingEnvironment("there is no git"))
         assert failed_line(result, log.checks) == "NOT VERIFIED: a: there is no git"
 
-    def test_a_line_above_the_last_says_what_nobody_checked(
+    def test_pages_of_another_version_end_in_the_commit_to_check_out(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def other(*_: object) -> dict[str, str]:
@@ -122,14 +122,11 @@ class TestText:
         answer = assay(
             "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
         )
-        assert answer.code == 0
-        *_, unproven, nobody, last = answer.out.splitlines()
-        assert unproven == UNPROVEN
-        assert nobody == (
-            "nobody checked that report.html, appendix.html and report.md say what the evidence "
-            "does, nor the sources and the binaries (--rebuild does)"
-        )
-        assert last.startswith(f"PASSED: {report}, signed by ")
+        assert answer.code == 1
+        last = answer.out.splitlines()[-1]
+        assert last.startswith(f"NOT VERIFIED: {report}: intact, ")
+        assert last.endswith(f"check out commit {COMMIT}")
+        assert "PASSED" not in answer.out
 
     def test_what_is_left_unproven_is_counted(self) -> None:
         log = VerificationLog()
@@ -139,11 +136,7 @@ class TestText:
             if name not in ("gate", "texts", "name"):
                 log.add(passed_check(name, "as it is to be"))
         result = verification_record("a", log)
-        assert list(open_lines(result)) == [
-            "2 things left unproven, as named above",
-            "nobody checked that report.html, appendix.html and report.md say what the evidence "
-            "does",
-        ]
+        assert list(open_lines(result)) == ["2 things left unproven, as named above"]
         assert verified_line(result) == "PASSED: a"
 
     def test_a_terminal_breaks_lines_between_words_and_a_pipe_does_not(self) -> None:

@@ -1,23 +1,20 @@
-"""A report of other judging rules: its own commit's code judges it, or nothing calls it judged."""
+"""A report of other judging rules is intact at most: nothing calls it verified."""
 
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.judging.rules import RULES
 from assay.pipeline.reuse import find_recorded
 from assay.records.verification import ProofState
-from assay.report.render import render_contents
-from assay.verification import judged_again, own_rules
-from assay.verification.own_rules import NotJudgedAgain
+from assay.verification import judged_again
+from assay.verification.judged_again import OtherVersion
+from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
-from assay.verification.rendered_again import Renderer
-from assay.verification.sign import public_key_path
-from assay.verification.verify import VerificationLog, VerificationResult, verify
+from assay.verification.sign import public_key_path, sign
+from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
 
@@ -31,6 +28,11 @@ def report(root: Path) -> Path:
     return signed_report(root)
 
 
+@pytest.fixture
+def key(root: Path) -> Path:
+    return public_key_path(root.parent / "key")
+
+
 @pytest.fixture(autouse=True)
 def newer(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules of today that no report was judged by yet; nothing may judge by them."""
@@ -42,132 +44,55 @@ def newer(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged_again, "judge", judge)
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
-    """What the report's own code was asked; it finds verdicts and texts to hold."""
-    return own_code(monkeypatch, {"verdicts": "6 verdicts, the same", "texts": "both the same"})
-
-
-def own_code(
-    monkeypatch: pytest.MonkeyPatch, says: dict[str, str] | Exception
-) -> list[tuple[object, ...]]:
-    calls: list[tuple[object, ...]] = []
-
-    def passed(*arguments: object) -> dict[str, str]:
-        calls.append(arguments)
-        if isinstance(says, Exception):
-            raise says
-        return says
-
-    monkeypatch.setattr(own_rules, "passed_by_commit", passed)
-    return calls
-
-
-def check(report: Path, root: Path, *, texts: bool = False) -> VerificationResult:
-    renderer = Renderer(partial(render_contents, root), COMMIT, True) if texts else None
-    return verify(report, keys(root), repository=root, renderer=renderer)
-
-
-def keys(root: Path) -> Sequence[Path]:
-    return [public_key_path(root.parent / "key")]
-
-
-def test_its_own_code_is_asked_and_the_rules_are_named(
-    report: Path, root: Path, asked: list[tuple[object, ...]]
-) -> None:
-    result = check(report, root)
-    assert asked == [(report, COMMIT, (*keys(root),), root)]
-    assert [entry.name for entry in result.checks] == [
+def test_it_is_intact_and_names_its_rules_and_commit(report: Path, key: Path) -> None:
+    log = VerificationLog()
+    with pytest.raises(OtherVersion) as raised:
+        verify(report, [key], log=log, policy=Policy(report))
+    assert (raised.value.exit_code, raised.value.code) == (1, "other-version")
+    assert (raised.value.rules, raised.value.commit) == (RULES, COMMIT)
+    assert f"judged by rules {RULES}" in str(raised.value)
+    assert COMMIT in str(raised.value)
+    assert [check.name for check in log.checks if check.passed] == [
         "signature", "statement", "shape", "contents",
-        "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-        "binaries", "measured", "provenance", "verdicts",
+        "evidence", "declared", "origins", "complete", "gate", "provenance",
     ]  # fmt: skip
-    assert result.checks[-1].detail == (
-        f"judged again by rules {RULES}, by the code of commit {COMMIT}, for this checkout "
-        "judges by rules 99: 6 verdicts, the same"
-    )
+    assert {check.name for check in log.checks if check.state is ProofState.NOT_CHECKED} == {
+        "policy", "machine", "problems", "binaries", "measured", "verdicts",
+    }  # fmt: skip
 
 
-def test_texts_that_it_renders_again_are_a_check(
-    report: Path, root: Path, asked: list[tuple[object, ...]]
-) -> None:
-    assert check(report, root, texts=True).checks[-1].detail == (
-        "by the same commit: both the same"
-    )
+def test_the_record_does_not_call_it_verified(report: Path, key: Path) -> None:
+    log = VerificationLog()
+    with pytest.raises(OtherVersion) as raised:
+        verify(report, [key], log=log)
+    result = verification_record("it", log, raised.value)
+    assert (result.exit_code, result.code, result.verified) == (1, "other-version", False)
+    (verdicts,) = result.proof.children[0].children[0].children[0].children[:1]
+    assert (verdicts.id, verdicts.state) == ("verdicts", ProofState.NOT_CHECKED)
+    assert verdicts.children[0].state is ProofState.NOT_CHECKED
 
 
-def test_texts_that_it_renders_otherwise_leave_them_unproven(
-    report: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where the report's Python was another: no check says that they hold."""
-    own_code(monkeypatch, {"verdicts": "6 verdicts, the same"})
-    result = check(report, root, texts=True)
-    assert (result.checks[-1].name, result.checks[-1].is_open) == ("texts", True)
-    assert "vouched for by the signature alone" in result.unproven[-1]
-
-
-def test_what_it_finds_wrong_is_a_failed_check(
-    report: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_code(monkeypatch, CheckFailed("commit 0123 finds: verdicts: other ones"))
-    with pytest.raises(CheckFailed, match=r"\n  verdicts: commit 0123 finds: verdicts: other ones"):
-        check(report, root, texts=True)
-
-
-def test_it_is_not_started_for_a_report_that_was_tampered_with(
-    report: Path, root: Path, asked: list[tuple[object, ...]]
-) -> None:
+def test_what_was_tampered_with_fails(report: Path, key: Path) -> None:
     (report / "report.md").write_text("another text")
-    with pytest.raises(CheckFailed, match=r"contents: report\.md has "):
-        check(report, root)
-    assert asked == []
+    with pytest.raises(CheckFailed) as raised:
+        verify(report, [key])
+    assert raised.value.code == "contents"
 
 
-class TestWhereItCannotBeRun:
-    """Exit code 3: what holds, what nobody checked, and how to get it."""
+def test_what_leaves_a_record_out_fails(report: Path, key: Path, root: Path) -> None:
+    (report / "evidence" / "h100" / "cheats.json").unlink()
+    sign(report, root.parent / "key")
+    with pytest.raises(CheckFailed) as raised:
+        verify(report, [key])
+    assert raised.value.code == "guard-missing"
 
-    @pytest.fixture(autouse=True)
-    def lacking(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        own_code(monkeypatch, MissingEnvironment("this clone is shallow: git fetch --unshallow"))
 
-    def test_verify_says_what_holds_and_what_nobody_judged(self, report: Path, root: Path) -> None:
-        with pytest.raises(NotJudgedAgain) as raised:
-            check(report, root)
-        assert raised.value.exit_code == 3
-        assert str(raised.value) == (
-            f"{report}: its verdicts are those of rules {RULES}, this checkout judges by rules 99, "
-            "and nothing judged them again: this clone is shallow: git fetch --unshallow (checked, "
-            "and it holds: signature, statement, shape, contents, evidence, declared, origins, "
-            "complete, machine, gate, problems, binaries, measured, provenance; not "
-            "checked: verdicts, texts)"
-        )
-
-    def test_the_tree_says_that_verdicts_and_pages_were_not_checked(
-        self, report: Path, root: Path
-    ) -> None:
-        log = VerificationLog()
-        with pytest.raises(NotJudgedAgain) as raised:
-            verify(report, keys(root), repository=root, log=log)
-        result = verification_record("it", log, raised.value)
-        assert (result.exit_code, result.code, result.verified) == (3, "machine-lacks", False)
-        assert result.run == "demo_run"
-        (verdicts,) = result.proof.children[0].children[0].children[0].children[:1]
-        assert (verdicts.id, verdicts.state) == ("verdicts", ProofState.NOT_CHECKED)
-        assert "git fetch --unshallow" in verdicts.says
-        assert verdicts.children[0].state is ProofState.NOT_CHECKED
-
-    def test_without_a_checkout_there_is_no_history(self, report: Path, root: Path) -> None:
-        with pytest.raises(NotJudgedAgain, match="there is no checkout whose history"):
-            verify(report, keys(root))
-
-    def test_records_are_taken_over_all_the_same_and_a_line_says_so(
-        self, report: Path, root: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """What is taken are records, which are signed; their verdicts are made anew."""
-        (root / "requirements").mkdir()
-        (root / "requirements" / "toolchain.txt").write_text("nvcc\n")
-        found = find_recorded(root, load_catalog(root), ["h100"], [report], keys(root))
-        assert found["h100"][0].kind == "recorded"
-        said = capsys.readouterr().err
-        assert "nothing judged them again: this clone is shallow" in said
-        assert "its records are judged here, by rules" in said
+def test_its_records_are_taken_over_and_a_line_says_by_which_rules(
+    report: Path, root: Path, key: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is taken are records, which are signed; their verdicts are made anew."""
+    (root / "requirements").mkdir()
+    (root / "requirements" / "toolchain.txt").write_text("nvcc\n")
+    found = find_recorded(root, load_catalog(root), ["h100"], [report], [key])
+    assert found["h100"][0].kind == "recorded"
+    assert f"its rules are {RULES}" in capsys.readouterr().err

@@ -184,8 +184,8 @@ def test_its_margins_are_compared_and_its_claims_are_not(
 ) -> None:
     folder, key = report
     ours = tmp_path / "repo"
-    verified(folder, key, policy=Policy(None, ours))
+    verified(folder, key, policy=Policy(ours))
     judging = ours / "config" / "judging.yaml"
     judging.write_text(judging.read_text().replace("ratio_margin: 0.05", "ratio_margin: 0.15"))
     with pytest.raises(CheckFailed, match="ratio_margin"):
-        verified(folder, key, policy=Policy(None, ours))
+        verified(folder, key, policy=Policy(ours))

@@ -93,15 +93,14 @@ def test_what_a_check_leaves_makes_its_part_unproven(report: Path) -> None:
     assert result.verified
 
 
-def test_texts_that_nobody_rendered_are_called_unchecked(report: Path) -> None:
+def test_pages_of_another_version_are_not_checked(report: Path) -> None:
     def other(*_: object) -> dict[str, str]:
         return dict.fromkeys(TEXTS, "another text")
 
     result = result_of(report, renderer=Renderer(other, "f" * 40, True))
-    assert states(result)["pages"] is UNPROVEN
-    assert result.verified
-    (unchecked,) = result.unchecked
-    assert "report.html, appendix.html and report.md" in unchecked
+    assert states(result)["pages"] is NOT_CHECKED
+    assert states(result)["verdicts"] is PROVEN
+    assert (result.verified, result.code) == (False, "other-version")
 
 
 @pytest.mark.parametrize(

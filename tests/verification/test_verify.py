@@ -1,6 +1,5 @@
 """Verification: a sound report passes, and every kind of tampering is named."""
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.evidence.report_contents import ReportContents
 from assay.evidence.stages import platform_path
@@ -19,8 +18,9 @@ from assay.records.platform import PlatformRecord
 from assay.report.render import render, render_contents
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification import own_rules, signed_files
+from assay.verification import signed_files
 from assay.verification import verify as verifying
+from assay.verification.judged_again import OtherVersion
 from assay.verification.origin import origin_folder, target_paths
 from assay.verification.provisions import told_origin
 from assay.verification.rendered_again import Renderer
@@ -235,46 +235,27 @@ class TestTexts:
         assert self.verified(report, commit="f" * 40).checks[-1].name == "texts"
 
     @pytest.mark.parametrize("changes", [{"commit": "f" * 40}, {"commit": None}, {"clean": False}])
-    def test_another_version_that_renders_otherwise_leaves_them_unproven(
+    def test_pages_of_another_version_are_not_verified(
         self, report: Path, changes: dict[str, Any]
     ) -> None:
         self.rewrite(report, "report.md")
-        texts = self.verified(report, **changes).checks[-1]
-        assert (texts.name, texts.is_open) == ("texts", True)
-        assert "report.md: the evidence renders to other bytes" in texts.unproven[0]
-        assert COMMIT in texts.unproven[0]
+        with pytest.raises(OtherVersion) as raised:
+            self.verified(report, **changes)
+        assert (raised.value.exit_code, raised.value.code) == (1, "other-version")
+        assert "report.md: " in str(raised.value)
+        assert COMMIT in str(raised.value)
 
-    @pytest.mark.parametrize("equal", [True, False])
-    def test_the_reports_own_commit_renders_them_where_it_is_asked_to(
-        self, report: Path, monkeypatch: pytest.MonkeyPatch, equal: bool
+    @pytest.mark.parametrize(("commit", "code"), [("f" * 40, "other-version"), (COMMIT, "texts")])
+    def test_a_renderer_that_fails_verifies_nothing(
+        self, report: Path, commit: str, code: str
     ) -> None:
-        self.rewrite(report, "report.md")
-        base = report.parents[2]
-        asked: list[object] = []
-
-        def passed(*arguments: object) -> dict[str, str]:
-            asked.append(arguments)
-            return {"verdicts": "the same", **({"texts": "both the same"} if equal else {})}
-
-        monkeypatch.setattr(own_rules, "passed_by_commit", passed)
-        ours = self.renderer(base, commit="f" * 40)
-        renderer = dataclasses.replace(ours, asks_commit=True)
-        keys, root = [base / "key.pub"], base / "repo"
-        texts = verify(report, keys, repository=root, renderer=renderer).checks[-1]
-        assert asked == [(report, COMMIT, tuple(keys), root)]
-        assert texts.passed
-        assert texts.is_open is not equal
-        with pytest.raises(MissingEnvironment, match="there is no checkout whose history"):
-            verify(report, keys, renderer=renderer)
-
-    def test_a_renderer_that_fails_leaves_them_unproven_or_is_a_failure(self, report: Path) -> None:
         def broken(contents: ReportContents, summaries: SharedSummaries) -> dict[str, str]:
             raise KeyError("a field of tomorrow")
 
         keys = [report.parents[2] / "key.pub"]
-        result = verify(report, keys, renderer=Renderer(broken, "f" * 40, True))
-        assert "cannot be rendered again: KeyError" in result.checks[-1].unproven[0]
-        failure(report, "texts", renderer=Renderer(broken, COMMIT, True))
+        with pytest.raises(CheckFailed) as raised:
+            verify(report, keys, renderer=Renderer(broken, commit, True))
+        assert raised.value.code == code
 
 
 class TestVerdicts:

@@ -90,6 +90,11 @@ class CheckLog:
         return all(check.passed for check in self.checks)
 
     @property
+    def failed(self) -> bool:
+        """Return whether a check failed; one that was not made did not."""
+        return any(check.state is ProofState.FAILED for check in self.checks)
+
+    @property
     def unproven(self) -> tuple[str, ...]:
         """Return what the checks could not prove."""
         return tuple(line for check in self.checks for line in check.unproven)

@@ -72,7 +72,7 @@ def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
 
 def _cells(view: ComparisonView, row: ComparedFigure) -> Iterator[str]:
     for report, each in zip(view.reports, row.figures, strict=True):
-        yield f"{'' if report.verified else 'unverified, '}{cell(each)}"
+        yield f"{report.mark}{cell(each)}"
 
 
 def _lines(view: ComparisonView, rows: Sequence[ComparedFigure], width: int) -> Iterator[str]:

@@ -34,7 +34,7 @@ def reader(
 
     def verify(directory: Path, log: VerificationLog) -> None:
         rules = Policy(checkout.ROOT, accepted=True)
-        check_report(directory, Trust(keys, project=project), rules, texts=False, log=log)
+        check_report(directory, Trust(keys, project=project), rules, log)
 
     trusted = load_trusted_keys(keys or keys_of(project), ours)
     folder = None if fresh else _kept_in(project)

@@ -21,8 +21,7 @@ from assay.shared.counting import counted
 from assay.verification.verify import VerificationLog
 
 TAKES = (
-    "a report that was not verified before is judged again from its samples, which takes seconds, "
-    "or a minute where the code of its own commit judges it"
+    "a report that was not verified before is judged again from its samples, which takes seconds"
 )
 SHORT = 12
 """Characters of a key's digest in the last line."""
@@ -68,7 +67,9 @@ class ReportsUnderWay:
         by = f", signed by {' and '.join(signers)}" if signers else ""
         kept = sum(report.kept for report in held)
         earlier = f"; {kept} of them verified before, and unchanged since" if kept else ""
-        return f"{len(held)} of {counted(len(self.read), 'report')} verified{by}{earlier}"
+        other = sum(report.intact and not report.judged for report in self.read)
+        intact = f"; {other} intact, of other rules" if other else ""
+        return f"{len(held)} of {counted(len(self.read), 'report')} verified{by}{earlier}{intact}"
 
     def line(self) -> str:
         """Return what is done now, and how far it is; nothing before the first report."""

@@ -57,7 +57,7 @@ PolicyOption = Annotated[
     Path | None,
     typer.Option(
         help="Directory with config/ and kernels/ whose rules must be those of the report, "
-        "instead of what this checkout's history holds.",
+        "instead of those of this checkout.",
         metavar="DIR",
     ),
 ]

@@ -38,7 +38,7 @@ def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> Op
         if whole:
             log.called = (folder, path) if folder != path else None
             trust = Trust(keys or None, project)
-            check_report(folder, trust, Policy(checkout.ROOT), texts=False, log=log)
+            check_report(folder, trust, Policy(checkout.ROOT), log)
         opened = open_report(folder, keys or keys_of(project))
         report = replace(opened, path=path, judged=whole)
     assert report.signed is not None

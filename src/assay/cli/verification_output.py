@@ -10,6 +10,7 @@ from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
+from assay.verification.judged_again import OtherVersion
 
 COLOURS = {
     ProofState.PROVEN: "green",
@@ -93,9 +94,8 @@ def open_lines(result: VerificationRecord) -> Iterator[str]:
     if unproven:
         yield f"{counted(unproven, 'thing')} left unproven, as named above"
     idle = [f"the {part.id}" for part in parts if part.state is ProofState.NOT_CHECKED]
-    by_rebuild = [f"{' and '.join(idle)} (--rebuild does)"] if idle else []
-    if open_ := ", nor ".join([*result.unchecked, *by_rebuild]):
-        yield f"nobody checked {open_}"
+    if idle:
+        yield f"nobody checked {' and '.join(idle)} (--rebuild does)"
 
 
 def _parts(node: ProofNode) -> Iterator[ProofNode]:
@@ -114,8 +114,10 @@ def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str
     claims by their names; or what this machine lacks.
     """
     failed = next((check for check in checks if check.state is ProofState.FAILED), None)
-    found = f"{failed.name}: {failed.detail}" if failed else result.error or "nothing was checked"
-    word = "FAILED" if result.exit_code == ExitCode.CHECK_FAILED else "NOT VERIFIED"
+    error = (result.error or "nothing was checked").removeprefix(f"{result.report}: ")
+    found = f"{failed.name}: {failed.detail}" if failed else error
+    refused = result.exit_code == ExitCode.CHECK_FAILED and result.code != OtherVersion.code
+    word = "FAILED" if refused else "NOT VERIFIED"
     return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
 
 

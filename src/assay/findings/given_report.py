@@ -14,7 +14,7 @@ class GivenReport:
     path: str
     figures: ReportFigures
     keyid: str | None
-    """Of the trusted key that signed it; None where it does not verify."""
+    """Of the trusted key that signed it; None where it does not verify, and is not intact."""
     note: str
     """One line: who vouches, or what is wrong."""
     unproven: tuple[str, ...] = ()
@@ -22,8 +22,20 @@ class GivenReport:
     """Whether it was verified earlier, and is unchanged since."""
     signer: str = ""
     """The verifier's own name for that key; empty where it does not verify."""
+    judged: bool = True
+    """Whether this version's rules and pages are its own; else it is intact at most."""
+
+    @property
+    def intact(self) -> bool:
+        """Return whether it is as a trusted key signed it, and complete."""
+        return self.keyid is not None
 
     @property
     def verified(self) -> bool:
         """Return whether every check of it holds."""
-        return self.keyid is not None
+        return self.intact and self.judged
+
+    @property
+    def mark(self) -> str:
+        """Return what stands before each of its figures: nothing where it is verified."""
+        return "" if self.verified else "intact, " if self.intact else "unverified, "

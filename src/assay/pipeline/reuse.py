@@ -44,7 +44,7 @@ from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
-from assay.verification.own_rules import NotJudgedAgain
+from assay.verification.judged_again import OtherVersion
 from assay.verification.provisions import told_origin
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.verify import VerificationLog, verify
@@ -134,14 +134,13 @@ def _recorded_in(
 def _verify(folder: Path, keys: Sequence[Path], root: Path, log: VerificationLog) -> None:
     """Verify a report that records are taken from; its verdicts are not, being made anew.
 
-    So that nothing judges them again, for want of history, is said, and ends nothing. Whose rules
-    it was judged by is not asked: its records are judged by this checkout's, and those measured by
-    other definitions than this checkout's are not taken.
+    So other rules of its own end nothing, and a line says so. Records that were measured by other
+    definitions than this checkout's are not taken.
     """
     try:
         verify(folder, keys, repository=root, log=log)
-    except NotJudgedAgain as lack:
-        say(f"{lack}; its records are judged here, by rules {RULES}")
+    except OtherVersion as other:
+        say(f"{folder.name}: intact; its rules are {other.rules}, and rules {RULES} judge it here")
 
 
 def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:

@@ -39,6 +39,7 @@ from assay.records.report_figures import ReportFigures, VerifiedReport
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE
+from assay.verification.judged_again import OtherVersion
 from assay.verification.manifest import plain_bytes
 from assay.verification.place import check_place
 from assay.verification.report_archive import MOST_PACKED, is_archive, opened_report, report_name
@@ -77,7 +78,7 @@ class ReportReader:
         place = self.place(path)
         kept = None if place is None else self._kept(place, path)
         if kept is not None:
-            return _given(path, kept, kept=True)
+            return _given(path, kept, kept=True, judged=kept.figures.rules == RULES)
         log = VerificationLog()
         if begun is not None:
             begun(log)
@@ -99,13 +100,16 @@ class ReportReader:
             unproven=log.unproven,
             figures=figures,
         )
-        if place is not None:
+        judged = log.holds
+        if place is not None and (judged or figures.rules != RULES):
             keep(found, place)
-        return _given(path, found, kept=False)
+        return _given(path, found, kept=False, judged=judged)
 
     def _wrong(self, directory: Path, log: VerificationLog) -> str | None:
         try:
             self.verifier(directory, log)
+        except OtherVersion:
+            return None
         except AssayError as error:
             failed = [check for check in log.checks if not check.passed]
             return f"{failed[0].name}: {failed[0].detail}" if failed else str(error)
@@ -212,10 +216,19 @@ def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
     return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
 
 
-def _given(path: Path, found: VerifiedReport, *, kept: bool) -> GivenReport:
+def _given(path: Path, found: VerifiedReport, *, kept: bool, judged: bool) -> GivenReport:
     name, run = report_name(path), found.figures.run
-    note = f"verified: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
+    word = "verified" if judged else "intact, not judged again"
+    note = f"{word}: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
     shown = name if name == run else f"{name} (run {run})"
     return GivenReport(
-        shown, str(path), found.figures, found.keyid, note, found.unproven, kept, found.signer
+        shown,
+        str(path),
+        found.figures,
+        found.keyid,
+        note,
+        found.unproven,
+        kept,
+        found.signer,
+        judged,
     )

@@ -48,6 +48,7 @@ class SiteReport:
     file: str
     """Of its page, without the ending."""
     verified: bool
+    intact: bool
     note: str
     created: str
     commit: str
@@ -78,23 +79,28 @@ class Site:
     entries: dict[str, list[HistoryEntry]] = field(default_factory=dict)
     """By claim. A figure of a report is one object, shared by all pages that tell of it."""
     places: dict[str, int] = field(default_factory=dict)
-    """Of the reports that verified, by the digest of their manifest."""
+    """Of the reports that are intact, by the digest of their manifest."""
 
     @property
     def again(self) -> int:
         """Return how often a report was given that is there already."""
         return sum(len(report.again) for report in self.reports)
 
+    @property
+    def unverified(self) -> int:
+        """Return how many reports are not even intact: no trusted key vouches for them."""
+        return sum(not report.intact for report in self.reports)
+
     def add(self, given: GivenReport) -> None:
-        """Take up a report; one that verified and is there already by its name alone."""
+        """Take up a report; one that is intact and there already by its name alone."""
         figures, place = given.figures, len(self.reports)
-        if given.verified:
+        if given.intact:
             first = self.places.setdefault(figures.manifest_sha256, place)
             if first != place:
                 known = self.reports[first]
                 self.reports[first] = replace(known, again=(*known.again, given.name))
                 return
-        headline = figures.headline if given.verified else None
+        headline = figures.headline if given.intact else None
         # Reports of one catalog share one object.
         alike = [each.claims for each in self.reports[-1:] if each.claims == figures.claims]
         self.claims.update(figures.claims)
@@ -103,6 +109,7 @@ class Site:
                 name=given.name,
                 file=f"{place:04d}-{figures.run}",
                 verified=given.verified,
+                intact=given.intact,
                 note=given.note,
                 created=figures.created or "",
                 commit=(figures.commit or "")[:12],
@@ -154,9 +161,10 @@ class Site:
                     reports=[(place, self.reports[place]) for place in part],
                     pages=[f"{each}.html" for each in names],
                     this=f"{name}.html",
-                    total=len(self.reports),
+                    signed=sum(report.intact for report in self.reports),
                     again=self.again,
-                    unverified=sum(not report.verified for report in self.reports),
+                    other_rules=sum(each.intact and not each.verified for each in self.reports),
+                    unverified=self.unverified,
                     legend=[
                         (letter, status.word)
                         for status, letter in LETTERS.items()
@@ -201,7 +209,7 @@ class Site:
         last, on = line.last, line.last.machine
         before = [] if line.before is None else [f"<b>{line.before} before</b>"]
         at = last.at[:16].replace("T", " ") if on else f"signed {last.at[:10]}"
-        mark = "" if self.reports[last.place].verified else ' class="unverified"'
+        mark = "" if self.reports[last.place].intact else ' class="unverified"'
         machine = (
             f"<td>{escape(on.gpu_uuid[:12])}<td>{escape(on.driver)}<td>{(on.commit or '')[:12]}"
             if on

@@ -1,9 +1,7 @@
-"""The check that verdicts follow from the evidence: judged again, by the rules that made them."""
-
-from pathlib import Path
+"""The check that verdicts follow from the evidence: judged again, by the rules of this version."""
 
 from assay.base.check_log import CheckLog, listed, none
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.base.io import dump_record
 from assay.base.printable import shortened
 from assay.evidence.report_contents import ReportContents
@@ -13,11 +11,23 @@ from assay.records.manifest import Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.own_rules import NotJudgedAgain, OwnCode
-from assay.verification.rendered_again import say_by_commit
 
 LONGEST_VALUE = 60
 """Characters of a differing value that a sentence quotes."""
+
+
+class OtherVersion(CheckFailed):
+    """A report is intact, and another version made it: this one does not call it verified.
+
+    ``rules`` judged it; ``commit`` is the version that can judge and render it again.
+    """
+
+    code = "other-version"
+
+    def __init__(self, sentence: str, rules: int, commit: str | None) -> None:
+        super().__init__(sentence)
+        self.rules = rules
+        self.commit = commit
 
 
 def other_rules(verdicts: VerdictsFile) -> int | None:
@@ -25,15 +35,12 @@ def other_rules(verdicts: VerdictsFile) -> int | None:
     return None if verdicts.rules == RULES else verdicts.rules
 
 
-def check_verdicts(
-    log: CheckLog, manifest: Manifest, contents: ReportContents, summaries: SharedSummaries
-) -> None:
+def check_verdicts(log: CheckLog, contents: ReportContents, summaries: SharedSummaries) -> None:
     """Judge again in this process; ``summaries`` takes up what that made."""
     with log.check("verdicts") as says:
         again = judge(contents.catalog, contents.evidence, summaries)
         if dump_record(again) != contents.verdicts_data:
             raise CheckFailed(_difference(contents.verdicts, again))
-        _require_evidence(again, manifest)
         says(
             f"{counted(len(again.verdicts), 'verdict')}, recomputed from raw samples by rules "
             f"{RULES}, byte for byte the same",
@@ -41,52 +48,7 @@ def check_verdicts(
         )
 
 
-def check_by_own_rules(
-    log: CheckLog,
-    report_dir: Path,
-    manifest: Manifest,
-    contents: ReportContents,
-    code: OwnCode,
-    *,
-    texts: bool,
-) -> None:
-    """Have the report's own code judge it again and, where ``texts``, render it.
-
-    To be called once all else holds. Raises NotJudgedAgain where that code cannot be run here.
-    """
-    rules, commit = contents.verdicts.rules, contents.pipeline.commit
-    passed: dict[str, str] = {}
-    with log.check("verdicts") as says:
-        _require_evidence(contents.verdicts, manifest)
-        try:
-            passed = code.passed(report_dir, commit)
-        except MissingEnvironment as lack:
-            raise _not_judged(log, report_dir, rules, commit, lack) from lack
-        says(
-            f"judged again by rules {rules}, by the code of commit {commit}, for this checkout "
-            f"judges by rules {RULES}: {passed['verdicts']}",
-            short=f"{len(contents.verdicts.verdicts)}, judged by their commit's rules {rules}",
-        )
-    if texts and passed:
-        with log.check("texts") as says:
-            say_by_commit(says, commit, passed)
-
-
-def _not_judged(
-    log: CheckLog, report_dir: Path, rules: int, commit: str | None, lack: MissingEnvironment
-) -> NotJudgedAgain:
-    held = ", ".join(check.name for check in log.checks if not check.is_open)
-    log.skip(("verdicts", "texts"), str(lack))
-    return NotJudgedAgain(
-        f"{report_dir}: its verdicts are those of rules {rules}, this checkout judges by "
-        f"rules {RULES}, and nothing judged them again: {lack} (checked, and it holds: "
-        f"{held}; not checked: verdicts, texts)",
-        rules,
-        commit,
-    )
-
-
-def _require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:
+def require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:
     """Raise CheckFailed where a verdict rests on a file that the report does not list."""
     there = {entry.path for entry in manifest.files}
     named = {path for verdict in verdicts.verdicts for path in verdict.evidence}

@@ -106,8 +106,8 @@ def open_report(
     ``judged``: True verifies it whole first, as ``./assay verify`` does but for the pages, which
     takes seconds. ``signed``: False reads what nobody vouches for, each file
     within bounds and all of them without any of time: for reports of your own. Raises
-    CheckFailed where a check fails, BadInput where there is no report, or a malformed one; with
-    ``judged`` a MissingEnvironment where the code of the report's rules cannot be run here.
+    CheckFailed where a check fails, with ``judged`` OtherVersion, one of these, where other rules
+    judged the report; BadInput where there is no report, or a malformed one.
     """
     if judged and not signed:
         raise BadInput("a report is verified by its signature: judged=True goes with signed=True")

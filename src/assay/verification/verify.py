@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, NamedCheck
+from assay.base.commits import COMMIT
 from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -28,9 +29,13 @@ from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
 from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
 from assay.verification.derived_facts import check_derived
-from assay.verification.judged_again import check_by_own_rules, check_verdicts, other_rules
+from assay.verification.judged_again import (
+    OtherVersion,
+    check_verdicts,
+    other_rules,
+    require_evidence,
+)
 from assay.verification.origin import Origin, check_origin
-from assay.verification.own_rules import OwnCode
 from assay.verification.place import check_place
 from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
@@ -88,15 +93,14 @@ def verify(
     The report itself must be signed by one of ``trusted_keys``; a report
     that figures were taken over from by one of them, or of ``origin_keys``; what notes say of those
     counts for other files of the same keys, too.
-    ``repository`` is the checkout: its present claims are compared (a note, no check), and a report
-    of other judging rules is judged by the code of its own commit, from that checkout's history.
+    ``repository`` is the checkout: its present claims are compared (a note, no check).
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
     rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
     each check when it is made, and stays with the caller whatever is raised; where ``report_dir``
     is an archive's copy, its ``called`` names the archive.
-    Raises CheckFailed that lists every failed check; BadInput when there is no such directory, or
-    no usable key to verify with; NotJudgedAgain (a MissingEnvironment) where all else holds and the
-    code of the report's rules cannot be run here.
+    Raises CheckFailed that lists every failed check; OtherVersion, a CheckFailed too, where nothing
+    failed and other rules judged the report or another version rendered its pages; BadInput when
+    there is no such directory, or no usable key to verify with.
     """
     if not report_dir.is_dir():
         raise BadInput(f"{report_dir}: no such report directory")
@@ -122,14 +126,12 @@ def verify(
         log.project_title = project.title if project else None
         held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
         rules = other_rules(contents.verdicts)
-        if policy is not None:
-            commit = contents.pipeline.commit
-            check_policy(log, report_dir, commit, policy, rules=rules)
-        _check_complete(log, contents, held, todays=rules is None)
+        if policy is not None and rules is None:
+            check_policy(log, report_dir, policy)
+        _check_complete(log, manifest, contents, held)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys)
-        code = OwnCode(repository, (*trusted_keys, *origin_keys))
-        _check_made(log, report_dir, manifest, contents, renderer, code)
+        _check_made(log, report_dir, contents, renderer, policy)
     log.raise_if_failed(report_dir)
     if repository is not None and project_of(report_dir / "evidence") is None:
         log.notes += _notes(report_dir, repository)
@@ -147,30 +149,46 @@ def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
 
 
 def _check_made(
-    log: CheckLog,
+    log: VerificationLog,
     report_dir: Path,
-    manifest: Manifest,
     contents: ReportContents,
     renderer: Renderer | None,
-    code: OwnCode,
+    policy: Policy | None,
 ) -> None:
-    """Verdicts and texts are made again, by today's code or by the report's own."""
-    rules = other_rules(contents.verdicts)
-    texts = renderer is not None
+    """Verdicts and texts are made again, where this version's rules made them.
+
+    Raises OtherVersion where all else holds and this version did not make them.
+    """
+    rules, texts = other_rules(contents.verdicts), ["texts"] if renderer is not None else []
+    if rules is not None:
+        asked = ["policy"] if policy is not None else []
+        why = f"rules {rules} judged it, and this version judges by rules {RULES}"
+        log.skip([*asked, "verdicts", *texts], why)
+        if not log.failed:
+            raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
+        return
     if any(check.name == "policy" and not check.passed for check in log.checks):
         log.skip(("verdicts",), "whoever judges by other rules may have asked for any work")
-    elif rules is None:
-        summaries = SharedSummaries()
-        check_verdicts(log, manifest, contents, summaries)
-        if renderer is not None and log.holds:
-            check_texts(log, report_dir, contents, renderer, summaries, code)
-            return
-    elif log.holds:
-        check_by_own_rules(log, report_dir, manifest, contents, code, texts=texts)
     else:
-        log.skip(("verdicts",), f"the code of rules {rules} is run where all else holds")
-    if texts and not log.holds:
-        log.skip(("texts",), "what they tell of does not hold")
+        summaries = SharedSummaries()
+        check_verdicts(log, contents, summaries)
+        if renderer is not None and log.holds:
+            other = check_texts(log, report_dir, contents, renderer, summaries)
+            if other is not None:
+                log.skip(("texts",), f"another version made them: {other}")
+                raise _other_version(log, report_dir, contents, f"another version's pages: {other}")
+    if not log.holds:
+        log.skip(texts, "what they tell of does not hold")
+
+
+def _other_version(
+    log: VerificationLog, report_dir: Path, contents: ReportContents, what: str
+) -> OtherVersion:
+    commit, path = contents.pipeline.commit, log.called[1] if log.called else report_dir
+    how = f"check out commit {commit}" if commit else "it names no commit to check out"
+    return OtherVersion(
+        f"{path}: intact, {what}; to verify it: {how}", contents.verdicts.rules, commit
+    )
 
 
 def _read(log: CheckLog, report_dir: Path, signed: SignedFiles) -> ReportContents | None:
@@ -214,6 +232,9 @@ def _check_declared(catalog: Catalog, given: GivenVerdicts, predicate: Predicate
     if predicate.commit != given.pipeline.commit:
         problem = "statement and evidence name different commits"
         raise CheckFailed(problem, code="declared-commit")
+    if predicate.commit is not None and not COMMIT.fullmatch(predicate.commit):
+        problem = f"the report names {predicate.commit[:80]!r} as the commit that made it"
+        raise CheckFailed(problem, code="commit")
     if predicate.project != (catalog.project.sha256 if catalog.project else None):
         problem = "the statement is about other claims of a project than the evidence holds"
         raise CheckFailed(problem, code="declared-project")
@@ -225,7 +246,7 @@ def _check_declared(catalog: Catalog, given: GivenVerdicts, predicate: Predicate
 def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) -> None:
     """Raise CheckFailed where the signed counts are not those of the verdicts.
 
-    How they are counted belongs to the rules: those of other rules are checked by their own code.
+    How they are counted belongs to the rules: those of other rules are not checked.
     """
     if predicate.counts is None or given.verdicts.rules != RULES:
         return
@@ -235,10 +256,12 @@ def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) 
 
 
 def _check_complete(
-    log: CheckLog, contents: ReportContents, origins: Mapping[str, Origin], *, todays: bool
+    log: CheckLog, manifest: Manifest, contents: ReportContents, origins: Mapping[str, Origin]
 ) -> None:
-    """Nothing that was asked for is left out."""
+    """Nothing that was asked for is left out, and no verdict rests on what is not there."""
+    todays = other_rules(contents.verdicts) is None
     with log.check("complete") as says:
+        require_evidence(contents.verdicts, manifest)
         found = check_complete(
             contents.catalog, contents.evidence, contents.verdicts, origins, todays=todays
         )

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from assay.cli import checkout, given_reports
+from assay.judging.rules import RULES
 from assay.pipeline import verified_figures
 from assay.verification.report_archive import pack_report
+from assay.verification.sign import sign
 from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository
 
@@ -125,12 +127,25 @@ class TestVerifiedFirst:
             assert row[7].startswith("unverified, ")
         assert "changed: unverified: contents: verdicts.json " in answer.err
 
+    def test_a_report_of_other_rules_is_intact(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path, kept: Path
+    ) -> None:
+        """Judged by nobody here, whatever its rules: so say its cells, also where it is kept."""
+        older = shutil.copytree(report, tmp_path / "repo" / "demo_run")
+        text = (older / "verdicts.json").read_text().replace(f'"rules": {RULES}', '"rules": 1')
+        (older / "verdicts.json").write_text(text)
+        sign(older, tmp_path / "key.pem")
+        own = ("--key", tmp_path / "key.pem.pub")
+        for _ in range(2):
+            answer = assay("compare", report, older, *key, *own, "--only", "rest")
+            assert {row[7].split(", ")[0] for row in rows(answer)} == {"intact"}
+            assert "demo_run: intact, not judged again: signed by key " in answer.err
+        assert len(list(kept.iterdir())) == 2
+
     def test_a_verdict_that_the_samples_do_not_give_is_unverified(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
     ) -> None:
         """Signed by a trusted key all the same: only judging again finds it."""
-        from assay.verification.sign import sign
-
         forged = shutil.copytree(report, tmp_path / "repo" / "demo_run")
         file = json.loads((forged / "verdicts.json").read_text())
         figure = next(v for v in file["verdicts"] if v["claim"] == "demo_rate")

@@ -57,7 +57,7 @@ def test_there_is_a_page_a_claim_and_a_page_and_a_badge_a_report(
 ) -> None:
     answer = assay("site", tmp_path / "site", report, *key)
     assert answer.code == 0
-    assert "1 report, " in answer.out
+    assert "1 signed report, " in answer.out
     site = tmp_path / "site"
     assert (site / "claims" / "demo_rate.html").is_file()
     (page,) = (site / "reports").glob("*.html")
@@ -108,7 +108,7 @@ def test_a_report_that_is_given_twice_is_counted_and_shown_once(
 ) -> None:
     copy = shutil.copytree(report, tmp_path / "copy")
     answer = assay("site", tmp_path / "site", report, copy, *key)
-    assert "1 report, " in answer.out
+    assert "1 signed report, " in answer.out
     assert "; 1 report given again, and there once" in answer.out
     index = (tmp_path / "site" / "index.html").read_text()
     assert "<h1>1 signed report</h1>" in index
@@ -176,7 +176,11 @@ def test_what_does_not_verify_is_marked_wherever_it_is_told(
     (changed / "report.md").write_text("another text")
     answer = assay("site", tmp_path / "site", report, changed, *key)
     assert answer.code == 0
+    assert "1 signed report, " in answer.out
     assert "1 report unverified, and marked" in answer.out
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert "<h1>1 signed report</h1>" in index
+    assert "1 more did not verify" in index
     text = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
     rows = re.findall(r"<tr[^>]*><td>.*", text)
     assert [row.startswith('<tr class="unverified">') for row in rows] == [False, True]

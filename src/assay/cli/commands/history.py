@@ -78,9 +78,7 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
     last = line.last
     on = last.machine
     status = [] if line.before is None else [f"{line.before} before"]
-    figure = (
-        cell(last.figure) if reports[last.place].verified else f"unverified, {cell(last.figure)}"
-    )
+    figure = f"{reports[last.place].mark}{cell(last.figure)}"
     earlier = line.earlier and earlier_words(line, reports[line.earlier.place].name)
     return (
         last.target,

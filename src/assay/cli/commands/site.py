@@ -45,10 +45,11 @@ def site(
         raise BadInput(f"there is no report: name one, or publish one in {where}")
     made = site_of(given_reports(paths, key, fresh=fresh, project=own))
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
-    left = sum(not report.verified for report in made.reports)
+    left = made.unverified
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
     again = f"; {counted(made.again, 'report')} given again, and there once" if made.again else ""
-    what = f"{counted(len(made.reports), 'report')}, {written}{marked}{again}"
+    signed = counted(len(made.reports) - left, "signed report")
+    what = f"{signed}, {written}{marked}{again}"
     say(f"site: {folder / 'index.html'}: {what}")
 
 

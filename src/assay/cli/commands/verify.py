@@ -71,13 +71,6 @@ def verify(
     ] = None,
     policy: PolicyOption = None,
     accept_policy: AcceptPolicyOption = False,
-    texts: Annotated[
-        bool,
-        typer.Option(
-            "--texts",
-            help="Where this version renders other texts, the report's own commit renders them.",
-        ),
-    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print what was proven as JSON; checks go to standard error."),
@@ -99,8 +92,11 @@ def verify(
             trust = Trust(key, project_folder(project))
             if not key:
                 own = own_key(folder, trust.project)
-            check_report(folder, trust, Policy(checkout.ROOT, policy, accept_policy), texts, log)
-            _tell_changed(trust.project, project_of(folder / "evidence"))
+            try:
+                check_report(folder, trust, Policy(policy or checkout.ROOT, accept_policy), log)
+            finally:
+                if log.signed is not None:
+                    _tell_changed(trust.project, project_of(folder / "evidence"))
             if compare is not None:
                 compare(log)
     except (AssayError, OSError) as failure:
@@ -179,9 +175,7 @@ class Trust:
     """Whose own keys count beside the repository's."""
 
 
-def check_report(
-    folder: Path, trust: Trust, policy: Policy, texts: bool, log: VerificationLog
-) -> None:
+def check_report(folder: Path, trust: Trust, policy: Policy, log: VerificationLog) -> None:
     """Verify a report with everything that this checkout can check it by. Raises AssayError."""
     # A project's keys say nothing of reports of Assay's own sources.
     project = trust.project if project_of(folder / "evidence") else None
@@ -190,7 +184,7 @@ def check_report(
         folder,
         trust.keys or ours,
         repository=checkout.ROOT,
-        renderer=Renderer(_render, *git_state(checkout.ROOT), asks_commit=texts),
+        renderer=Renderer(_render, *git_state(checkout.ROOT)),
         origin_keys=ours,
         policy=policy,
         log=log,
