@@ -1,4 +1,4 @@
-"""The output of verify: lines as they come, a tree that fits, and JSON alone on standard output."""
+"""The output of verify: lines as they come, six guarantees, and JSON alone on standard output."""
 
 import io
 import json
@@ -16,15 +16,13 @@ from assay.cli.tables import TableColumn, show_table
 from assay.cli.verification_output import (
     STATE_WIDTH,
     failed_line,
-    open_lines,
     show_check,
     show_end,
-    show_proof,
-    tree_lines,
-    verified_line,
+    show_guarantees,
 )
 from assay.records.manifest import TEXTS
-from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from assay.records.verification import ProofState, VerificationRecord
+from assay.verification.guarantees import GUARANTEES, TIMES, guarantee_lines
 from assay.verification.proof_tree import check_names, verification_record
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog
@@ -34,8 +32,7 @@ from tests.report_fixtures import COMMIT, signed_report, write_repository
 IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
 
 
-UNPROVEN = "2 things left unproven, as named above"
-NOT_REBUILT = "nobody checked the sources and the binaries (--rebuild does)"
+NAMES = ["intact", "complete", "judged again", "pages", "gate first", "same binaries"]
 
 
 @pytest.fixture(scope="module")
@@ -56,35 +53,48 @@ def parts(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from parts(child)
 
 
-def tree_of(out: str) -> list[str]:
-    """The lines of the tree, each part's id alone."""
-    lines = [line[STATE_WIDTH:].strip().removeprefix("-> ") for line in out.splitlines()]
-    return [line.split(":")[0] for line in lines if line.split(":")[0] in IDS]
+def guaranteed(out: str) -> dict[str, str]:
+    """The state of each guarantee, in the order in which they stand."""
+    found = {}
+    for line in out.splitlines():
+        name = line[STATE_WIDTH:].partition(":")[0]
+        if name in NAMES:
+            found[name] = line[:STATE_WIDTH].strip()
+    return found
 
 
 class TestText:
-    """Checks, the tree, the last line."""
+    """Checks, the six guarantees, the last lines."""
 
-    def test_the_tree_stands_behind_the_checks(self, assay: Any, report: Path) -> None:
+    def test_each_check_belongs_to_one_guarantee(self) -> None:
+        """Else a failed one could leave all six proven."""
+        checks = [name for each in GUARANTEES for name in each.checks]
+        assert sorted(checks) == sorted(check_names())
+        assert len(GUARANTEES) == 6
+
+    def test_six_guarantees_stand_behind_the_checks(self, assay: Any, report: Path) -> None:
         answer = assay(
             "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
         )
-        lines = answer.out.splitlines()
+        *checks, passed, last = answer.out.splitlines()
         assert answer.code == 0
-        assert tree_of(answer.out) == IDS
-        first = next(n for n, line in enumerate(lines) if line.startswith("proven      key: "))
-        assert any(line.startswith("ok   texts: ") for line in lines[:first])
-        *left, last = lines[first + len(IDS) :]
-        assert left == [UNPROVEN, NOT_REBUILT]
-        assert last.startswith(f"PASSED: {report}, signed by ")
-        assert len(last) < len(f"PASSED: {report}") + 70
+        states = guaranteed(answer.out)
+        assert list(states) == NAMES
+        assert states["same binaries"] == "not checked"
+        assert {states[name] for name in NAMES[:5]} <= {"proven", "unproven"}
+        assert states["pages"] == "proven"
+        assert any(line.startswith("ok   texts: ") for line in checks[:-6])
+        assert passed.startswith(f"PASSED: {report}, signed by ")
+        assert len(passed) < len(f"PASSED: {report}") + 70
+        assert last == TIMES
 
-    def test_it_is_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
+    def test_they_are_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
         answer = assay("verify", changed, "--key", changed / "signer.pub")
         assert answer.code == 1
         assert "fail contents: report.md has " in answer.out
-        assert "failed         -> manifest: contents\n" in answer.out
-        assert "not checked       -> records: because what nobody vouched for" in answer.out
+        states = guaranteed(answer.out)
+        assert states.pop("intact") == "failed"
+        assert set(states.values()) == {"not checked"}
         assert answer.err.startswith(f"assay: {changed} does not verify:\n  contents: ")
         assert answer.out.splitlines()[-1].startswith(
             f"FAILED: {changed}: contents: report.md has "
@@ -129,15 +139,8 @@ class TestText:
         assert "PASSED" not in answer.out
 
     def test_what_is_left_unproven_is_counted(self) -> None:
-        log = VerificationLog()
-        log.add(passed_check("gate", "12 arms", ["that one", "that other"]))
-        log.add(passed_check("texts", "", ["report.md"]))
-        for name in check_names():
-            if name not in ("gate", "texts", "name"):
-                log.add(passed_check(name, "as it is to be"))
-        result = verification_record("a", log)
-        assert list(open_lines(result)) == ["2 things left unproven, as named above"]
-        assert verified_line(result) == "PASSED: a"
+        lines = dict(guarantee_lines([passed_check("gate", "12 arms", ["that one", "the other"])]))
+        assert "2 things left unproven" in lines[ProofState.UNPROVEN]
 
     def test_a_terminal_breaks_lines_between_words_and_a_pipe_does_not(self) -> None:
         detail = "38 files: margins, tolerances, peaks, protocols and claims are those of a commit"
@@ -174,21 +177,11 @@ class TestText:
         stream = Terminal()
         to = PlainConsole(file=stream, width=200)
         show_check(to, passed_check("policy", "as it is to be"))
-        show_proof(to, verification_record("a", VerificationLog()))
+        show_guarantees(to, verification_record("a", VerificationLog()), [])
         show_table(to, to, "title", (TableColumn("heading"),), [("cell",)])
         printed = stream.getvalue()
         assert all(word in printed for word in ("ok", "not checked", "heading"))
         assert ("\x1b" not in printed) == plain
-
-    def test_lines_fit_a_terminal(self) -> None:
-        says = "a long sentence on what was found of this part of the report, word by word"
-        node = ProofNode(id="pages", state=ProofState.PROVEN, says=says, checks=(), children=())
-        for name in reversed(IDS[:5]):
-            node = node.model_copy(update={"id": name, "children": (node,)})
-        lines = list(tree_lines(node, 80))
-        assert max(len(line) for _, line in lines) + STATE_WIDTH < 80
-        assert [state for state, _ in lines].count(ProofState.PROVEN) == 6
-        assert len(list(tree_lines(node, None))) == 6, "without a terminal a part is a line"
 
 
 class TestJson:

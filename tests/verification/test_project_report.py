@@ -10,7 +10,7 @@ import yaml
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.cli.verification_output import open_lines, verified_line
+from assay.cli.verification_output import claims_line, verified_line
 from assay.evidence.load import load_evidence
 from assay.records.manifest import APPENDIX, PAGE, TEXT, VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -91,8 +91,7 @@ def test_verifying_ends_with_whose_claims_they_are(report: tuple[Path, Path]) ->
     log = verified(folder, key)
     record = verification_record(str(folder), log)
     assert record.project is not None
-    said = f"its claims are its signer's own: project {record.project} (Rows), not Assay's"
-    assert said in list(open_lines(record))
+    assert f"project {record.project} (Rows), not Assay's" in claims_line(record)
     assert (
         f" of project {record.project[:12]}, its signer's own claims, signed by "
         in verified_line(record)
@@ -125,7 +124,7 @@ def test_a_title_is_quoted_in_part(report: tuple[Path, Path]) -> None:
     folder, key = report
     record = verification_record("r", verified(folder, key))
     long = record.model_copy(update={"project_title": "very " * 100})
-    assert len("".join(open_lines(long))) < len("".join(open_lines(record))) + 100
+    assert len(claims_line(long)) < len(claims_line(record)) + 100
     assert verified_line(long) == verified_line(record)
 
 

@@ -1,4 +1,4 @@
-"""The output of ``verify``: each check when it is made, and at the end a tree of what holds."""
+"""The output of ``verify``: each check when it is made, and at the end what is guaranteed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,8 +8,8 @@ from assay.base.check_log import NamedCheck
 from assay.base.printable import folded, shortened, shown_line
 from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
-from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
+from assay.verification.guarantees import TIMES, guarantee_lines
 from assay.verification.judged_again import OtherVersion
 
 COLOURS = {
@@ -22,8 +22,6 @@ STATE_WIDTH = 12
 """Characters of a state and the room behind it."""
 CHECK_WIDTH = 5
 """Characters of what became of a check and the room behind it."""
-STEP = "   "
-"""A level of the tree."""
 LONGEST_TITLE = 80
 """Characters of a project's title: it is its author's."""
 LONGEST_NAME = 40
@@ -44,31 +42,15 @@ def show_check(to: Console, check: NamedCheck) -> None:
         _say(to, f"unproven: {line}", CHECK_WIDTH)
 
 
-def show_proof(to: Console, result: VerificationRecord) -> None:
-    """Notes, and the tree: a line for each part of the report."""
+def show_guarantees(to: Console, result: VerificationRecord, checks: Sequence[NamedCheck]) -> None:
+    """Print notes, whose claims they are, and a line for each guarantee."""
     for note in result.notes:
         _say(to, f"note {note}")
-    for state, line in tree_lines(result.proof, to.width if is_terminal(to) else None):
-        word = "" if state is None else state.replace("_", " ")
-        _state(to, word, "" if state is None else COLOURS[state], STATE_WIDTH - 1)
-        _say(to, line)
-
-
-def tree_lines(
-    node: ProofNode, width: int | None, depth: int = 0
-) -> Iterator[tuple[ProofState | None, str]]:
-    """Yield (state, line) of a part and of what rests on it; without a state the line goes on.
-
-    ``width``: characters of a terminal, states included; None where lines may be of any length.
-    """
-    head = f"{STEP * (depth - 1)}-> " if depth else ""
-    lines = [f"{head}{node.id}: {node.says}"]
-    if width is not None:
-        lines = folded(lines[0], width - STATE_WIDTH - 1, len(STEP) * (depth + 1))
-    yield node.state, lines[0]
-    yield from ((None, line) for line in lines[1:])
-    for child in node.children:
-        yield from tree_lines(child, width, depth + 1)
+    if result.project:
+        _say(to, claims_line(result))
+    for state, line in guarantee_lines(checks):
+        _state(to, state.replace("_", " "), COLOURS[state], STATE_WIDTH - 1)
+        _say(to, line, STATE_WIDTH)
 
 
 def verified_line(result: VerificationRecord) -> str:
@@ -83,30 +65,17 @@ def verified_line(result: VerificationRecord) -> str:
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
 
 
-def open_lines(result: VerificationRecord) -> Iterator[str]:
-    """Yield what a reader of the last line has to know: that the claims are no claims of Assay's,
-    how much is unproven, and which parts nobody checked.
-    """
-    if result.project:
-        yield f"its claims are its signer's own: {_project(result)}"
-    parts = list(_parts(result.proof))
-    unproven = sum(len(each.unproven) for part in parts for each in part.checks if each.says)
-    if unproven:
-        yield f"{counted(unproven, 'thing')} left unproven, as named above"
-    idle = [f"the {part.id}" for part in parts if part.state is ProofState.NOT_CHECKED]
-    if idle:
-        yield f"nobody checked {' and '.join(idle)} (--rebuild does)"
-
-
 def _parts(node: ProofNode) -> Iterator[ProofNode]:
     yield node
     for child in node.children:
         yield from _parts(child)
 
 
-def _project(result: VerificationRecord) -> str:
+def claims_line(result: VerificationRecord) -> str:
+    """Return whose claims those of a project are."""
     title = shortened(result.project_title or "", LONGEST_TITLE)
-    return f"project {result.project}{f' ({title})' if title else ''}, not Assay's"
+    named = f"{result.project}{f' ({title})' if title else ''}"
+    return f"its claims are its signer's own: project {named}, not Assay's"
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:
@@ -138,10 +107,9 @@ def _say(to: Console, text: str, indent: int = 0) -> None:
 
 
 def show_passed(to: Console, result: VerificationRecord) -> None:
-    """Print what is left open, then the last line: that it verified."""
-    for line in open_lines(result):
-        _say(to, line)
-    show_end(to, verified_line(result))
+    """Print that it verified, and then what no check can show."""
+    _say(to, verified_line(result))
+    _say(to, TIMES)
 
 
 def show_end(to: Console, line: str) -> None:

@@ -99,7 +99,7 @@ def verification_record(
 
 def _node(part: _Rests, checks: dict[str, NamedCheck], signed: SignedFiles | None) -> ProofNode:
     mine = [checks[name] for name in part.checks if name in checks]
-    state = _state(mine)
+    state = worst_state(mine)
     return ProofNode(
         id=part.id,
         state=state,
@@ -119,7 +119,7 @@ def _entry(check: NamedCheck) -> CheckEntry:
     )
 
 
-def _state(checks: Sequence[NamedCheck]) -> ProofState:
+def worst_state(checks: Sequence[NamedCheck]) -> ProofState:
     """Return the worst state of a part's checks; without any it was not looked at."""
     states = {check.state for check in checks} or {ProofState.NOT_CHECKED}
     order = (ProofState.FAILED, ProofState.NOT_CHECKED, ProofState.UNPROVEN, ProofState.PROVEN)

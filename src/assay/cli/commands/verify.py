@@ -23,8 +23,8 @@ from assay.cli.verification_output import (
     failed_line,
     show_check,
     show_end,
+    show_guarantees,
     show_passed,
-    show_proof,
 )
 from assay.evidence.report_contents import ReportContents
 from assay.pipeline.git_state import git_state
@@ -105,7 +105,7 @@ def verify(
     if as_json:
         console.show_json(result.model_dump(mode="json", by_alias=True))
     elif log.checks:
-        show_proof(console.out, result)
+        show_guarantees(console.out, result, log.checks)
     if error is not None:
         if as_json or not log.checks:
             raise error
