@@ -26,6 +26,7 @@ from assay.pipeline.snakemake_run import run_workflow
 from assay.records.evaluations import NotRun
 from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob, OriginalRequest
 from assay.records.plan import Provision
+from assay.records.projects import MOST_COMMAND
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.own_programs import own_program_rows
 from assay.verification.contradictions import Findings
@@ -263,10 +264,17 @@ class TestTrust:
     """A stranger's lines are said before they run, and run only where somebody wants it."""
 
     def asked(
-        self, checkout: Checkout, folder: Path, *, image: str | None = None, runtime: str = "host"
+        self,
+        checkout: Checkout,
+        folder: Path,
+        *,
+        image: str | None = None,
+        runtime: str = "host",
+        run: str | None = None,
     ) -> tuple[Any, Any]:
         folder.mkdir()
         content = document(64)
+        content["commands"][0] |= {"run": run} if run else {}
         content["commands"][0] |= {"image": image} if image else {}
         (folder / "assay.yaml").write_text(yaml.safe_dump(content))
         (folder / "bench.cpp").write_text(PROGRAM)
@@ -288,6 +296,20 @@ class TestTrust:
         with pytest.raises(BadInput, match="--trust-project"):
             require_trust(catalog, plan, trusted=False)
         require_trust(catalog, plan, trusted=True)
+
+    def test_the_end_of_a_long_command_is_shown(
+        self, checkout: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        long = f"./bench {'x' * (MOST_COMMAND - 20)}; id"
+        catalog, plan = self.asked(checkout, tmp_path / "mine", run=long)
+        require_trust(catalog, plan, trusted=True)
+        assert capsys.readouterr().err.rstrip().endswith("; id")
+
+    def test_a_command_that_is_too_long_to_read_is_refused(
+        self, checkout: Checkout, tmp_path: Path
+    ) -> None:
+        with pytest.raises(BadInput, match="2,000 characters"):
+            self.asked(checkout, tmp_path / "mine", run="x" * (MOST_COMMAND + 1))
 
     def test_in_containers_it_says_in_which(self, checkout: Checkout, tmp_path: Path) -> None:
         catalog, plan = self.asked(checkout, tmp_path / "mine", image=IMAGE)

@@ -21,6 +21,8 @@ TrustOption = Annotated[
 ]
 YES = ("y", "yes")
 CONTAINED = "in a container, without network"
+SHOWN_AT_ONCE = 1000
+"""Characters of a line that is shown in several, where it is longer."""
 
 
 def require_trust(catalog: Catalog, plan: Plan, *, trusted: bool) -> None:
@@ -32,7 +34,8 @@ def require_trust(catalog: Catalog, plan: Plan, *, trusted: bool) -> None:
     if not lines:
         return
     for line in lines:
-        say(line)
+        for begin in range(0, len(line), SHOWN_AT_ONCE):  # nothing of it is cut off
+            say(line[begin : begin + SHOWN_AT_ONCE])
     if trusted:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

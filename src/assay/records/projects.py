@@ -115,9 +115,15 @@ CudaFile = Annotated[
 """A file of the project, below its folder."""
 
 
+MOST_COMMAND = 2000
+"""Characters of a command: somebody reads all of it before it runs."""
+
+
 def _line(text: str) -> str:
     if not text.strip():
         raise ValueError("is an empty line")
+    if len(text) > MOST_COMMAND:
+        raise ValueError(f"has more than {MOST_COMMAND:,} characters: put it into a script")
     if not all(each.isprintable() or each in "\n\t" for each in text):
         raise ValueError("holds what no terminal shows")
     return text
