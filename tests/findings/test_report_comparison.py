@@ -111,6 +111,15 @@ def test_of_shifted_figures_the_furthest_apart_comes_first_whatever_its_directio
     assert [row.standing for row in rows] == [Standing.SHIFTED] * 3 + [Standing.REST]
 
 
+def test_one_gpu_and_second_with_other_samples_is_warned_of():
+    one, two = report("run_1", ONE, figure(100.0)), report("run_2", ONE, figure(103.0))
+    (told,) = differing_conditions(["A", "B"], [one, two])
+    assert told.startswith("1 measurement of one GPU and one second has other samples")
+    later = two.model_copy(update={"rules": two.rules + 1})
+    (told,) = differing_conditions(["A", "B"], [one, later])
+    assert told.startswith("judging rules differ")
+
+
 def test_card_driver_commit_and_protocol_are_warned_of():
     other = machine("card_b", "t2", driver="590", commit="c2")
     reports = [

@@ -249,9 +249,19 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     if count := sum(any(map(_protocols_differ, each.rows)) for each in measurements):
         verb = agreeing(count, "was", "were")
         yield f"protocol differs: {counted(count, 'measurement')} {verb} made by another one"
+    if len({report.rules for report in reports}) == 1:
+        count = sum(any(map(_samples_differ, each.rows)) for each in measurements)
+        if count:
+            has = agreeing(count, "has", "have")
+            yield f"{counted(count, 'measurement')} of one GPU and one second {has} other samples"
     read = [(name, report) for name, report in zip(names, reports, strict=True) if report.rules]
     rules = {name: str(report.rules) for name, report in read}
     yield from _told("judging rules differ", rules)
+
+
+def _samples_differ(row: ComparedFigure) -> bool:
+    """Return whether a measurement of one GPU and one second has two figures by one protocol."""
+    return row.one_measurement and bool(row.difference) and not _protocols_differ(row)
 
 
 def _protocols_differ(row: ComparedFigure) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, NamedCheck
@@ -37,6 +38,7 @@ from assay.verification.judged_again import (
 )
 from assay.verification.origin import Origin, check_origin
 from assay.verification.place import check_place
+from assay.verification.plausibility import remarks
 from assay.verification.policy import Policy, check_policy
 from assay.verification.rendered_again import Renderer, check_texts
 from assay.verification.signed_files import SignedFiles, check_signed_files, require_signed_by
@@ -131,6 +133,8 @@ def verify(
         _check_complete(log, manifest, contents, held)
         check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys)
+        created = log.signed.statement.predicate.created
+        log.notes += remarks(contents.catalog, contents.evidence, created, datetime.now(UTC))
         _check_made(log, report_dir, contents, renderer, policy)
     log.raise_if_failed(report_dir)
     if repository is not None and project_of(report_dir / "evidence") is None:
