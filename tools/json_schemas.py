@@ -1,7 +1,7 @@
-"""JSON Schemas of every record, exported for readers in other languages.
+"""JSON Schemas of every record, for readers in other languages.
 
-``python -m tools.json_schemas`` writes them into workflow/schemas, or into a folder that it is
-given; a test holds them against the models.
+``python -m tools.json_schemas FOLDER`` writes all of them; without a folder, that of a project's
+assay.yaml alone, which editors read from workflow/schemas and a test holds against the model.
 """
 
 # ruff: noqa: E402 - what describes the fields must be asked for before any record is loaded
@@ -78,12 +78,14 @@ def schema_text(record: type[Record]) -> str:
     return json.dumps(record.model_json_schema(by_alias=True), indent=1, sort_keys=True) + "\n"
 
 
-def export(folder: Path) -> None:
-    """Write every schema as ``<folder>/<name>.schema.json``."""
-    for name, record in DOCUMENTS.items():
-        write_bytes(folder / f"{name}.schema.json", schema_text(record).encode())
+def export(folder: Path, *names: str) -> None:
+    """Write schemas as ``<folder>/<name>.schema.json``."""
+    for name in names:
+        write_bytes(folder / f"{name}.schema.json", schema_text(DOCUMENTS[name]).encode())
 
 
 if __name__ == "__main__":
-    places = [Path(argument) for argument in sys.argv[1:]]
-    export(*places or [Path(__file__).resolve().parents[1] / "workflow" / "schemas"])
+    if sys.argv[1:]:
+        export(Path(sys.argv[1]), *DOCUMENTS)
+    else:
+        export(Path(__file__).resolve().parents[1] / "workflow" / "schemas", "project")

@@ -109,16 +109,16 @@ def test_the_readmes_results_are_those_of_the_newest_published_report() -> None:
     assert replaced(readme, newest_tables(ROOT)) == readme
 
 
-def test_the_exported_schemas_are_the_models(tmp_path: Path) -> None:
+def test_the_schema_of_a_project_is_its_model(tmp_path: Path) -> None:
     """By a process of its own: only there are the fields' descriptions asked for in time."""
     subprocess.run([sys.executable, "-m", "tools.json_schemas", tmp_path], cwd=ROOT, check=True,
                    env={**os.environ, "PYTHONPATH": str(ROOT / "src")})  # fmt: skip
     made, kept = ({path.name: path.read_text() for path in folder.glob("*.schema.json")}
                   for folder in (tmp_path, ROOT / "workflow" / "schemas"))  # fmt: skip
-    assert made == kept
-    for text in kept.values():
+    assert kept == {name: made[name] for name in ("project.schema.json",)}
+    for text in made.values():
         assert json.loads(text)["additionalProperties"] is False
-    assert "Report directory or archive" in kept["plan.schema.json"]
+    assert "Report directory or archive" in made["plan.schema.json"]
 
 
 def judged_tables() -> list[tuple[str, str]]:
