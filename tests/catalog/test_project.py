@@ -595,7 +595,6 @@ class TestCommands:
                 "no command 'bensh': did you mean 'bench'",
             ),
             ({"command": "bench"}, "reads or figure says where its figure is"),
-            ({"command": "bench", "reads": "regex: (\\d+)"}, "has no group (?P<value>...)"),
             ({"command": "bench", "reads": "x {value}", "unit": "ms"}, "the command prints ms"),
         ],
     )
@@ -611,7 +610,7 @@ class TestCommands:
         (command,) = content["commands"]
         command["prints"] = [
             {
-                "reads": r"regex: M=(?P<m>\d+) (?P<rate>\S+) GFLOP/s in (?P<ms>\S+) ms",
+                "reads": "M={m} {rate} GFLOP/s in {ms} ms",
                 "units": {"rate": "GFLOP/s", "ms": "ms", "m": "count"},
             },
             {"reads": "csv:", "units": {"gbs": "GB/s"}},
@@ -623,13 +622,13 @@ class TestCommands:
             for name, value in answers.items()
         ]
         (found,) = load(tmp_path / "p", content).sources["post"].commands
-        named = command["prints"][0]["reads"].removeprefix("regex: ")
         assert {each.claim: (each.pattern, each.unit) for each in found.figures} == {
-            "rate": (f"regex[rate]: {named}", Unit.GFLOP_PER_S),
-            "ms": (f"regex[ms]: {named}", Unit.MS),
+            "rate": ("M=* {value} GFLOP/s in * ms", Unit.GFLOP_PER_S),
+            "ms": ("M=* * GFLOP/s in {value} ms", Unit.MS),
             "gbs": ("csv: gbs", Unit.GB_PER_S),
         }
-        assert [(size.pattern, size.equals) for size in found.sizes] == [(f"regex[m]: {named}", 64)]
+        sizes = [(size.pattern, size.equals) for size in found.sizes]
+        assert sizes == [("M={value} * GFLOP/s in * ms", 64)]
 
     @pytest.mark.parametrize(
         ("command", "answer", "words"),
@@ -645,9 +644,9 @@ class TestCommands:
                 "command 'bench' prints no 'rates': did you mean 'rate'",
             ),
             (
-                {"prints": [{"reads": "regex: (?P<r>.*)", "units": {"rate": "TFLOP/s"}}]},
+                {"prints": [{"reads": "r={r}", "units": {"rate": "TFLOP/s"}}]},
                 {"figure": "rate"},
-                "has no group (?P<rate>...)",
+                "must hold {rate} once",
             ),
             (
                 {"prints": [{"reads": f"json: {at}", "units": {"rate": "ms"}} for at in "ab"]},

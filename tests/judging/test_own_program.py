@@ -225,14 +225,6 @@ class TestItGivesNoFigure:
         assert words in verdict.explanation
         assert "evidence/h100/original/winner.json.gz" in verdict.evidence
 
-    def test_a_search_that_takes_too_long_is_said_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("assay.shared.output_readers.MOST_STEPS", 1000)
-        slow = figure("rate").model_copy(update={"pattern": r"regex: (?:.?){90}x(?P<value>\d+)"})
-        claim = b.claim("rate", rate(), value=OURS_RATE)
-        verdict = judged([claim], record(*[line("a" * 500)] * 3), slow)["rate"]
-        assert "printed so much that 'regex: (?:.?){90}x" in verdict.explanation
-        assert "finds nothing within" in verdict.explanation
-
     def test_without_anything_rebuilt_the_claim_stays_without_an_answer(self) -> None:
         verdict = judged([b.claim("rate", b.unanswerable())], record(*[line("")] * 3))["rate"]
         assert verdict.status is Status.NOT_RUN

@@ -1,9 +1,9 @@
-"""output_readers: figures in what a command prints, by words, expressions, paths and columns."""
+"""output_readers: figures in what a command prints, by words, paths and columns."""
 
 import pytest
 
 from assay.shared.output_patterns import BadPattern, Take
-from assay.shared.output_readers import figure_reader, gives_up, parse_reader
+from assay.shared.output_readers import figure_reader, parse_reader
 
 JSON = '{"runs": [{"tflops": 610.5, "name": "a"}, {"tflops": "612"}], "best": {"ms": 0.45}}'
 CSV = "shape,ms,gbs\n64,0.5,100\n128,0.7,200\nnot, a row\n"
@@ -13,8 +13,6 @@ CSV = "shape,ms,gbs\n64,0.5,100\n128,0.7,200\nnot, a row\n"
     ("reads", "output", "found"),
     [
         ("GFLOPs: {value}", "GFLOPs: 12\n", (12.0,)),
-        (r"regex: rate=(?P<value>\S+) of (?P<peak>\d+)", "rate=6.5e2 of 989\n", (650.0,)),
-        (r"regex: rate=(?P<value>\S+)", "rate=fast\nrate=7\n", (7.0,)),
         ("json: best.ms", JSON, (0.45,)),
         ("json: runs[0].tflops", JSON, (610.5,)),
         ("json: runs[*].tflops", JSON, (610.5, 612.0)),
@@ -33,7 +31,7 @@ def test_what_is_found(reads: str, output: str, found: tuple[float, ...]) -> Non
     assert parse_reader(reads).text == reads
 
 
-NAMED = r"regex: M=(?P<m>\d+) (?P<rate>\S+) in (?P<ms>\S+) ms"
+NAMED = "M={m} {rate} in {ms} ms"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +72,7 @@ def test_one_of_several_is_taken_as_asked() -> None:
 
 @pytest.mark.parametrize(
     "reads",
-    ["regex: rate=(\\d+)", "regex: (", "regex:", "json: a..b", "json: a[", "csv: ", "words alone"],
+    ["regex: rate=(.)", "json: a..b", "json: a[", "csv: ", "words alone"],
 )
 def test_what_reads_nothing_is_refused(reads: str) -> None:
     with pytest.raises(BadPattern):
@@ -84,16 +82,3 @@ def test_what_reads_nothing_is_refused(reads: str) -> None:
 @pytest.mark.parametrize("output", ["[" * 5000, '{"a": 1e999}', "{" + '"a":1,' * 3, "\x00"])
 def test_an_enemys_output_is_no_figure_and_no_error(output: str) -> None:
     assert parse_reader("json: a").values(output) == ()
-
-
-def test_a_search_that_takes_too_long_takes_nothing_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("assay.shared.output_readers.MOST_STEPS", 50_000)
-    reader = parse_reader(r"regex: (?:.?){90}x(?P<value>\d+)")
-    output = "x5\n" + "a" * 4000
-    assert reader.values(output) == ()
-    assert gives_up(reader, output)
-    assert reader.values("x5\n") == (5.0,)
-    assert not gives_up(reader, "x5\nx0\n")
-    assert not gives_up(parse_reader("rate: {value}"), output)

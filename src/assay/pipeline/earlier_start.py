@@ -11,7 +11,8 @@ from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, TargetStage, plan_path
+from assay.evidence.entries import TargetStage
+from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, plan_path
 from assay.records.plan import Plan, Provision
 
 
@@ -27,9 +28,8 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":
         return None
-    stages = [BENCHMARKS] if found.comparisons else []
-    stages += [PROGRAMS] if found.programs else []
-    if not all(_has_figures(run_dir, stage, target) for stage in stages):
+    benchmarked = not found.comparisons or _has_figures(run_dir, BENCHMARKS, target)
+    if not (benchmarked and (not found.programs or _has_figures(run_dir, PROGRAMS, target))):
         return None
     gpu = platform.device.gpu
     detail = f"measured by an earlier start of this run on {gpu.product} ({gpu.uuid})"

@@ -266,8 +266,8 @@ class ShortAnswer(Record):
     command: Identifier | None = None
     """Likewise."""
     reads: Patterned | None = None
-    """What finds the figure in the command's output: ``GFLOPs: {value}``, ``regex: ...``,
-    ``json: ...`` or ``csv: ...``."""
+    """What finds the figure in the command's output: ``GFLOPs: {value}``, ``json: ...``
+    or ``csv: ...``."""
     figure: str | None = None
     """In the place of that: the name that the command's ``prints`` gives it."""
     take: Take = Take.ONLY

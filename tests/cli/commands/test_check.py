@@ -282,7 +282,7 @@ commands:
   - id: bench
     run: sh bench.cpp
     prints:
-      - {reads: 'regx: (?P<rate>x) (?P<ms>y)', units: {rate: GB/second, ms: Gb/s}}
+      - {reads: 'jsn: runs', units: {rate: GB/second, ms: Gb/s}}
 """
         (mine / "bench.cpp").write_text("echo\n")
         edit(
@@ -304,7 +304,7 @@ commands:
         for place, words in (
             ("claim:", "there is no such key: did you mean 'claims'?"),
             ("files:", "files: bensh.cpp: is no plain file of the project: did you mean 'bench"),
-            ("regx", "must hold {rate} once, where that number stands: did you mean 'regex:'?"),
+            ("jsn", "must hold {rate} once, where that number stands: did you mean 'json:'?"),
             ("flaot16", "'float8_e4m3' or 'float32': did you mean 'float16'?"),
             ("Original", "'original' or 'reimplemented': did you mean 'original'?"),
             ("h1oo", "there is no target 'h1oo'; known: a100, "),
@@ -315,9 +315,7 @@ commands:
         ):
             line = f"assay.yaml, line {self.line(mine, 'assay.yaml', place)}: "
             assert any(each.startswith(line) and words in each for each in said), (words, said)
-        edit(
-            mine, "assay.yaml", ("flaot16", "float16"), ("Original", "original"), ("regx", "regex")
-        )
+        edit(mine, "assay.yaml", ("flaot16", "float16"), ("Original", "original"), ("jsn", "json"))
         said = assay("check", "--project", mine).out.splitlines()
         for place, words in (
             ("bytes: 4", "bytes names 'row', which is no parameter that is a number: did you mean"),
@@ -630,9 +628,7 @@ class TestCommands:
         ("put", "says"),
         [
             ("arm: fused, reads: 'x={value}'", "arm, over and metric are of a measurement or a co"),
-            ("reads: 'regex: (?=x)(?P<value>.)'", "looking ahead or behind is not searched for"),
-            ("reads: 'regex: x=(?P<rate>.)'", "has no group (?P<value>...), which is the figure; "
-             "its groups are rate"),
+            ("reads: 'regex: x=(?P<value>.)'", "must hold {value} once, where the number stands"),
         ],
     )  # fmt: skip
     def test_an_answer_that_would_not_be_found(
