@@ -8,13 +8,12 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging.accuracy import judge_accuracy
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import cause_of, with_known_causes
-from assay.judging.completeness import judge_completeness
 from assay.judging.elsewhere import as_elsewhere
 from assay.judging.families import say_what_is_shared
 from assay.judging.file_compiles import judge_compiles
+from assay.judging.gate_figures import judge_gate_figure
 from assay.judging.measured import measure_claim, nearest
 from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.own_program import (
@@ -184,10 +183,8 @@ def _without_a_time(
     match claim.evaluation:
         case Execution() as evaluation:
             return judge_execution(case, answer, claim, evaluation, target)
-        case Accuracy() as evaluation:
-            return judge_accuracy(case, answer, claim, evaluation, target)
-        case Completeness() as evaluation:
-            return judge_completeness(case, answer, claim, evaluation, target)
+        case Accuracy() | Completeness() as evaluation:
+            return judge_gate_figure(case, answer, claim, evaluation, target)
         case Program() as evaluation if claim.value is None:
             return judge_self_check(case, answer, claim, evaluation, target)
     return None
