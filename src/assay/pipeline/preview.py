@@ -3,7 +3,7 @@
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +55,16 @@ def preview(
     *,
     cores: int,
     again: Sequence[str],
+    known: Mapping[Step, float],
 ) -> Preview:
     """Look ahead. ``again``: outputs of the run that would be made anew though they are there.
+    ``known``: seconds of steps (``step_seconds``).
 
     Raises CheckFailed when Snakemake cannot read the run.
     """
     steps = pending_steps(root, catalog, request, plan, again)
-    known = step_seconds(root, catalog, request, plan, steps)
-    return Preview(plan, steps, estimate(steps, known, cores))
+    pending = {step: seconds for step, seconds in known.items() if step in steps}
+    return Preview(plan, steps, estimate(steps, pending, cores))
 
 
 def step_seconds(

@@ -47,6 +47,7 @@ from assay.shared.files import write_bytes
 from assay.verification.judged_again import OtherVersion
 from assay.verification.provisions import told_origin
 from assay.verification.report_archive import opened_report, report_name
+from assay.verification.trust import may_measure
 from assay.verification.verify import VerificationLog, verify
 
 
@@ -67,6 +68,8 @@ def find_recorded(
         missing = wanted - found.keys()
         if not missing:
             break
+        if not may_measure(report, missing):
+            continue
         with opened_report(report) as folder:
             name = _relative(report, root)
             log = VerificationLog(called=(folder, report) if folder != report else None)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
 from assay.base.errors import AssayError
@@ -66,16 +67,33 @@ def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
     return _measured(plan, claims), _signed_at(envelope)
 
 
+def may_measure(report: Path, targets: Collection[str]) -> bool:
+    """Return whether a report's plan names one of ``targets``; of one that cannot be read nobody
+    knows. Nothing has verified it yet: it is a reason to open it, or not to.
+    """
+    try:
+        plan, _ = _plan_and_envelope(report)
+        return not {each["target"] for each in parse_bounded(plan)["targets"]}.isdisjoint(targets)
+    except (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError):
+        return True
+
+
 def _plan_and_envelope(report: Path) -> tuple[bytes, bytes]:
     """Return the bytes of both, empty where they are not there. Raises where they cannot be read:
     OSError, ValueError or AssayError.
     """
     if is_archive(report):
-        files = read_archive(report)
-        return files.get(PLAN, b""), files.get(ATTESTATION, b"")
+        return _of_archive(report, report.stat().st_mtime_ns)
     envelope = whole_file_bytes(report / ATTESTATION, MOST_ENVELOPE)
     there = (report / PLAN).is_file()
     return whole_file_bytes(report / PLAN, MOST_DOCUMENT) if there else b"", envelope
+
+
+@cache
+def _of_archive(report: Path, changed_ns: int) -> tuple[bytes, bytes]:
+    """Return both, unpacked once a process while the archive is as it was at ``changed_ns``."""
+    files = read_archive(report)
+    return files.get(PLAN, b""), files.get(ATTESTATION, b"")
 
 
 def _measured(plan: bytes, claims: Collection[str] | None) -> int:

@@ -272,7 +272,9 @@ def reproduce(
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
     if dry_run:
-        found = preview(checkout.ROOT, catalog, request, plan, cores=width, again=again)
+        found = preview(
+            checkout.ROOT, catalog, request, plan, cores=width, again=again, known=known
+        )
         for line in preview_lines(catalog, found, width, every=verbose):
             say(line)
         if again:
