@@ -9,18 +9,10 @@ from tests.cases.site import Site
 PLAN = "evidence/plan.json"
 OWN_RUN = "evidence/h100/original/demo_own.json.gz"
 COMPILED = "evidence/compiled_files/{}/demo_file.json"
-NO_OUTPUT = {"exit_code": 139, "stderr": "Segmentation fault"}
 
 RUNS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "best only": lambda runs: [max(runs, key=lambda run: run["stdout"])],
-    "best several times": lambda runs: [max(runs, key=lambda run: run["stdout"])] * len(runs),
     "one more": lambda runs: [*runs, {**runs[0], "seconds": 0.77}],
-    "crashed": lambda runs: [{**run, **NO_OUTPUT} for run in runs],
-    "backwards": lambda runs: [{**run, "seconds": -run["seconds"]} for run in runs],
-    "an hour each": lambda runs: [{**run, "seconds": 3600 + run["seconds"]} for run in runs],
-    "other output": lambda runs: [
-        {**run, "stdout": run["stdout"].replace("45", "55")} for run in runs
-    ],
 }
 
 
@@ -62,25 +54,6 @@ def own_compiler_did_not_say(site: Site) -> None:
 def compiled_file(site: Site, arch: str, name: str, value: Argument) -> None:
     """Have the record of a compiled file say something else."""
     site.edit(COMPILED.format(arch), lambda record: record.update({name: value}))
-
-
-def compiled_by(site: Site, arch: str, nvcc: str) -> None:
-    """Have a file be compiled by another version of the compiler."""
-    site.edit(COMPILED.format(arch), lambda record: record["toolchain"].update(nvcc=nvcc))
-
-
-def compiled_with(site: Site, arch: str, option: str) -> None:
-    """Have a file be compiled with one option more."""
-    site.edit(COMPILED.format(arch), lambda record: record["command"].insert(-1, option))
-
-
-def compiled_by_nothing(site: Site, arch: str) -> None:
-    """Have another program be started in the compiler's place."""
-
-    def change(record: Any) -> None:
-        record["command"][0] = "false"
-
-    site.edit(COMPILED.format(arch), change)
 
 
 def compilation_planned_twice(site: Site) -> None:

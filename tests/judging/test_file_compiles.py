@@ -189,7 +189,6 @@ class TestVerified:
             {"checkout": COPY.model_copy(update={"sha256": "d" * 64})},
             {"source": "003"},
             {"file": "another.cu"},
-            {"command": ("nvcc", "another.cu")},
         ],
     )
     def test_a_record_of_something_else(self, catalog: Catalog, changes: dict[str, Any]) -> None:

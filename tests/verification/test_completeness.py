@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,5 +63,9 @@ def test_what_is_said_to_compile_is_compiled_or_said_to_be_left_out(
 def test_builds_and_inspections_have_their_records() -> None:
     catalog, bare = b.catalog([COMPILES, LINES]), evidence([JOB])
     assert codes(_check_run_records, catalog, bare) == ["record-missing", "record-missing"]
-    looked = replace(bare, inspections={LINES.id: object()}, builds={("ex88", "sm_90a"): object()})
-    assert codes(_check_run_records, catalog, looked) == []
+    for path, wrong in (("a.hpp", []), ("b.hpp", ["misfiled"])):
+        found = SimpleNamespace(package="nvidia-cutlass", path=path, text=None)
+        inspections: Any = {LINES.id: found}
+        builds: Any = {("ex88", "sm_90a"): object()}
+        looked = replace(bare, inspections=inspections, builds=builds)
+        assert codes(_check_run_records, catalog, looked) == wrong

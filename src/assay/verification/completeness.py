@@ -25,7 +25,6 @@ from assay.shared.counting import counted
 from assay.verification.contradictions import Findings, names
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
-from assay.verification.inspections import check_inspections
 from assay.verification.origin import Origin
 from assay.verification.provisions import check_provisions
 from assay.verification.taken_over import check_taken_over
@@ -64,7 +63,6 @@ def check_complete(
         _check_records(catalog, evidence, plan, findings)
     check_guards(catalog, evidence, findings, todays=todays)
     check_provisions(evidence, findings)
-    check_inspections(catalog, evidence, findings)
     check_file_compiles(catalog, evidence, origins, findings)
     if evidence.other_runs is not None:
         count = len(evidence.other_runs.runs)
@@ -149,14 +147,17 @@ def _check_run_records(catalog: Catalog, evidence: Evidence, findings: Findings)
         says = f"the plan calls for builds without a record: {names(' for '.join(b) for b in left)}"
         findings.refuse("record-missing", says)
     answered = {each.claim for each in evidence.plan.answers if each.way == "compute"}
-    looked = {
-        claim
-        for claim in answered & catalog.claims.keys()
-        if isinstance(catalog.claims[claim].evaluation, Inspection)
-    }
-    if left_out := looked - evidence.inspections.keys():
-        says = f"{inspections_path()} tells nothing of {names(left_out)}"
-        findings.refuse("record-missing", says)
+    for claim in sorted(answered & catalog.claims.keys()):
+        asked = catalog.claims[claim].evaluation
+        if not isinstance(asked, Inspection):
+            continue
+        found = evidence.inspections.get(claim)
+        if found is None:
+            says = f"{inspections_path()} tells nothing of {claim}"
+            findings.refuse("record-missing", says)
+        elif (found.package, found.path, found.text) != (asked.package, asked.path, asked.text):
+            says = f"{inspections_path()}: {claim} is of another package, file or text"
+            findings.refuse("misfiled", says)
 
 
 def _by_key(answers: Iterable[Answer]) -> dict[AnswerKey, Answer]:

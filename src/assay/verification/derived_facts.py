@@ -13,16 +13,15 @@ from assay.verification.guards import check_sanitized
 from assay.verification.machine import check_machines
 from assay.verification.original_runs import check_originals
 from assay.verification.problems import check_binaries, check_problems
-from assay.verification.profiles import check_profiles
 from assay.verification.program_runs import check_runs
 
 
 def _check_measured(catalog: Catalog, evidence: Evidence) -> Findings:
-    """Return what contradicts the runs of whatever was timed, or what Nsight Compute saw."""
+    """Return what contradicts the runs of whatever was timed."""
     findings = check_benchmarks(catalog, evidence)
     check_runs(catalog, evidence, findings)
     check_originals(catalog, evidence, findings)
-    return check_profiles(evidence, findings)
+    return findings
 
 
 _TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {

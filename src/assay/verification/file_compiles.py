@@ -2,20 +2,14 @@
 
 from collections.abc import Mapping
 
-from assay.building.compiler_errors import first_errors
-from assay.building.recipe import CHECKOUT, file_command, gencode
+from assay.building.recipe import file_command
 from assay.catalog.model import Catalog
 from assay.catalog.published_files import published_file
 from assay.evidence.model import Evidence
 from assay.evidence.stages import file_compile_path, origin_folder
-from assay.records.file_compiles import LONGEST_LINE, FileCompileJob, FileCompileRecord
-from assay.verification.contradictions import Findings, names
+from assay.records.file_compiles import FileCompileJob, FileCompileRecord
+from assay.verification.contradictions import Findings
 from assay.verification.origin import Origin
-
-_CHANGING = ("-D", "-U", "-include", "--include", "-imacros", "--pre-include", "-X", "@", "-optf")
-"""Of nvcc's options, those that change what is read of a file, or hand on others."""
-_OTHER_OUTPUT = ("-E", "-M", "-dryrun", "--dryrun", "-x")
-_ARCHITECTURES = ("-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code")
 
 
 def check_file_compiles(
@@ -33,13 +27,12 @@ def check_file_compiles(
     for target in plan.targets:
         for job in target.provision.recorded_compilations:
             jobs.setdefault(job.key, job)
-    _check_alike(evidence, findings)
     for key, job in jobs.items():
         record = evidence.file_compiles.get(key)
         path = evidence.file_compile_paths.get(key, file_compile_path(*key))
         if record is None:
             findings.refuse("record-missing", f"{path} is missing, though the plan calls for it")
-        elif wrong := _wrong(catalog, job, record) or _of_itself(record):
+        elif wrong := _wrong(catalog, job, record):
             findings.refuse("file-compile", f"{path}: {wrong}")
         else:
             if record.exit_code and not record.words:
@@ -69,45 +62,7 @@ def _wrong(catalog: Catalog, job: FileCompileJob, record: FileCompileRecord) -> 
         return "is of a file that no claim file describes for that architecture"
     if record.file != published.file:
         return f"is of {record.file}, and the claim file names another"
-    if not {gencode(record.arch), f"{CHECKOUT}/{record.file}"} <= set(record.command):
-        return "holds a command that compiles another file, or for another architecture"
     return None
-
-
-def _of_itself(record: FileCompileRecord) -> str | None:
-    """Return how a record contradicts itself: its words are errors, where it was refused, and its
-    command has nothing that changes what is compiled.
-    """
-    if not record.exit_code and (record.words or record.cut):
-        return "holds errors of a compiler that found none"
-    whole = [line for line in record.words if len(line) < LONGEST_LINE]
-    if first_errors("\n".join(whole))[0] != tuple(whole):
-        return "holds words that are no errors of a compiler"
-    first, *words = record.command or ("",)
-    others = [word for word in words if word.startswith(_CHANGING) or word in _OTHER_OUTPUT]
-    archs = [word for word in words if word.startswith(_ARCHITECTURES)]
-    if first != "nvcc" or words[-1:] != [f"{CHECKOUT}/{record.file}"]:
-        return "holds a command that compiles another file, or nothing"
-    if others or archs != [gencode(record.arch)]:
-        return f"holds a command that changes what is compiled: {names([*others, *archs])}"
-    return None
-
-
-def _check_alike(evidence: Evidence, findings: Findings) -> None:
-    """A file of one checkout has one content, and a run has one compiler."""
-    files: dict[tuple[str, str], set[str]] = {}
-    for record in evidence.file_compiles.values():
-        digests = files.setdefault((record.checkout.sha256, record.file), set())
-        digests.add(record.file_sha256)
-    if any(len(digests) > 1 for digests in files.values()):
-        findings.refuse("file-compile", "one file of one checkout has several digests")
-    compiled = [evidence.file_compiles.get(job.key) for job in evidence.plan.compilations]
-    built = [build for build in evidence.builds.values() if not build.built_elsewhere]
-    own = [each.toolchain for each in compiled if each is not None]
-    used = {(each.nvcc, each.lock_sha256) for each in own}
-    others = {(each.toolchain.nvcc, each.toolchain.lock_sha256) for each in built}
-    if own and len(used | others) > 1:
-        findings.refuse("file-compile", "one run has compiled by several compilers")
 
 
 def _check_taken_over(

@@ -4,7 +4,6 @@ They ran from a checkout that is not in the evidence, so that of what they print
 them again tells.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
 from assay.catalog.model import Catalog
@@ -12,7 +11,6 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import ORIGINALS
 from assay.records.originals import (
     GivenLine,
-    LineRun,
     OriginalJob,
     OriginalRunRecord,
     OriginalSource,
@@ -86,11 +84,7 @@ def _may_be(given: GivenLine | None, typed: TypedLine | None) -> bool:
 
 def _check_runs(record: OriginalRunRecord, wanted: int, path: str, findings: Findings) -> None:
     """A program that was built ran as often as it was to, each time anew; another never ran."""
-    if (record.build is None) != (record.build_line is None) and record.lacking is None:
-        findings.refuse("original-run", f"{path}: it was built, or by a line, and not both")
-    if record.compiler is not None and record.build is None:
-        findings.refuse("original-run", f"{path}: a compiler is told of, and nothing was built")
-    elif record.compiler is not None and record.compiler.exit_code != 0:
+    if record.compiler is not None and record.compiler.exit_code != 0:
         findings.leave(f"by which compiler {record.original} was built, which did not say")
     built = (record.build is None or record.build.exit_code == 0) and record.lacking is None
     for runs, line in ((record.runs, record.run_line), (record.typed_runs, record.typed_line)):
@@ -98,14 +92,3 @@ def _check_runs(record: OriginalRunRecord, wanted: int, path: str, findings: Fin
             asked = f"{wanted} times" if built else "not at all, being not built"
             says = f"{path} has {len(runs)} runs of a line, and its program was to run {asked}"
             findings.refuse("program-runs", says)
-    seen = Counter((run.seconds, run.stdout) for run in (*record.runs, *record.typed_runs))
-    if max(seen.values(), default=1) > 1:
-        findings.refuse("repeated", f"{path} has one run several times")
-    if any(each.seconds < 0 for each in lines_of(record)):
-        findings.refuse("original-run", f"{path}: a line took less than no time")
-
-
-def lines_of(record: OriginalRunRecord) -> list[LineRun]:
-    """Return every line that was given to a shell."""
-    before = [each for each in (record.compiler, record.build) if each is not None]
-    return [*before, *record.runs, *record.typed_runs]

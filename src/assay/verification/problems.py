@@ -25,7 +25,6 @@ from assay.records.workloads import Comparison
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.contradictions import Findings
-from assay.verification.profiles import check_kernels
 
 ALWAYS_RECORDED = ("flop", "bytes", "pattern_sha256", "stored_blocks", "density")
 
@@ -106,7 +105,6 @@ def check_binaries(catalog: Catalog, evidence: Evidence) -> Findings:
             findings.leave(f"what compiled the binaries of {plan.target}")
             continue
         _check_binaries_of(catalog, evidence, plan, findings)
-        check_kernels(catalog, evidence, plan, _builds_of(evidence, plan), findings)
     return findings
 
 
