@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from assay.judging.rules import RULES
 from assay.records.attestation import PipelineRecord
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
+from assay.report.render import render_contents
 from assay.verification.judged_again import OtherVersion
+from assay.verification.policy import Policy
+from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import (
     SUFFIX,
     is_archive,
@@ -39,8 +43,12 @@ def test_there_is_a_published_report_and_a_key_to_verify_it_with() -> None:
     assert trusted_keys(ROOT)
 
 
-def test_the_newest_is_judged_by_the_rules_of_this_version() -> None:
-    assert read_record(VerdictsFile, REPORTS[0] / VERDICTS).rules == RULES
+def test_the_newest_passes_with_its_pages_by_this_version_and_its_configuration() -> None:
+    renderer = Renderer(partial(render_contents, ROOT), None, None)
+    keys, policy = trusted_keys(ROOT), Policy(ROOT)
+    result = verify(REPORTS[0], keys, repository=ROOT, renderer=renderer, policy=policy)
+    assert result.passed
+    assert result.checks[-1].name == "texts"
 
 
 def test_the_newest_lies_as_a_directory_and_each_older_one_as_an_archive() -> None:
