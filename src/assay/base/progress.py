@@ -75,7 +75,6 @@ def watch(
     *,
     tick_s: float,
     describe: Callable[[str], str],
-    directory: Path | None = None,
 ) -> int:
     """Exit code of a command whose output goes to ``log``.
 
@@ -90,7 +89,6 @@ def watch(
             stdout=stream,
             stderr=subprocess.STDOUT,
             env=dict(environment),
-            cwd=directory,
             preexec_fn=tied_to_parent(),
         )
         try:

@@ -179,8 +179,10 @@ def _check_made(
         if renderer is not None and log.holds:
             other = check_texts(log, report_dir, contents, renderer, summaries)
             if other is not None:
-                log.skip(("texts",), f"another version made them: {other}")
-                raise _other_version(log, report_dir, contents, f"another version's pages: {other}")
+                log.skip(("texts",), f"the report names another version, and {other}")
+                raise _other_version(
+                    log, report_dir, contents, f"its pages are not this version's: {other}"
+                )
     if not log.holds:
         log.skip(texts, "what they tell of does not hold")
 
