@@ -12,6 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import console
 from assay.cli.comparison_output import show_comparison
 from assay.cli.listing import claim_rows
+from assay.cli.result_tables import show_claims
 from assay.cli.tables import TableColumn, fit, show_table
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
@@ -127,7 +128,7 @@ class TestTheCommandsTables:
         newest = published_reports(ROOT)[0]
         verdicts = read_record(VerdictsFile, newest / "verdicts.json").verdicts
         rows = claim_rows(load_catalog(ROOT), verdicts)
-        console.show_claims(rows, newest.name)
+        show_claims(rows, newest.name)
         words = screen.getvalue().split()
         assert {row["claim"] for row in rows} <= set(words)
         assert "verdict" in words

@@ -3,6 +3,7 @@
 The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 """
 
+import ast
 import errno
 import os
 import select
@@ -58,8 +59,10 @@ def everywhere(
         raise typer.Exit
 
 
-def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Return the command line with these commands; only their modules are loaded."""
+def application(names: Sequence[str] = COMMANDS, described: bool = False) -> typer.Typer:
+    """Return the command line with these commands; only their modules are loaded, or none where
+    they are ``described`` alone, for the list in help.
+    """
     app = typer.Typer(
         name="assay",
         no_args_is_help=True,
@@ -70,12 +73,33 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(everywhere)
     for name in names:
+        if described:
+            app.command(name, help=_first_sentence(name))(lambda: None)
+            continue
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command)
         else:
             app.command(context_settings=PASSED_ON if name == "test" else None)(command)
     return app
+
+
+def _first_sentence(name: str) -> str | None:
+    """Return what help says of a command, from its file: loading all takes a second."""
+    path = Path(__file__).with_name("commands") / f"{name}.py"
+    functions = [
+        node
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    called = [node for node in functions if node.name == name]
+    callbacks = [node for node in functions if "callback" in map(_last_name, node.decorator_list)]
+    return ast.get_docstring((called or callbacks)[0])
+
+
+def _last_name(decorator: ast.expr) -> str:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return function.attr if isinstance(function, ast.Attribute) else ""
 
 
 def asked_for(arguments: list[str]) -> list[str]:
@@ -94,7 +118,7 @@ def main() -> None:
     try:
         leave_on_signals()
         _require_words(arguments)
-        app = application(needed(arguments))
+        app = application(needed(arguments), described=not set(arguments) & set(COMMANDS))
         name = shlex.quote(checkout.command())
         code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over

@@ -8,8 +8,8 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.cli import console
 from assay.cli.listing import claim_rows
+from assay.cli.result_tables import show_claims
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.trust import published_reports
 from tests.report.told import told_report
@@ -155,14 +155,14 @@ class TestVerdictsOfToday:
     ) -> None:
         (verdict,) = rows["demo_ratio"]["verdicts"]
         absent = {**verdict, "target": "l4", "status": "not_run", "why": "no_device"}
-        console.show_claims([{**rows["demo_ratio"], "verdicts": [absent, verdict]}], None)
+        show_claims([{**rows["demo_ratio"], "verdicts": [absent, verdict]}], None)
         (line,) = capsys.readouterr().out.splitlines()[1:]
         assert line.split("\t")[1] == f"l4: not_run (no_device), {verdict['target']}: reproduced"
 
     def test_the_table_says_what_it_would_be_there_and_the_targets(
         self, rows: dict[str, Any], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        console.show_claims([*rows.values()], None)
+        show_claims([*rows.values()], None)
         lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
         cells = {line[0]: line for line in lines}
         assert cells["demo_there"][1] == "h100: elsewhere (there: not_reproduced)"

@@ -9,6 +9,7 @@ from assay.cli import checkout, console
 from assay.cli.listing import claim_rows, matching, statuses
 from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.cli.report_verdicts import verdicts_of
+from assay.cli.result_tables import show_claims
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
 
@@ -36,4 +37,4 @@ def claims(
     if as_json:
         console.show_json(rows)
     else:
-        console.show_claims(rows, report_name(report) if report else None)
+        show_claims(rows, report_name(report) if report else None)

@@ -6,7 +6,8 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
-from assay.cli import checkout, console
+from assay.cli import checkout
+from assay.cli.result_tables import show_image
 from assay.images.stage import make_image
 from assay.records.images import Role, RuntimeWish
 from assay.runtimes.choose import known
@@ -27,4 +28,4 @@ def image(
         raise BadInput(f"--runtime {runtime}: name docker, podman or apptainer")
     name = known(runtime)
     record, _ = make_image(checkout.ROOT, name, role, catalog.targets[target])
-    console.show_image(record)
+    show_image(record)

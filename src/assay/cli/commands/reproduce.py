@@ -35,6 +35,7 @@ from assay.cli.project_folder import (
 )
 from assay.cli.project_trust import TrustOption, require_trust
 from assay.cli.report_names import from_here
+from assay.cli.result_tables import show_timings
 from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
@@ -323,7 +324,7 @@ def _tell_timings(run_dir: Path) -> None:
     plan = read_record(Plan, run_dir / plan_path())
     steps = collect_timings(run_dir, plan, finishing=True).steps
     work = gpu_work(load_evidence(run_dir), steps)
-    console.show_timings(stage_totals(steps), timeline(steps).length, work)
+    show_timings(stage_totals(steps), timeline(steps).length, work)
 
 
 def tell_outcome(request: Request, strict: bool) -> None:

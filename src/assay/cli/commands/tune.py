@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.catalog.load import load_catalog
-from assay.cli import checkout, console
+from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.options import (
     CoresOption,
@@ -15,6 +15,7 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
+from assay.cli.result_tables import show_tuning
 from assay.cli.tuning_choices import (
     better_choices,
     measure_choices,
@@ -58,7 +59,7 @@ def tune(
     )
     tuned = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
     say(f"{target}: {tuned.detail}")
-    console.show_tuning(tuned.outcomes)
+    show_tuning(tuned.outcomes)
     made = load_catalog(checkout.ROOT).tuning.choices
     better = better_choices(tuned, made)
     for line in told_changes(made, better):
