@@ -64,7 +64,11 @@ PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_program("g++", "g++")),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
     "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),
-    "browser": ("Chromium", "opens pages in Chromium and asks axe-core", browser.missing),
+    "browser": (
+        "Chromium with axe-core",
+        "opens pages in Chromium and asks axe-core",
+        browser.missing,
+    ),
     "apptainer": ("Apptainer", "runs Apptainer", engines.missing_apptainer),
     "root": ("root's rights", "mounts, or becomes another user", _no_root),
     "mmdebstrap": ("mmdebstrap", "makes images of Debian", _no_program("mmdebstrap", "mmdebstrap")),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.base.printable import LONGEST_LINE
-from assay.cli import console
+from assay.cli import console, tables
 from assay.verification.envelope import dump_envelope, parse_envelope
 from assay.verification.sign import public_key_path
 from tests.report_fixtures import signed_report, write_repository
@@ -191,8 +191,8 @@ class TestNames:
     ) -> None:
         out = console.PlainConsole(highlight=False, width=80, force_terminal=True)
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        columns = (console.TableColumn("[red]:skull:"),)
-        console.show_table(out, out, "title", columns, [("[bold]x[/bold]",)])
+        columns = (tables.TableColumn("[red]:skull:"),)
+        tables.show_table(out, out, "title", columns, [("[bold]x[/bold]",)])
         printed = capsys.readouterr().out
         assert "[red]:skull:" in printed
         assert "[bold]x[/bold]" in printed

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from assay.base.check_log import NamedCheck
 from assay.base.printable import folded, shortened, shown_line
+from assay.base.typed_command import as_typed
 from assay.cli.tables import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.shared.exit_codes import ExitCode
@@ -109,7 +110,7 @@ def _say(to: Console, text: str, indent: int = 0) -> None:
 def show_passed(to: Console, result: VerificationRecord) -> None:
     """Print that it verified, and then what no check can show."""
     _say(to, verified_line(result))
-    _say(to, TIMES)
+    _say(to, as_typed(TIMES))
 
 
 def show_end(to: Console, line: str) -> None:

@@ -65,8 +65,8 @@ class ComparedFigure:
 
     @property
     def held_together(self) -> bool:
-        """Return whether two reports have a measured figure of it."""
-        return sum(has_interval(figure) for figure in self.figures) > 1
+        """Return whether two reports answer it: by a figure, or by a statement alone."""
+        return sum(figure is not None and figure.answered for figure in self.figures) > 1
 
 
 @dataclass(frozen=True)

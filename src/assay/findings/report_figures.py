@@ -21,7 +21,7 @@ from assay.records.report_figures import (
     ReportFigures,
     ReportMachine,
 )
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 
@@ -176,8 +176,12 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
             )
 
 
+RANK = {Status.NOT_RUN: 0, Status.ELSEWHERE: 1}
+"""Verdicts of one claim, the one that it counts by last: what has none here is judged."""
+
+
 def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ClaimInShort]]:
-    for verdict in verdicts:
+    for verdict in sorted(verdicts, key=lambda each: RANK.get(each.status, 2)):
         entry = catalog.claims.get(verdict.claim) or catalog.audits.get(verdict.claim)
         if entry is not None:
             yield (

@@ -99,7 +99,7 @@ def _told(measurements: Sequence[ComparedMeasurement]) -> str:
     others = (
         (len(held), f"did neither{same}"),
         (numbers[Standing.SOME], "answered in some of the reports alone"),
-        (numbers[Standing.REST] - len(held), "not run, or not measured"),
+        (numbers[Standing.REST] - len(held), "not run"),
     )
     return ", ".join([*foremost, *(f"{number} {words}" for number, words in others if number)])
 

@@ -7,7 +7,8 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.yaml_problems import meant_by
-from assay.cli import console
+from assay.catalog.load import load_catalog
+from assay.cli import checkout, console
 from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
@@ -48,6 +49,7 @@ def history(
     lines = claim_history(claim, [report.figures for report in reports])
     if not lines:
         known = {name for report in reports for name in report.figures.claims}
+        known |= set(load_catalog(checkout.ROOT).claims)
         meant = meant_by(claim, known)
         hint = f"did you mean '{meant}'?" if meant else "./assay claims lists all"
         raise BadInput(f"no report says anything of '{claim}': {hint}")

@@ -10,7 +10,7 @@ import typer
 from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
-from assay.cli.console import say
+from assay.cli.console import say, say_line
 from assay.shared.exit_codes import ExitCode
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
@@ -86,7 +86,7 @@ def _tell(found: TrustedKey) -> None:
     trusted = next((each for each in ours if each.keyid == found.keyid), None)
     say(f"key id:      {found.keyid}")
     say(f"fingerprint: SHA256:{digest}")
-    say(f"openssh:     ssh-ed25519 {base64.b64encode(blob).decode()}")
+    say_line(f"openssh:     ssh-ed25519 {base64.b64encode(blob).decode()}")
     say(f"trusted:     {_trust(trusted)}")
     for line in public_pem(found.key).decode().splitlines():
         say(line)

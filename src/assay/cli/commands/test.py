@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from assay.cli import checkout
+from assay.shared.exit_codes import ExitCode
 
 OWN = ("-n", "--numprocesses", "--pdb", "--trace", "--co", "-h", "--help", "--version")
 """Beginnings of options by which the caller chooses the processes, or wants one alone."""
@@ -20,7 +21,8 @@ def test(context: typer.Context) -> None:
 
     os.chdir(checkout.ROOT)
     cores = len(os.sched_getaffinity(0))
-    sys.exit(pytest.main([*processes(context.args, cores), *context.args]))
+    code = pytest.main([*processes(context.args, cores), *context.args])
+    sys.exit(ExitCode.INTERRUPTED if code == pytest.ExitCode.INTERRUPTED else code)
 
 
 def processes(arguments: Sequence[str], cores: int) -> list[str]:
