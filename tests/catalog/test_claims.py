@@ -547,7 +547,7 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     "a rate of 0": (
         "002",
         lambda d: _first(d).update(value=0),
-        ("claims.0", "value 0 cannot be a figure in tflop_per_s"),
+        ("claims.0", "value 0 cannot be a figure in TFLOP/s"),
     ),
     "a latency of 0": (
         "003",
@@ -577,7 +577,7 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     "a ratio without its baseline arm": (
         "002",
         lambda d: _of(d, "s002_tma_no_gain")["evaluation"]["terms"][0].pop("over"),
-        ("claims.", "baseline arm"),
+        ("claims.", "names in over"),
     ),
     "a support statement with a value": (
         "004",

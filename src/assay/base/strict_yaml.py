@@ -107,6 +107,8 @@ def _parsed(text: str, reading: "Callable[[Any], _Reading]") -> Any:
         if mark is None:
             raise Unreadable("yaml-syntax", f"not valid YAML: {error.problem}") from error
         says = f"not valid YAML: {error.problem}{f' {error.context}' if error.context else ''}"
+        if "did not find expected" in says:
+            says += ": is this line indented as its neighbours are?"
         raise BadYaml("yaml-syntax", mark.line + 1, says) from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())

@@ -124,6 +124,8 @@ def _how_else(typed: str) -> str:
     sign, plain = typed.strip()[:1], typed.strip().lstrip("<>=~ " + "".join(SIGNS))
     if sign in SIGNS and FIGURE.fullmatch(plain):
         return f"begins with a sign: write value: {plain}, and {SIGNS[sign]}"
+    if re.fullmatch(r"[0-9]+,[0-9]+\D*", plain):
+        return f"has a comma: write value: {plain.replace(',', '.')}"
     return f"is no figure such as '610 TFLOP/s': {HOW_ELSE}"
 
 

@@ -121,8 +121,11 @@ NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
 
 def _check_baselines(evaluation: Benchmark) -> None:
     needs_over = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
-    if any(needs_over != (term.over is not None) for term in evaluation.terms):
-        raise ValueError("ratio metrics name a baseline arm in over; others do not")
+    over = [term.over is not None for term in evaluation.terms]
+    if needs_over and not all(over):
+        raise ValueError("a ratio names in over what it is compared with")
+    if any(over) and not needs_over:
+        raise ValueError("over is for ratios: leave it out, or give the value as a ratio (1.2x)")
 
 
 class Claim(Record):
@@ -185,7 +188,7 @@ class Claim(Record):
             raise ValueError("a support statement carries no value; every other claim carries one")
         if self.value == 0 and self.unit in NEVER_ZERO_UNITS:
             raise ValueError(
-                f"value 0 cannot be a figure in {self.unit.value}: nothing measured can be held "
+                f"value 0 cannot be a figure in {self.unit.typed}: nothing measured can be held "
                 "against it"
             )
         rounded = self.unit is not None and not self.unit.facts.exact
