@@ -6,9 +6,11 @@ from itertools import islice
 from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
+from assay.findings.binary_matches import binary_matches
+from assay.findings.guards import guards
 from assay.findings.headline import FIGURES, headline_of, outcomes
 from assay.records.verdicts import Status, Verdict
-from assay.report.first_screen import headline_words
+from assay.report.first_screen import binaries_words, headline_words
 from assay.report.leading_findings import leading_findings
 from assay.report.not_run import idle_causes
 from assay.report.project_stamp import project_stamp
@@ -39,6 +41,9 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     if stamp is not None:
         for line in not_run_words(verdicts):
             say(line)
+    binaries = guards(catalog, evidence, binary_matches(catalog, evidence), ()).binaries
+    if binaries is not None:
+        say(f"builds: {binaries_words(binaries).words}")
     for verdict in telling(catalog, verdicts):
         say(claim_words(catalog, verdict), indent=4)
 

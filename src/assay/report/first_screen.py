@@ -248,6 +248,17 @@ def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
             yield f"{number}: {told(split.statuses, split.away)}"
 
 
+BINARIES = (
+    "binaries keep their machine code when compiled again",
+    "binaries differ when compiled again",
+)
+
+
+def binaries_words(share: Share) -> GuardWords:
+    """Return in a few words how many binaries are the same when they are compiled again."""
+    return _of(share, *BINARIES)
+
+
 def guard_words(found: Guards) -> Iterator[GuardWords]:
     """Yield each guard in a few words, and whether it held throughout."""
     for share, held, broken in (
@@ -261,11 +272,7 @@ def guard_words(found: Guards) -> Iterator[GuardWords]:
             "sanitizer runs clean",
             "sanitizer runs not clean",
         ),
-        (
-            found.binaries,
-            "binaries keep their machine code when compiled again",
-            "binaries differ when compiled again",
-        ),
+        (found.binaries, *BINARIES),
         (
             found.stopwatches,
             "timed kernels agree with a second stopwatch",
