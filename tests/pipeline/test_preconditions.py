@@ -9,6 +9,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline import request as asking
 from assay.pipeline.compiler_place import compiler_place
+from assay.pipeline import preconditions
 from assay.pipeline.preconditions import require_places, tell_images
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment
@@ -119,8 +120,16 @@ class TestPlaces:
         with pytest.raises(BadInput, match=r"is a folder: .* --signing-key or ASSAY_SIGNING_KEY"):
             require_places(root, "asked", tmp_path, writes=False)
 
-    def test_results_that_cannot_be_written_are_said(self, tmp_path: Path) -> None:
-        (tmp_path / "results").touch()
+    @pytest.mark.parametrize("folder", ["results", "reports"])
+    def test_a_file_in_the_place_of_a_folder(self, tmp_path: Path, folder: str) -> None:
+        (tmp_path / folder).touch()
+        with pytest.raises(BadInput, match=f"{folder} is a file"):
+            require_places(tmp_path, "asked", None, writes=True)
+
+    def test_results_that_cannot_be_written_are_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(preconditions, "why_not_writable", lambda path: "read-only")
         with pytest.raises(MissingEnvironment, match="run from a copy of it"):
             require_places(tmp_path, "asked", tmp_path / "key", writes=True)
         require_places(tmp_path, "asked", tmp_path / "key", writes=False)

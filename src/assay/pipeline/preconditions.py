@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
@@ -57,6 +57,8 @@ def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> N
     require_own_places(root, run)
     if writes:
         for folder in (RESULTS, REPORTS):
+            if (root / folder).exists() and not (root / folder).is_dir():
+                raise BadInput(f"{root / folder} is a file, and a run needs a folder: move it away")
             if (why := why_not_writable(root / folder / run)) is not None:
                 raise MissingEnvironment(
                     f"a run writes below {root / folder}, and cannot ({why}): make {root} "

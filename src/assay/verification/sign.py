@@ -166,8 +166,8 @@ def require_key_place(path: Path) -> None:
 
 def _no_key(path: Path, why: str) -> str:
     return (
-        f"no signing key can be made at {path} ({why}): name another place, as the argument of "
-        "key new, with --signing-key of reproduce, or in ASSAY_SIGNING_KEY"
+        f"no signing key can be made at {path} ({why}): name another place, to key new or with "
+        "--signing-key or ASSAY_SIGNING_KEY"
     )
 
 
