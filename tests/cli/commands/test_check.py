@@ -859,7 +859,7 @@ class TestFiguresThatCannotBeRight:
         lines = answer.out.splitlines()
         assert lines
         for line in lines:
-            file, number, of = re.match(r"(\S+), line (\d+): \w+ '(\w+)': ", line).groups()
+            file, number, of = re.match(r"(.+?), line (\d+): \w+ '(\w+)': ", line).groups()
             assert f"id: {of}" in Path(file).read_text().splitlines()[int(number) - 1]
         monkeypatch.chdir(ROOT)
         assert assay("check").out.startswith("config/claims/000.yaml, line ")
