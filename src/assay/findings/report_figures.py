@@ -13,6 +13,7 @@ from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import headline_counts, outcomes, page_kind
 from assay.judging.causes import with_known_causes
+from assay.judging.counts import one_a_claim
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
     ArmRate,
@@ -21,7 +22,7 @@ from assay.records.report_figures import (
     ReportFigures,
     ReportMachine,
 )
-from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.verdicts import Verdict, VerdictsFile
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 
@@ -176,12 +177,8 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
             )
 
 
-RANK = {Status.NOT_RUN: 0, Status.ELSEWHERE: 1}
-"""Verdicts of one claim, the one that it counts by last: what has none here is judged."""
-
-
 def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ClaimInShort]]:
-    for verdict in sorted(verdicts, key=lambda each: RANK.get(each.status, 2)):
+    for verdict in one_a_claim(verdicts):
         entry = catalog.claims.get(verdict.claim) or catalog.audits.get(verdict.claim)
         if entry is not None:
             yield (
