@@ -47,11 +47,7 @@ def may_speak_of(report: Path, claim: str) -> bool:
 
     Nothing has verified it yet: it is a reason to read it, or not to.
     """
-    try:
-        plan, _ = _plan_and_envelope(report)
-        return claim in {each["claim"] for each in parse_bounded(plan)["answers"]}
-    except (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError):
-        return True
+    return _may_name(report, "answers", "claim", {claim})
 
 
 def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
@@ -71,9 +67,13 @@ def may_measure(report: Path, targets: Collection[str]) -> bool:
     """Return whether a report's plan names one of ``targets``; of one that cannot be read nobody
     knows. Nothing has verified it yet: it is a reason to open it, or not to.
     """
+    return _may_name(report, "targets", "target", targets)
+
+
+def _may_name(report: Path, entries: str, key: str, wanted: Collection[str]) -> bool:
     try:
         plan, _ = _plan_and_envelope(report)
-        return not {each["target"] for each in parse_bounded(plan)["targets"]}.isdisjoint(targets)
+        return not {each[key] for each in parse_bounded(plan)[entries]}.isdisjoint(wanted)
     except (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError):
         return True
 
