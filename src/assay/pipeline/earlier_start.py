@@ -13,6 +13,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, plan_path
+from assay.measuring.resume import kept_folder
 from assay.records.plan import Plan, Provision
 
 
@@ -37,5 +38,5 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
 
 
 def _has_figures(run_dir: Path, stage: TargetStage[Any, Any], target: str) -> bool:
-    kept = (run_dir / "kept" / stage.stage / target).glob("*.json.gz")
+    kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
     return (run_dir / stage.output(target)).is_dir() or any(kept)

@@ -41,7 +41,15 @@ from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_cores import cores_of_gpus
 from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.node_environment import prepare_node
-from assay.measuring.resume import Item, Measure, Results, batch_at, kept_record, measure_batch
+from assay.measuring.resume import (
+    Item,
+    Measure,
+    Results,
+    batch_at,
+    kept_folder,
+    kept_record,
+    measure_batch,
+)
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
@@ -320,7 +328,7 @@ class MeasuringParts:
         return accept
 
     def _kept_folder(self, stage: TargetStage[Any, Any], target: str) -> Path:
-        return self.run_dir / "kept" / stage.stage / target
+        return kept_folder(self.run_dir, stage.stage, target)
 
     def _counted(self, measure: Measure[G]) -> Measure[G]:
         """Return what measures the same, and counts for how long it held each GPU.
