@@ -765,11 +765,15 @@ class TestFiguresThatCannotBeRight:
         assert "3 figures that cannot be right" in " ".join(answer.err.split())
         assert "nothing wrong" not in answer.out
 
+    def state(self, mine: Path, name: str, value: str, arm: str) -> None:
+        """Put a claim on an arm of the softmax before the one on its bandwidth."""
+        claim = f"  - id: {name}\n    statement: One more\n    target: h100\n"
+        claim += f"    place: {{section: Softmax, line: 31}}\n    value: {value}\n"
+        claim += f"    answer: {{measurement: softmax, arm: {arm}}}\n\n"
+        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{claim}  - id: softmax_band"))
+
     def test_a_ratio_of_two_figures_of_the_project(self, assay: Any, mine: Path) -> None:
-        steps = "  - id: steps_bandwidth\n    statement: And in steps\n    target: h100\n"
-        steps += "    place: {section: Softmax, line: 31}\n    value: 2,300 GB/s\n"
-        steps += "    answer: {measurement: softmax, arm: steps}\n\n"
-        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{steps}  - id: softmax_band"))
+        self.state(mine, "steps_bandwidth", "2,300 GB/s", "steps")
         answer = assay("check", "--project", mine)
         assert answer.code == 1
         (line,) = answer.out.splitlines()
@@ -822,10 +826,7 @@ class TestFiguresThatCannotBeRight:
 
     def test_two_figures_of_one_arm(self, assay: Any, mine: Path) -> None:
         """268.4 MB in 0.5 ms are 537 GB/s, and not the 2,500 that stand there, too."""
-        time = "  - id: softmax_time\n    statement: How long\n    target: h100\n"
-        time += "    place: {section: Softmax, line: 32}\n    value: 0.5 ms\n"
-        time += "    answer: {measurement: softmax, arm: fused}\n\n"
-        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{time}  - id: softmax_band"))
+        self.state(mine, "softmax_time", "0.5 ms", "fused")
         answer = assay("check", "--project", mine)
         assert answer.code == 1
         (line,) = answer.out.splitlines()
